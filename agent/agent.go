@@ -33,7 +33,7 @@ type Config struct {
 	Simulated bool
 	// NodeName is the node's name.
 	NodeName string
-	// Version is kubeloupe's own.
+	// Version is kubeloupe's own version.
 	Version string
 	// Sources are pod sources in addition to the configured ones.
 	Sources []podsource.Source
@@ -41,14 +41,14 @@ type Config struct {
 	Gate podruntime.Gate
 	// RuntimeSlots is the number of pods for which the runtime works at the same time; 0 depends on the number of CPUs.
 	RuntimeSlots int
-	// Metrics answers /metrics on the read-only port; nil leaves it out.
+	// Metrics answers /metrics on the read-only port; nil disables it.
 	Metrics http.Handler
-	// ProbeMetrics answers /metrics/probes; nil leaves it out.
+	// ProbeMetrics answers /metrics/probes; nil disables it.
 	ProbeMetrics http.Handler
-	// Bus is where everything is published; nil publishes nothing.
+	// Bus receives all events; nil publishes nothing.
 	Bus *trace.Bus
 
-	secrets *redact.Vault // what is blanked in all that is published
+	secrets *redact.Vault // redacted in everything that is published
 }
 
 // Agent is a node agent. Create it with New and call Run once.
@@ -58,7 +58,7 @@ type Agent struct {
 	ready chan struct{}
 }
 
-// New checks the configuration. Nothing is touched yet.
+// New checks the configuration. It changes nothing.
 func New(cfg Config) (*Agent, error) {
 	var errs []error
 	for _, field := range []struct {
@@ -88,12 +88,12 @@ func noSource(k *config.Config) bool {
 // Ready is closed when the syncLoop is about to run.
 func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
-// Run runs the agent until ctx ends or a part fails. Pods are left running.
+// Run runs the agent until ctx ends or a part fails. Pods continue to run.
 func (a *Agent) Run(ctx context.Context) error { return a.cfg.secrets.Error(a.run(ctx)) }
 
 func (a *Agent) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // also of what outlives the parts: a retry that comes due now
+	defer cancel() // also for what outlives the parts, for example a retry that is due now
 	k := a.cfg.Kubelet
 	locks, err := nodelock.Hold(ctx, k.Node.RootDir, k.Node.LockFile, a.cfg.Bus)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
-		a.say(trace.Agent{State: trace.AgentStopping}) // before the waits of pods end with the workers
+		a.say(trace.Agent{State: trace.AgentStopping}) // before the workers end the waits of pods
 		stop()
 	})()
 	group, ctx := errgroup.WithContext(work)

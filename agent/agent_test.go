@@ -23,7 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Pods start, one that exits is restarted, one that is removed is gone, and nothing is left of it.
+// Pods start, one that exits is restarted, and nothing is left of one that is removed.
 func TestPodsLive(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	n := run(t, h.config())
@@ -55,7 +55,7 @@ func TestPodsLive(t *testing.T) {
 	}
 }
 
-// Run ends with its context, in whatever the pods are: it leaves no goroutine and nothing that has begun and not ended.
+// Run ends with its context, whatever the pods' states: it leaves no goroutine, and every begin has its end.
 func TestRunLeavesNothing(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{"RunPodSandbox": {Fixed: 10 * time.Millisecond}})
 	if _, err := h.srv.Inject(sim.Fault{Method: "StartContainer", Pod: "stuck", Hang: true}); err != nil {
@@ -89,7 +89,7 @@ func leavesNoGoroutine(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for stacks() != "" && time.Now().Before(deadline) {
-		runtime.Gosched() // what Run waited for may still be on its way out
+		runtime.Gosched() // goroutines that Run waited for may still be exiting
 	}
 	if left := stacks(); left != "" {
 		t.Errorf("goroutines that are left:\n%s", left)
@@ -103,7 +103,7 @@ func waiting(kind trace.WaitKind) func(*trace.Record) bool {
 	}
 }
 
-// A second agent takes the first one's pods over as they are.
+// A second agent adopts the first one's pods unchanged.
 func TestAdoption(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	pods := []*v1.Pod{podOf("a"), podOf("b"), podOf("c")}
@@ -129,7 +129,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// The agent starts although the runtime tells nothing of a pod: others are taken over and start, and that pod continues as it is.
+// The agent starts even if the runtime does not return the status of one pod: others are adopted or start, and that pod
+// continues unchanged.
 func TestHungPodAtStart(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	hung, other, late := podOf("hung"), podOf("other"), podOf("late")
@@ -161,7 +162,7 @@ func TestHungPodAtStart(t *testing.T) {
 	}
 }
 
-// What went away while no agent ran is ended by the next one, once all sources have reported.
+// Pods that were deleted while no agent ran are terminated by the next agent, when all sources have reported.
 func TestOrphanOfAnEarlierAgent(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	first := run(t, h.config())
@@ -190,7 +191,7 @@ func TestNoRuntimeAtStart(t *testing.T) {
 	run(t, h.config()).end() // and nothing is locked
 }
 
-// A runtime that restarts: the agent says so, its pods continue, and it works with it again.
+// The runtime restarts: the agent reports this, its pods continue, and the agent uses the runtime again.
 func TestRuntimeRestarts(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	n := run(t, h.config())
@@ -198,7 +199,7 @@ func TestRuntimeRestarts(t *testing.T) {
 	n.source.Set(web)
 	n.until("ready", milestone("ready", web))
 	h.stop()
-	n.source.Set(web, late) // what is asked meanwhile is done afterwards
+	n.source.Set(web, late) // requests in the meantime are handled afterwards
 	h.start()
 	n.until("start of what was asked meanwhile", milestone("started", late))
 	n.until("new event stream", func(r *trace.Record) bool {
@@ -219,7 +220,7 @@ func TestRuntimeRestarts(t *testing.T) {
 	}
 }
 
-// A runtime that says it is not ready holds the loop until it is.
+// A runtime that is not ready holds the loop until it is.
 func TestRuntimeNotReady(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	if err := h.srv.SetCondition("RuntimeReady", false, "Starting", "plugins load"); err != nil {
@@ -240,7 +241,7 @@ func TestRuntimeNotReady(t *testing.T) {
 	n.end()
 }
 
-// failing is a source that breaks when it is told to.
+// failing is a source that fails on request.
 type failing struct{ now chan struct{} }
 
 func (failing) Name() string { return "failing" }
@@ -255,7 +256,7 @@ func (f failing) Run(ctx context.Context, set func(podsource.Set)) error {
 	}
 }
 
-// A part that fails ends the agent with an error that names it.
+// If a part fails, the agent ends with an error that names it.
 func TestPartFails(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	cfg, f := h.config(), failing{make(chan struct{})}
@@ -291,17 +292,17 @@ func TestPortInUse(t *testing.T) {
 	if count, _ := n.calls("RunPodSandbox"); count > 0 {
 		t.Error("something was started all the same")
 	}
-	run(t, h.config("--healthz-port", fmt.Sprint(healthz))).end() // the other port is free again
+	run(t, h.config("--healthz-port", fmt.Sprint(healthz))).end() // the other port is available again
 }
 
-// A start that fails late gives back the ports and the lock.
+// A start that fails late releases the ports and the lock.
 func TestFailedStartLeavesNothing(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	undo, err := h.srv.Inject(sim.Fault{Method: "ListPodSandbox", Code: codes.Internal, Message: "database is broken"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes what was forgotten
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close forgotten files
 	cfg := h.config("--healthz-port", fmt.Sprint(freePort(t)))
 	if err := prepare(t, cfg).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "database is broken") {
 		t.Fatalf("error %v, want the runtime's", err)
@@ -321,7 +322,7 @@ func TestSecondAgentOnTheSameDirectory(t *testing.T) {
 	run(t, h.config()).end()
 }
 
-// With --lock-file an agent waits for its turn, says so, and runs when it comes.
+// With --lock-file, an agent waits for the lock, reports this, and then runs.
 func TestLockFile(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	path := filepath.Join(h.dir, "lock")
@@ -344,7 +345,7 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// With --exit-on-lock-contention an agent makes room for another that wants the lock file.
+// With --exit-on-lock-contention, an agent exits when another one opens the lock file.
 func TestExitOnLockContention(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that a file is opened")
@@ -393,8 +394,8 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Many pods at once on a runtime with the latencies of a real one: all start, nothing is lost, and no
-// more sandboxes are made at once than there are slots.
+// Many pods at once, with the latencies of a real runtime: all start, nothing is lost, and no more sandboxes are
+// created at once than there are slots.
 func TestManyPodsAtOnce(t *testing.T) {
 	count := 200
 	if testing.Short() {
@@ -424,7 +425,7 @@ func TestManyPodsAtOnce(t *testing.T) {
 		}
 	}
 	slots := max(2, 2*runtime.NumCPU())
-	for _, r := range n.records() { // on a busy machine, calls may have to go on outside
+	for _, r := range n.records() { // on a busy machine, calls may lose their slots
 		if d, ok := r.Event.(*trace.Decision); ok && d.By == trace.BySlots {
 			slots++
 		}

@@ -18,10 +18,12 @@ import (
 )
 
 // perPod is how much the live heap may grow for each pod that came and went, in bytes. UIDs of pods that are gone,
-// which leave at housekeeping, and what the ring happens to hold make 60 to 150 of it. A pod's object takes some 5 KiB, a worker 1 KiB.
+// which are removed at housekeeping, and the content of the ring account for 60 to 150 of it. A pod's object needs some
+// 5 KiB, a worker 1 KiB.
 const perPod = 384
 
-// 2,000 pods come and go: each collection of the agent is back to its size. The simulated runtime is in the same process, so it is held to the same.
+// 2,000 pods come and go: each collection of the agent returns to its size. The simulated runtime is in the same
+// process, so this applies to it too.
 func TestChurnLeavesNothing(t *testing.T) {
 	const batch = 50
 	rounds := 40
@@ -67,7 +69,7 @@ func TestChurnLeavesNothing(t *testing.T) {
 		}
 		clear(said)
 		source.Set(pods...)
-		until("started", batch*3/5) // of those that exit or have no image nobody says so
+		until("started", batch*3/5) // pods that exit or have no image do not reach it
 		source.Set()
 		until("gone", batch)
 	}
@@ -90,7 +92,7 @@ func TestChurnLeavesNothing(t *testing.T) {
 	}
 }
 
-// liveHeap is what a full collection leaves.
+// liveHeap returns the heap after a full collection.
 func liveHeap() uint64 {
 	var m runtime.MemStats
 	for range 3 { // pools and finalizers need more than one
@@ -101,7 +103,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// churned is one of five kinds of pod.
+// churned returns one of five kinds of pod.
 func churned(round, i int) *v1.Pod {
 	p := podOf(fmt.Sprintf("churn-%d-%d", round, i))
 	p.UID = types.UID(fmt.Sprintf("uid-%d-%d", round, i))

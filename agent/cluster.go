@@ -18,8 +18,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/token"
 )
 
-// cluster is what an agent has of its API server. On a standalone node there are only events and
-// runtime classes, and both know nothing.
+// cluster has the parts that use the API server. A standalone node has only events and runtime classes, and both are
+// empty.
 type cluster struct {
 	clients  *kubeclient.Clients
 	events   *events.Recorder
@@ -35,7 +35,7 @@ type cluster struct {
 // alone reports whether there is no API server.
 func (c *cluster) alone() bool { return c.clients == nil }
 
-// newCluster makes what rests on the clients alone. The server is not asked yet.
+// newCluster creates the parts that need only the clients. It sends no request.
 func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 	c := &cluster{clients: clients, secrets: p.cfg.secrets}
 	p.cluster = c
@@ -44,7 +44,7 @@ func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 		Withheld: func(pod *v1.Pod, container string) bool { return podruntime.Withheld(p.cfg.secrets, pod, container) },
 	}
 	if clients != nil {
-		recorder.Client = clients.Events.CoreV1() // which has the limits
+		recorder.Client = clients.Events.CoreV1() // this client has the limits
 	}
 	if c.events, err = events.New(recorder); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *parts) newAPIParts() (err error) {
 	return nil
 }
 
-// pullSecrets finds the Secrets that pods name for their images; nil finds none.
+// pullSecrets finds the image pull secrets of pods; nil finds none.
 func (c *cluster) pullSecrets() *image.PullSecrets {
 	if c.alone() {
 		return nil
@@ -106,7 +106,8 @@ func (c *cluster) pullSecrets() *image.PullSecrets {
 	return image.NewPullSecrets(c.objects, c.events)
 }
 
-// joinManager gives the pods' manager what the API server adds. Interfaces stay nil where a node is standalone.
+// joinManager adds the API server's parts to the configuration of the pods' manager. Interfaces stay nil on a
+// standalone node.
 func (c *cluster) joinManager(m *pods.Config) {
 	m.Events = c.events
 	if c.alone() {
@@ -123,7 +124,7 @@ func (c *cluster) joinSyncer(s *pods.SyncerConfig) {
 	s.Objects, s.Statuses, s.Mirrors = podObjects{c}, c.statuses, c.mirrors
 }
 
-// podObjects are a pod's objects, with what else comes and goes with them.
+// podObjects are the objects that pods refer to, with everything else that is registered with them.
 type podObjects struct{ c *cluster }
 
 // Register implements pods.Objects.

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/logs"
 )
 
-// addRotation keeps containers' logs short.
+// addRotation adds the rotation of containers' logs.
 func (p *parts) addRotation() error {
 	kc := p.cfg.Kubelet.Kubelet
 	size, err := resource.ParseQuantity(kc.ContainerLogMaxSize)

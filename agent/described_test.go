@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// An agent that is standalone says before it is ready what the node has, what the runtime can do and which certificates there are.
+// Before a standalone agent is ready, it publishes the node's resources, the runtime's features and the certificates.
 func TestNodeIsDescribed(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	n := run(t, h.config())

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// endTimeout is how long the parts get to end, once they are told to. What they do beyond their calls' own patience
-// is files: of a file system that does not answer, such as a dead NFS server's, nobody can say when it does.
+// endTimeout is how long the parts may take to stop. What takes longer than their calls' own timeouts is file
+// operations: those of a file system that does not respond, such as a dead NFS server's, may take any time.
 const endTimeout = 15 * time.Second
 
-// ending is the parts that have not ended.
+// ending has the parts that have not ended.
 type ending struct {
 	mu      sync.Mutex
 	working map[string]bool
@@ -32,7 +32,7 @@ func (e *ending) set(name string, works bool) {
 	}
 }
 
-// wait returns what all returns, or, some time after ctx has ended, its cause and the parts that still work.
+// wait returns the result of all or, some time after ctx has ended, ctx's cause and the parts that still run.
 func (e *ending) wait(ctx context.Context, all func() error) (hung []string, err error) {
 	done := make(chan error, 1)
 	go func() { done <- all() }()
@@ -49,7 +49,7 @@ func (e *ending) wait(ctx context.Context, all func() error) (hung []string, err
 	case <-late.C:
 	}
 	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
-		err = nil // it was told to end; else a part has failed
+		err = nil // it was requested to stop; otherwise a part has failed
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A part that hangs in the kernel does not keep the agent from ending, and is named.
+// A part that hangs in the kernel does not prevent the agent from stopping, and the error names it.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := ending{working: map[string]bool{}}

@@ -24,7 +24,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// patience is how long a test waits for what should happen at once.
+// patience is how long a test waits for what should happen immediately.
 const patience = 3 * time.Minute
 
 // host is a machine: a directory for the agent's state and a simulated runtime that
@@ -37,7 +37,7 @@ type host struct {
 	stop   func() // the runtime
 }
 
-// newHost has a runtime that runs. No latencies means that calls take no time.
+// newHost returns a host with a running runtime. Without latencies, calls take no time.
 func newHost(t testing.TB, latency map[string]sim.Latency) *host {
 	t.Helper()
 	srv, err := sim.New(sim.Config{
@@ -74,7 +74,7 @@ func (h *host) start() {
 	})
 }
 
-// sandboxes is how many the runtime has.
+// sandboxes returns the number of the runtime's sandboxes.
 func (h *host) sandboxes() int {
 	h.t.Helper()
 	r, err := h.srv.ListPodSandbox(context.Background(), &runtimeapi.ListPodSandboxRequest{})
@@ -84,7 +84,7 @@ func (h *host) sandboxes() int {
 	return len(r.GetItems())
 }
 
-// config is an agent's configuration on this host, with the given flags.
+// config returns an agent's configuration on this host, with the given flags.
 func (h *host) config(flags ...string) agent.Config {
 	h.t.Helper()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -100,7 +100,7 @@ func (h *host) config(flags ...string) agent.Config {
 	return agent.Config{Kubelet: k, Endpoint: "unix://" + h.socket, Simulated: true, NodeName: "node", Version: "test"}
 }
 
-// node is an agent that runs on a host, with what it published so far.
+// node is a running agent on a host, with what it has published.
 type node struct {
 	*agent.Agent
 	t      testing.TB
@@ -112,7 +112,7 @@ type node struct {
 	done   chan error
 }
 
-// prepare makes an agent that does not run.
+// prepare returns an agent that does not run.
 func prepare(t testing.TB, cfg agent.Config) *node {
 	t.Helper()
 	bus := trace.NewBus(1 << 16)
@@ -143,7 +143,7 @@ func run(t testing.TB, cfg agent.Config) *node {
 	return n
 }
 
-// end ends the agent and checks that it ends well.
+// end stops the agent and checks that it returns no error.
 func (n *node) end() {
 	n.t.Helper()
 	n.cancel()
@@ -157,7 +157,7 @@ func (n *node) end() {
 	}
 }
 
-// records are all so far.
+// records returns all records so far.
 func (n *node) records() []trace.Record {
 	n.t.Helper()
 	for {
@@ -172,13 +172,13 @@ func (n *node) records() []trace.Record {
 	}
 }
 
-// until waits for a record that is wanted, from all there are.
+// until waits for a matching record, from the beginning.
 func (n *node) until(what string, want func(*trace.Record) bool) {
 	n.t.Helper()
 	n.untilAll(what, 1, want)
 }
 
-// untilAll waits for that many records that are wanted.
+// untilAll waits for that many matching records.
 func (n *node) untilAll(what string, count int, want func(*trace.Record) bool) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -201,7 +201,7 @@ func (n *node) untilAll(what string, count int, want func(*trace.Record) bool) {
 	}
 }
 
-// milestone is the record of a pod's milestone.
+// milestone matches the record of a pod's milestone.
 func milestone(name string, pod *v1.Pod) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
@@ -209,7 +209,7 @@ func milestone(name string, pod *v1.Pod) func(*trace.Record) bool {
 	}
 }
 
-// state is the record of the agent being in a state.
+// state matches the record of the agent's state.
 func state(name string) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		a, ok := r.Event.(*trace.Agent)
@@ -217,7 +217,7 @@ func state(name string) func(*trace.Record) bool {
 	}
 }
 
-// calls is how often a CRI method was called, and how many calls were under way at once at most.
+// calls returns how often a CRI method was called, and the maximum number of concurrent calls.
 func (n *node) calls(method string) (count, most int) {
 	n.t.Helper()
 	busy := 0
@@ -239,7 +239,7 @@ func (n *node) calls(method string) (count, most int) {
 	return count, most
 }
 
-// open are the spans that have begun and not ended, as "kind pod".
+// open returns the spans that have begun and not ended, as "kind pod".
 func (n *node) open() []string {
 	n.t.Helper()
 	began := map[trace.SpanID]string{}
@@ -259,7 +259,7 @@ func (n *node) open() []string {
 	return out
 }
 
-// podOf is a pod of one container that runs the command, or a server if there is none.
+// podOf returns a pod with one container that runs the command, or a server if there is none.
 func podOf(name string, command ...string) *v1.Pod {
 	p := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-of-" + name)},
@@ -269,7 +269,7 @@ func podOf(name string, command ...string) *v1.Pod {
 	return p
 }
 
-// stacks are those of the agent's goroutines: not the test's, not the runtime's.
+// stacks returns the stacks of the agent's goroutines, without the test's and the runtime's.
 func stacks() string {
 	buf := make([]byte, 1<<22)
 	buf = buf[:runtime.Stack(buf, true)]

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// newServer makes the HTTP servers: health, read-only, and the authenticated one.
+// newServer creates the HTTP servers: health, read-only, and the authenticated one.
 func (p *parts) newServer(l *loop.Loop) error {
 	s, kc := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet
 	c := server.Config{
@@ -47,7 +47,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 	return err
 }
 
-// addStats lets the servers say what the node and its pods use. Nothing is measured until somebody asks.
+// addStats adds the resource usage of the node and its pods. It is measured only on request.
 func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
 		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
@@ -64,7 +64,7 @@ func (p *parts) addStats(c *server.Config) error {
 	return nil
 }
 
-// secure adds the authenticated port. It is left out where nobody could be let in.
+// secure adds the authenticated port, unless no client could be authorized.
 func (p *parts) secure(c *server.Config) error {
 	kc := p.cfg.Kubelet.Kubelet
 	a := auth.Config{
@@ -102,7 +102,7 @@ func (p *parts) secure(c *server.Config) error {
 	return nil
 }
 
-// newServing makes the certificate of the authenticated port.
+// newServing creates the certificate of the authenticated port.
 func (p *parts) newServing() (err error) {
 	kc := p.cfg.Kubelet.Kubelet
 	c := certs.ServingConfig{

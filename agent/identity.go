@@ -8,13 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// identity is who the agent is to the API server; its fields are nil on a standalone node.
+// identity is the agent's identity at the API server; its fields are nil on a standalone node.
 type identity struct {
 	certs   *certs.ClientCerts
 	clients *kubeclient.Clients
 }
 
-// identify gets the agent a certificate, which may have to be requested first, and makes its clients.
+// identify gets the agent's certificate, requesting it if necessary, and creates its clients.
 //
 // Upstream: cmd/kubelet/app/server.go, run.
 func identify(ctx context.Context, cfg Config) (*identity, error) {
@@ -43,7 +43,7 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 	return &identity{certs: own, clients: clients}, nil
 }
 
-// rotate keeps the certificate fresh; connections with the old one are closed.
+// rotate renews the certificate and closes connections that use the old one.
 func (id *identity) rotate(ctx context.Context) error {
 	return id.certs.Run(ctx, id.clients.CloseConnections)
 }

@@ -51,7 +51,7 @@ func (p *parts) newImages(ctx context.Context) (*image.Puller, error) {
 	return image.New(c)
 }
 
-// serviceAccounts reads them from the API.
+// serviceAccounts reads service accounts from the API.
 type serviceAccounts struct{ c *cluster }
 
 // ServiceAccount implements provider.ServiceAccounts.

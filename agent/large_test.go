@@ -14,9 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// BenchmarkStartBesideLargePods starts a plain pod, by turns alone and together with three that have almost the largest environment that
-// there may be (7 MiB in 70,000 variables), and tells the plain pod's median start in milliseconds either way, and the ratio. The simulated
-// runtime is in the same process, so that its share is in both.
+// BenchmarkStartBesideLargePods starts a plain pod, alternately alone and together with three pods with almost the
+// largest possible environment (7 MiB in 70,000 variables). It reports the plain pod's median start in milliseconds for
+// both, and the ratio. The simulated runtime is in the same process, so both include its share.
 func BenchmarkStartBesideLargePods(b *testing.B) {
 	h := newHost(b, map[string]sim.Latency{})
 	n := run(b, h.config())

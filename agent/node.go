@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// observer joins the PLEG's cache with its way to look again.
+// observer is the PLEG's cache with its Refresh.
 type observer struct{ p *pleg.PLEG }
 
 // Get implements podruntime.Observer.
@@ -24,7 +24,7 @@ func (o observer) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, er
 	return o.p.Refresh(ctx, uid)
 }
 
-// criNode is what CRI configs need of this node.
+// criNode returns the data about this node for CRI configurations.
 func (p *parts) criNode() criconfig.Node {
 	k := p.cfg.Kubelet
 	return criconfig.Node{
@@ -45,8 +45,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// logLinks is the directory beside the pods' logs in which containers' logs are
-// linked: /var/log/containers for /var/log/pods.
+// logLinks returns the directory for links to containers' logs, next to the pods' logs: /var/log/containers for
+// /var/log/pods.
 func (p *parts) logLinks() string {
 	return filepath.Join(filepath.Dir(p.cfg.Kubelet.Pods.LogsDir), "containers")
 }

@@ -20,13 +20,13 @@ func simulatedMachine() allocatable.Machine {
 	return allocatable.Machine{CPUs: int64(runtime.NumCPU()), Memory: 16 << 30, Disk: simulatedDisk}
 }
 
-// readMachine reads what the node has, and what of it pods may request.
+// readMachine reads the machine's resources, and which of them pods may request.
 func (p *parts) readMachine() (err error) {
 	k := p.cfg.Kubelet
 	p.host.machine, err = allocatable.ReadMachine("/", k.Node.RootDir)
 	switch {
 	case err != nil && p.cfg.Simulated:
-		p.host.machine = simulatedMachine() // no Linux: nothing real runs here
+		p.host.machine = simulatedMachine() // not Linux: only the simulated runtime
 	case err != nil:
 		return fmt.Errorf("read what the machine has: %w", err)
 	}
@@ -41,7 +41,7 @@ func (p *parts) readMachine() (err error) {
 	return err
 }
 
-// limits are those of all pods together.
+// limits returns the limits of all pods together.
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
 func (p *parts) limits() cgroup.Limits {
@@ -52,7 +52,7 @@ func (p *parts) limits() cgroup.Limits {
 	return cgroup.Limits{MilliCPU: has.Cpu().MilliValue(), Memory: has.Memory().Value()}
 }
 
-// newNode makes the node's object in the API.
+// newNode creates the node's object in the API.
 func (p *parts) newNode() error {
 	c, k := p.cluster, p.cfg.Kubelet
 	kc := k.Kubelet
@@ -84,13 +84,14 @@ func (p *parts) newNode() error {
 	return nil
 }
 
-// describeStandalone publishes what the node is and has where there is no object in the API. It does not change while the agent runs.
+// describeStandalone publishes the description of a node without an object in the API. It does not change while the
+// agent runs.
 func (p *parts) describeStandalone() {
 	trace.Point(p.cfg.Bus, trace.Span{}, node.Standalone(p.cfg.NodeName, node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), p.runtime(),
 		p.host.ips, p.host.resources.Capacity, p.host.resources.Allocatable, p.cgroupsInUse()))
 }
 
-// cgroupsInUse says how cgroups are made here.
+// cgroupsInUse returns the kind of cgroups on this node.
 func (p *parts) cgroupsInUse() node.Cgroups {
 	switch {
 	case p.cgroups == nil:
@@ -101,7 +102,7 @@ func (p *parts) cgroupsInUse() node.Cgroups {
 	return node.Cgroups{Version: 1, Driver: string(p.cgroups.Driver())}
 }
 
-// seenNode hands on what the API shows of the node.
+// seenNode passes on the node's object from the API.
 func (p *parts) seenNode(n *v1.Node) {
 	p.volumes.MarkInUse(n.Status.VolumesInUse)
 	p.cluster.mirrors.Wake()
@@ -110,22 +111,22 @@ func (p *parts) seenNode(n *v1.Node) {
 	}
 }
 
-// pressure is what the node is short of, for its conditions.
+// pressure returns the resource pressure, for the node's conditions.
 func (p *parts) pressure() node.Pressure {
 	return node.Pressure{Memory: p.host.shortage.Short(trace.SignalMemory), Disk: p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)}
 }
 
-// runtime is what the runtime says of itself.
+// runtime returns what the runtime reports about itself.
 func (p *parts) runtime() node.Runtime {
 	return node.RuntimeOf(p.client.Info, p.state.Handlers(), p.state.Features())
 }
 
-// admission adds to a pod's admission what is known of the node.
+// admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short(trace.SignalMemory), p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
-		return // a standalone node takes what it is given
+		return // a standalone node admits pods without these
 	}
 	in.Node, in.Allocatable = p.self.Object(), p.host.resources.Allocatable
 }
@@ -133,7 +134,7 @@ func (p *parts) admission(in *admission.Inputs) {
 func nodeIPs(texts []string) []net.IP {
 	var out []net.IP
 	for _, s := range texts {
-		out = append(out, net.ParseIP(s)) // config has checked it
+		out = append(out, net.ParseIP(s)) // config has validated it
 	}
 	return out
 }

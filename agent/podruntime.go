@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 )
 
-// newRuntime makes what carries out the plans of pods, with all that it needs.
+// newRuntime creates the pod runtime, with everything that it needs.
 func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	images, err := p.newImages(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	})
 }
 
-// options are what a pod gets of the cluster and of the node's other parts.
+// options returns the optional parts of the pod runtime, from the cluster and the node's other parts.
 func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, error) {
 	c := p.cluster
 	hooks, err := lifecycle.New(lifecycle.Config{Exec: p.client.Runtime, Events: c.events, Bus: p.cfg.Bus})
@@ -88,13 +88,13 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	return s, nil
 }
 
-// dns gives pods their resolver configuration.
+// dns returns the resolver configurations of pods.
 func (p *parts) dns() dns.Resolver {
 	k := p.cfg.Kubelet.DNS
 	return dns.Resolver{ResolvConf: k.ResolvConf, ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.host.ips}
 }
 
-// watchNetwork has the runtime's state looked at when the network's configuration changes. The simulated runtime has none.
+// watchNetwork checks the runtime's state when the network's configuration changes. The simulated runtime has none.
 func (p *parts) watchNetwork() error {
 	if p.cfg.Simulated {
 		return nil
@@ -116,7 +116,7 @@ func (p *parts) newUserNS() (err error) {
 	return err
 }
 
-// userNS is userns.Ranges as podruntime wants it: a range whose file cannot be removed goes with the pod's directory.
+// userNS is userns.Ranges for podruntime: a range whose file cannot be removed is removed with the pod's directory.
 type userNS struct{ *userns.Ranges }
 
 // Release implements podruntime.UserNamespaces.

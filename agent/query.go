@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 )
 
-// ErrNotReady is the answer to a question that comes before the agent is assembled.
+// ErrNotReady is the error of a query before the agent is assembled.
 var ErrNotReady = errors.New("the agent is still starting")
 
 // Query returns state that is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the
@@ -38,7 +38,8 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 	return nil, fmt.Errorf("unknown query %q: must be config, images, cgroup or node", what)
 }
 
-// DeleteUnusedImages runs a pass of image garbage collection that removes every image no container has. What it decided is published.
+// DeleteUnusedImages runs a pass of image garbage collection that removes every image without a container. Its
+// decisions are published.
 func (a *Agent) DeleteUnusedImages(ctx context.Context) (gc.Summary, error) {
 	p := a.parts.Load()
 	if p == nil {

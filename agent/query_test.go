@@ -17,7 +17,7 @@ func TestQuery(t *testing.T) {
 	}
 	n := run(t, h.config())
 	n.source.Set(podOf("web"))
-	n.until("ready", milestone("ready", nil)) // which the observation of the container has come before
+	n.until("ready", milestone("ready", nil)) // the container was observed before that
 	for what, want := range map[string]string{
 		"config": `"syncFrequency"`, "images": `"used_by":["default/web"]`, "node": `"simulated":true`,
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
 )
 
-// The error with which the agent ends quotes no credentials, whoever said them: it goes to a terminal or a journal.
+// The agent's final error quotes no credentials, wherever they are from: it goes to a terminal or a journal.
 func TestLastErrorHasNoSecrets(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 )
 
-// newMux makes all configured sources of pods. No pod is deleted before each of them has reported.
+// newMux creates all configured pod sources. No pod is deleted before each of them has reported.
 func (p *parts) newMux() (*podsource.Mux, error) {
 	k, bus := p.cfg.Kubelet.Sources, p.cfg.Bus
 	sources := append([]podsource.Source(nil), p.cfg.Sources...)

@@ -31,10 +31,10 @@ func (p *parts) gcConfig() gc.Config {
 	}
 }
 
-// simulatedDisk is how large the simulated image file system is, in bytes.
+// simulatedDisk is the size of the simulated image file system, in bytes.
 const simulatedDisk = 64 << 30
 
-// fsInfo measures file systems; a simulated runtime's images fill a simulated disk.
+// fsInfo returns the function that measures file systems; a simulated runtime's images are on a simulated disk.
 func (p *parts) fsInfo() func(path string) (gc.FS, error) {
 	if !p.cfg.Simulated {
 		return nil
@@ -57,13 +57,13 @@ func (p *parts) imagePolicy() gc.ImagePolicy {
 	return gc.ImagePolicy{High: int(k.GCHighPercent), Low: int(k.GCLowPercent), MinAge: k.GCMinimumAge, MaxAge: k.GCMaximumAge}
 }
 
-// newShortage judges how full the node is.
+// newShortage creates the check for resource pressure.
 func (p *parts) newShortage() {
 	kc := p.cfg.Kubelet.Kubelet
 	p.host.shortage = pressure.NewShortage(kc.EvictionHard, kc.EvictionPressureTransitionPeriod.Duration, p.self.Changed, p.cfg.Bus)
 }
 
-// addPressure watches how full the node is.
+// addPressure adds the periodic measurement of resource pressure.
 func (p *parts) addPressure(images *gc.Collector) error {
 	imagefs := append([]trace.Threshold{p.imagePolicy().Threshold()}, p.host.shortage.Thresholds(trace.SignalImageFS)...)
 	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.host.shortage.Observe, Signals: []pressure.Signal{
@@ -78,7 +78,7 @@ func (p *parts) addPressure(images *gc.Collector) error {
 	return nil
 }
 
-// orphans are those that clean up after unknown pods.
+// orphans returns the parts that clean up after unknown pods.
 func (p *parts) orphans() []pods.Orphans {
 	out := []pods.Orphans{cleaner(p.volumes.CleanOrphans), cleaner(p.forgetUnknown)}
 	if p.userns != nil {
@@ -90,7 +90,7 @@ func (p *parts) orphans() []pods.Orphans {
 	return out
 }
 
-// cleaner is a function as pods.Orphans.
+// cleaner implements pods.Orphans.
 type cleaner func(ctx context.Context, known func(types.UID) bool) ([]string, error)
 
 // Clean implements pods.Orphans.
@@ -98,7 +98,7 @@ func (c cleaner) Clean(ctx context.Context, known func(types.UID) bool) ([]strin
 	return c(ctx, known)
 }
 
-// forgetUnknown drops what was learned of a pod when it was gone already, as from a call that had hung.
+// forgetUnknown removes values that were learned about pods that were already gone, for example from a call that hung.
 func (p *parts) forgetUnknown(_ context.Context, known func(types.UID) bool) ([]string, error) {
 	p.cfg.secrets.Keep(func(uid string) bool { return known(types.UID(uid)) })
 	return nil, nil

@@ -26,7 +26,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
-// newVolumes makes the volume manager with all plugins.
+// newVolumes creates the volume manager with all plugins.
 func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) error {
 	mem := memdir.Plain()
 	if !p.cfg.Simulated {
@@ -62,7 +62,7 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 	return err
 }
 
-// volumePlugins are those that need no more than the agent itself.
+// volumePlugins returns the plugins that need no API server.
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
 	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
@@ -86,7 +86,7 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 
-// persistent adds what volumes of the cluster need: claims, and the drivers that register on this node.
+// persistent adds what a cluster's volumes need: claims, and the drivers that register on this node.
 func (p *parts) persistent(c *volume.Config) error {
 	api := p.cluster.clients.Main
 	claims, err := claim.New(claim.Config{API: api.CoreV1(), Events: p.cluster.events})

@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
-// podParts are the parts that know the pods of the node.
+// podParts are the parts that handle the node's pods.
 type podParts struct {
 	notices  *volume.Notices // changes that concern volumes
 	store    *pods.Store
@@ -29,7 +29,7 @@ type podParts struct {
 	manager  *pods.Manager
 }
 
-// newWorkers makes what works for pods, from the runtime half up to the manager.
+// newWorkers creates the parts that handle pods, from the syncer up to the manager.
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.Requests) (err error) {
 	w, cache := &p.pods, p.pleg.Cache()
 	syncer := pods.SyncerConfig{
@@ -58,7 +58,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	return err
 }
 
-// forget drops what parts keep of a pod of which nothing is left.
+// forget removes all state of a pod that is gone.
 func (p *parts) forget(uid types.UID) {
 	p.pods.resizes.Forget(uid)
 	p.cfg.secrets.Forget(string(uid))

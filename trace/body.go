@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Body is a message kept for inspection. It is rendered only when somebody looks.
+// Body is a message that is kept for inspection. It is rendered when it is read.
 type Body struct {
 	m    json.Marshaler
 	size int
 }
 
-// BodyOf keeps m, which takes size bytes in memory, with all that it points to. The caller must not change it afterwards and must have
-// redacted its secrets. One that takes more than MaxBody is replaced, where it is published, by its size.
+// BodyOf keeps m, which needs size bytes in memory, with everything that it references. The caller must have redacted
+// its secrets and must not change it afterwards. If it needs more than MaxBody, only its size is published.
 func BodyOf(m json.Marshaler, size int) Body { return Body{m: m, size: size} }
 
 // IsZero reports whether nothing was kept.
@@ -40,7 +40,7 @@ func (b *Body) UnmarshalJSON(p []byte) error {
 // Clipped is the key by which a body says that it is not whole.
 const Clipped = "clipped"
 
-// limit replaces a body that is too large. It is not part of MaxEvent.
+// limit replaces a body that is too large. Its size does not count toward MaxEvent.
 func (b *Body) limit(l limiter) int {
 	switch {
 	case b.size <= MaxBody || l == look:

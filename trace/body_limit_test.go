@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Asking how much a record takes changes nothing of it, however large its body is.
+// Size does not change a record, however large its body is.
 func TestSizeChangesNothing(t *testing.T) {
 	call := &CRICall{Request: BodyOf(json.RawMessage(`"`+strings.Repeat("x", MaxBody)+`"`), MaxBody+2)}
 	r := Record{Event: call}

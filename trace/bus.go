@@ -9,41 +9,41 @@ import (
 // DefaultCapacity is how many records a bus keeps by default.
 const DefaultCapacity = 8192
 
-// What the records of a bus may take in memory by default: room for all of them at a size that few records of an ordinary node
-// have, and of the largest there are (MaxEvent and two times MaxBody) some dozen at least.
+// The default memory budget of a bus's records: enough for all of them at a size that few records of an ordinary node
+// exceed, and for at least some dozen of the largest (MaxEvent and twice MaxBody).
 const (
 	bytesPerRecord = 8 << 10
 	leastBytes     = 4 << 20
 )
 
-// Bus is one ring of records shared by all readers. A nil *Bus drops
-// everything, so a component need not ask whether anyone looks.
+// Bus is one ring of records shared by all readers. A nil *Bus drops everything, so components need not check whether
+// anyone reads.
 type Bus struct {
-	start time.Time // carries the monotonic reading
+	start time.Time // has the monotonic reading
 	clock func() (wall, elapsed int64)
 
-	scrub atomic.Pointer[Scrubber] // nil: nothing is blanked
+	scrub atomic.Pointer[Scrubber] // nil: nothing is redacted
 
 	mu      sync.Mutex
-	epoch   int64 // when the bus was born, in Unix nanoseconds, by the wall clock as it is now unless that was set back
+	epoch   int64 // the creation of the bus in Unix nanoseconds, by the current wall clock, unless that was set back
 	ahead   int64 // by how much times are ahead of the wall clock, which was set back
 	slots   []Record
-	sizes   []uint32 // what the record in each slot takes
+	sizes   []uint32 // size of the record in each slot
 	next    uint64   // sequence number of the next record; the first is 1
-	first   uint64   // sequence number of the oldest record that is kept; next when there is none
-	bytes   int64    // what all records that are kept take
-	total   int64    // what all records that were ever published took
-	budget  int64    // the most that bytes may be, unless one record takes more
+	first   uint64   // sequence number of the oldest kept record; next if there is none
+	bytes   int64    // size of all kept records
+	total   int64    // size of all records that were ever published
+	budget  int64    // maximum of bytes, unless one record is larger
 	spare   [kindCount][]Event
 	cursors []*Cursor
 }
 
-// NewBus returns a bus that keeps the last capacity records (rounded up to a
-// power of two; 0 means DefaultCapacity), and fewer where they take more than DefaultBytes.
+// NewBus returns a bus that keeps the last capacity records (rounded up to a power of two; 0 means DefaultCapacity),
+// and fewer if they need more than DefaultBytes.
 func NewBus(capacity int) *Bus { return NewBusOf(capacity, 0) }
 
-// NewBusOf returns a bus that keeps the last capacity records, as NewBus, and of those as many as take no more than budget bytes (0 means
-// DefaultBytes of the capacity). The newest one is kept whatever it takes.
+// NewBusOf is NewBus with a memory budget in bytes (0 means DefaultBytes of the capacity). The newest record is always
+// kept, whatever its size.
 func NewBusOf(capacity int, budget int64) *Bus {
 	if capacity <= 0 {
 		capacity = DefaultCapacity
@@ -59,10 +59,11 @@ func NewBusOf(capacity int, budget int64) *Bus {
 	return &Bus{start: now, epoch: now.UnixNano(), slots: make([]Record, size), sizes: make([]uint32, size), next: 1, first: 1, budget: budget}
 }
 
-// DefaultBytes is what capacity records may take in memory by default: 8 KiB for each, and 4 MiB at least.
+// DefaultBytes returns the default memory budget for capacity records: 8 KiB for each, and at least 4 MiB.
 func DefaultBytes(capacity int) int64 { return max(int64(capacity)*bytesPerRecord, leastBytes) }
 
-// elapsed is the monotonic time since the bus's birth. With the epoch, it is the bus's clock in Unix nanoseconds.
+// elapsed returns the monotonic time since the bus's creation. With the epoch, it is the bus's clock in Unix
+// nanoseconds.
 func (b *Bus) elapsed() int64 {
 	if b.clock != nil {
 		_, elapsed := b.clock()
@@ -71,11 +72,12 @@ func (b *Bus) elapsed() int64 {
 	return int64(time.Since(b.start))
 }
 
-// leastStep is what counts as a step of the wall clock: less is how clocks are read one after the other.
+// leastStep is the minimum step of the wall clock: smaller differences occur because clocks are read one after the
+// other.
 const leastStep = int64(time.Second)
 
-// Anchor has the times of records follow the wall clock again, which somebody may have set since, and publishes a ClockStepped if so.
-// Call it when the kernel says that the clock was set, or now and then.
+// Anchor aligns the times of records with the wall clock, which may have been set since, and publishes a ClockStepped
+// if so. Call it when the kernel reports that the clock was set, or periodically.
 func (b *Bus) Anchor() {
 	if b == nil {
 		return
@@ -87,7 +89,7 @@ func (b *Bus) Anchor() {
 	if b.clock != nil {
 		wall, elapsed = b.clock()
 	}
-	late := wall - (b.epoch + elapsed) // negative where times are ahead of the wall clock
+	late := wall - (b.epoch + elapsed) // negative if times are ahead of the wall clock
 	step := late + b.ahead
 	if max(step, -step) < leastStep {
 		return
@@ -109,7 +111,7 @@ func (b *Bus) Seq() uint64 {
 	return b.next - 1
 }
 
-// Bytes returns about how much memory the records take that are kept.
+// Bytes returns the approximate memory use of the kept records.
 func (b *Bus) Bytes() int64 {
 	if b == nil {
 		return 0
@@ -119,7 +121,7 @@ func (b *Bus) Bytes() int64 {
 	return b.bytes
 }
 
-// wake tells waiting cursors that there is something to read. Called with mu.
+// wake wakes waiting cursors, because there are new records. Called with mu.
 func (b *Bus) wake() {
 	for _, c := range b.cursors {
 		if c.waiting && c.due() {

@@ -110,8 +110,8 @@ func TestSubscribe(t *testing.T) {
 	}
 }
 
-// TestLossIsExact has several publishers and readers of different speeds: what a
-// reader got and what it was told it lost add up to what was published, in order.
+// TestLossIsExact has several publishers and readers of different speeds: the records that a reader received and those
+// that it lost add up to the published ones, in order.
 func TestLossIsExact(t *testing.T) {
 	const publishers, each = 4, 5000
 	bus := NewBus(64)
@@ -236,7 +236,7 @@ func TestNextGivesWhatIsThere(t *testing.T) {
 	cur := bus.Subscribe(FromNow)
 	cur.Poll(make([]Record, 0, 1)) // arms the wake-up
 	Point(bus, Span{}, Log{})
-	cur.Poll(make([]Record, 0, 1)) // reads what it was woken for
+	cur.Poll(make([]Record, 0, 1)) // reads the records of this wake-up
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if recs, _, err := cur.Next(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -266,7 +266,7 @@ func TestNilBus(t *testing.T) {
 
 func TestPublishAllocatesNothing(t *testing.T) {
 	bus := NewBus(64)
-	bus.Subscribe(FromOldest) // stuck
+	bus.Subscribe(FromOldest) // never reads
 	parent := Span{Trace: TraceID{1, 2}, ID: 3}
 	publish := func() {
 		Point(bus, parent, Wait{For: WaitQueue, Target: Target{Kind: TargetRuntimeSlots}})

@@ -36,7 +36,7 @@ const (
 	ChangeOther       ChangeKind = "other"               // only in recordings of the first schema: the text of the change
 )
 
-// Sets reports whether the change gives a condition the status, which it did not have before.
+// Sets reports whether the change sets the condition to a status that it did not have before.
 func (e *Change) Sets(condition, status string) bool {
 	return e.What == ChangeCondition && e.Name == condition && e.To == status && e.From != status
 }

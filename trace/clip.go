@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxMark is as long as the longest mark that Clip leaves.
+// maxMark is the length of the longest mark of Clip.
 const maxMark = len("…[clipped: 9223372036854775807 bytes]")
 
-// Clip returns s when it is at most limit bytes long. Of a longer one it returns the beginning and a mark with the true size, as
-// "…[clipped: 1048576 bytes]", which are limit bytes together (a mark has up to 39, and is never left out), and do not keep s in memory.
-// It allocates nothing when s is short. A character is never cut in two.
+// Clip returns s if it is at most limit bytes long. Otherwise it returns its beginning and a mark with its length, for
+// example "…[clipped: 1048576 bytes]", together limit bytes (a mark has up to 39 bytes, and is always complete), and
+// does not keep s in memory. It allocates nothing if s is short. It never splits a character.
 func Clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

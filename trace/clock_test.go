@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClockStepped sets the wall clock forth and back around records: times never go back, no duration counts a step, and what the
-// wall clock is can be told from each record.
+// TestClockStepped sets the wall clock forward and back around records: times never go back, no duration includes a
+// step, and the wall clock's time can be computed for each record.
 func TestClockStepped(t *testing.T) {
 	var wall, elapsed int64 = 1_000_000_000_000, 0
 	b := NewBus(64)
@@ -39,14 +39,14 @@ func TestClockStepped(t *testing.T) {
 		pass(3 * time.Second)
 		End(b, s, Wait{})
 		pass(5 * time.Second)
-		b.Anchor() // nothing is new
+		b.Anchor() // nothing has changed
 		look()
 	}
 	work(900 * time.Millisecond) // no step
-	work(time.Hour)              // set forth, or suspended for an hour
+	work(time.Hour)              // set forward, or suspended, by an hour
 	work(-time.Hour)             // set back
-	work(-time.Minute)           // and again
-	work(30 * time.Minute)       // forth, and not yet where times are
+	work(-time.Minute)           // again
+	work(30 * time.Minute)       // forward, but still behind the records' times
 	work(31*time.Minute + 30*time.Second)
 
 	const s, m, h = time.Second, time.Minute, time.Hour

@@ -18,29 +18,29 @@ const (
 	FromOldest             // all that the ring still holds
 )
 
-// copyStep bounds how many records one lock hold copies, so that a reader of a
-// large batch keeps a publisher waiting for a few microseconds at most.
+// copyStep limits how many records are copied while mu is held, so that a reader of a large batch blocks a publisher
+// for at most a few microseconds.
 const copyStep = 32
 
-// Cursor is one reader's place in the ring. It is for one goroutine; different
-// cursors are independent.
+// Cursor is one reader's position in the ring. It is for one goroutine; different cursors are independent.
 type Cursor struct {
 	bus     *Bus
 	pos     uint64 // next sequence number to read
-	seen    int64  // what all records before pos took; guarded by bus.mu
+	seen    int64  // size of all records before pos; guarded by bus.mu
 	signal  chan struct{}
 	done    chan struct{}
 	waiting bool   // guarded by bus.mu
 	closed  bool   // guarded by bus.mu
-	slack   uint64 // how many records may wait unread; guarded by bus.mu
-	room    int64  // how many bytes of records may, where slack is not 0; guarded by bus.mu
-	hurried bool   // until all is read; guarded by bus.mu
+	slack   uint64 // maximum number of unread records before a wake; guarded by bus.mu
+	room    int64  // maximum size of unread records before a wake, if slack is not 0; guarded by bus.mu
+	hurried bool   // until everything is read; guarded by bus.mu
 }
 
-// batchShare is the part of a bus's budget of bytes that a reader gets at once, more or less: what it was given, it holds.
+// batchShare is the approximate part of a bus's memory budget that a reader gets at once, because a reader keeps its
+// batch in memory.
 const batchShare = 8
 
-// lazyShare is the part of a ring that a lazy reader leaves unread: it still has most of the ring to be late.
+// lazyShare is the part of a ring that a lazy reader leaves unread: it then has most of the ring as a reserve.
 const lazyShare = 8
 
 // Subscribe returns a cursor. Close it when done. On a nil bus the cursor
@@ -60,7 +60,7 @@ func (b *Bus) Subscribe(from From) *Cursor {
 	return c
 }
 
-// Close ends the cursor and wakes its reader. It may be called more than once.
+// Close ends the cursor and wakes its reader. It can be called more than once.
 func (c *Cursor) Close() {
 	if c.bus == nil {
 		return
@@ -75,10 +75,9 @@ func (c *Cursor) Close() {
 	c.bus.cursors = slices.DeleteFunc(c.bus.cursors, func(o *Cursor) bool { return o == c })
 }
 
-// Next waits for at least one record and appends up to cap(buf) of them to
-// buf[:0] (64 when buf has no capacity), fewer where they are large. lost is the exact number of records that were
-// overwritten before this reader got to them since its last call. It returns
-// ctx's error or ErrClosed when there is nothing to wait for any more.
+// Next waits for at least one record and appends up to cap(buf) records to buf[:0] (64 if buf has no capacity), fewer
+// if they are large. lost is the exact number of records that were overwritten since the last call before this reader
+// got them. It returns ctx's error or ErrClosed if there is nothing more to wait for.
 func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost uint64, err error) {
 	if cap(buf) == 0 {
 		buf = make([]Record, 0, 64)
@@ -93,7 +92,7 @@ func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost ui
 		case <-c.signal:
 		case <-c.done:
 			return nil, 0, ErrClosed
-		case <-ctx.Done(): // what is there comes first
+		case <-ctx.Done(): // existing records first
 			if recs, lost = c.Poll(buf); len(recs) > 0 {
 				return recs, lost, nil
 			}
@@ -102,7 +101,7 @@ func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost ui
 	}
 }
 
-// Poll is Next without waiting: it returns what is there, which may be nothing.
+// Poll is Next without waiting: it returns the available records, which may be none.
 func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	recs = buf[:0]
 	if c.bus == nil {
@@ -119,7 +118,7 @@ func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	return recs, lost
 }
 
-// copySome copies at most limit records, which take so many bytes, in one lock hold.
+// copySome copies at most limit records of at most size bytes while it holds mu.
 func (c *Cursor) copySome(dst *[]Record, limit int) (n int, size int64, lost uint64) {
 	b := c.bus
 	b.mu.Lock()
@@ -144,8 +143,9 @@ func (c *Cursor) copySome(dst *[]Record, limit int) (n int, size int64, lost uin
 	return n, size, lost
 }
 
-// Batch has Next, from now on, sleep until an eighth of the ring (of its records or its bytes) is unread, Flush is called or its context ends; it then
-// returns everything. It is for readers whose knowledge nobody may ever ask for: an idle agent does not wake them.
+// Batch makes Next sleep until an eighth of the ring (of its records or its bytes) is unread, Flush is called or its
+// context ends; it then returns everything. It is for readers whose data may never be requested: an idle agent does not
+// wake them.
 func (c *Cursor) Batch() {
 	if c.bus == nil {
 		return
@@ -155,7 +155,7 @@ func (c *Cursor) Batch() {
 	c.slack, c.room = uint64(len(c.bus.slots))/lazyShare, c.bus.budget/lazyShare
 }
 
-// Flush has Next return what was published so far, although the cursor is lazy. It may be called from any goroutine.
+// Flush makes Next return everything that was published so far, even if the cursor is lazy. Safe for concurrent use.
 func (c *Cursor) Flush() {
 	if c.bus == nil {
 		return
@@ -163,7 +163,7 @@ func (c *Cursor) Flush() {
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
 	if c.pos >= c.bus.next {
-		return // all is read
+		return // everything is read
 	}
 	c.hurried = true
 	if c.waiting {
@@ -171,7 +171,8 @@ func (c *Cursor) Flush() {
 	}
 }
 
-// ready reports whether Next should read; if not, the cursor waits to be woken. Having begun, it reads all there is.
+// ready reports whether Next should read; if not, the cursor waits to be woken. When Next has begun to read, it reads
+// everything.
 func (c *Cursor) ready() bool {
 	if c.bus == nil {
 		return true
@@ -186,7 +187,7 @@ func (c *Cursor) ready() bool {
 	return false
 }
 
-// due reports whether there is something that Next should not leave unread. Called with bus.mu.
+// due reports whether Next must read now. Called with bus.mu.
 func (c *Cursor) due() bool {
 	unread := c.bus.next - c.pos
 	return c.hurried || unread > c.slack || unread > 0 && c.bus.total-c.seen > c.room
@@ -201,7 +202,7 @@ func (c *Cursor) rouse() {
 	}
 }
 
-// Behind returns how many records wait for this reader.
+// Behind returns how many records this reader has not read.
 func (c *Cursor) Behind() uint64 {
 	if c.bus == nil {
 		return 0

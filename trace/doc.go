@@ -1,12 +1,11 @@
-// Package trace is the vocabulary of what happens on the node: typed events,
-// the records that carry them, the bus that holds them and the cursors that
-// read them. Every view of kubeloupe is a fold over these records.
+// Package trace has the events of the node: typed events, the records that contain them, the bus that stores them and
+// the cursors that read them. Every view of kubeloupe is a fold over these records.
 //
-// It owns the event types, span and trace ids (W3C), the in-memory ring and the
-// one JSON encoding used on stdout, in files and on sockets.
+// It owns the event types, span and trace IDs (W3C), the in-memory ring and the one JSON encoding used on stdout, in
+// files and on sockets.
 //
-// It never blocks, fails or steers whoever publishes; it knows nothing else of
-// kubeloupe and no Kubernetes types, only strings, numbers and times.
+// It never blocks or controls publishers, and never fails; it uses no other part of kubeloupe and no Kubernetes types,
+// only strings, numbers and times.
 //
 // It runs no goroutine. It publishes nothing itself: components do.
 //
@@ -15,7 +14,7 @@
 //   - Publish holds one short lock and allocates nothing once the ring is warm.
 //   - A reader that falls behind loses the oldest records and is told exactly
 //     how many; it never delays the publisher or another reader.
-//   - A record that a reader was given is its own copy and never changes.
+//   - A reader's record is its own copy and never changes.
 //   - A nil *Bus accepts and drops everything.
 package trace
 

@@ -107,8 +107,8 @@ type Threshold struct {
 	DownTo float64 `json:"down_to_percent,omitempty"`
 }
 
-// Used returns how much is used at the mark, in bytes. It returns false if the mark is a percentage of an unknown capacity, or is never
-// reached.
+// Used returns how much is used at the threshold, in bytes. It returns false if the threshold is a percentage of an
+// unknown capacity, or is never reached.
 func (e *Threshold) Used(capacity int64) (int64, bool) {
 	bytes := e.Bytes
 	if e.Percent > 0 {

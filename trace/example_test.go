@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A component publishes what it does, each thing once; whoever wants to know reads.
+// A component publishes each event once; readers subscribe.
 func Example() {
 	bus := trace.NewBus(0)
 	cur := bus.Subscribe(trace.FromOldest)
@@ -30,7 +30,7 @@ func Example() {
 	// 0 lost
 }
 
-// A record is one JSON object in a line, in files, on sockets and on stdout alike.
+// A record is one JSON object per line, in files, on sockets and on stdout.
 func ExampleRecord_ParseJSON() {
 	var r trace.Record
 	line := `{"seq":7,"time":"2026-03-01T12:00:00.250000000Z","kind":"cri.call","edge":"end","dur_ns":250000000,` +

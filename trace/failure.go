@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Failure returns what went wrong in an event, "" when nothing did. A call that
-// failed without saying why is named by its code.
+// Failure returns an event's error, "" if there is none. For a call that failed without an error text, it returns the
+// code.
 func Failure(e Event) string {
 	switch e := e.(type) {
 	case *CRICall:

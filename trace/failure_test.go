@@ -23,7 +23,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// An event type that carries an error is one that can fail.
+// An event type with an error field is one that can fail.
 func TestFailureKnowsEveryErr(t *testing.T) {
 	for _, name := range Kinds() {
 		e, _ := New(name)

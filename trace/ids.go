@@ -5,19 +5,19 @@ import (
 	"math/rand/v2"
 )
 
-// TraceID is a W3C trace id. The zero value means none.
+// TraceID is a W3C trace ID. The zero value means none.
 type TraceID struct{ Hi, Lo uint64 }
 
-// SpanID is a W3C parent id. Zero means none.
+// SpanID is a W3C parent ID. Zero means none.
 type SpanID uint64
 
-// NewTraceID returns a random, non-zero trace id.
+// NewTraceID returns a random, non-zero trace ID.
 func NewTraceID() TraceID { return TraceID{Hi: rand.Uint64(), Lo: rand.Uint64() | 1} }
 
-// NewSpanID returns a random, non-zero span id.
+// NewSpanID returns a random, non-zero span ID.
 func NewSpanID() SpanID { return SpanID(rand.Uint64() | 1) }
 
-// IsZero reports whether the id is unset.
+// IsZero reports whether the ID is unset.
 func (t TraceID) IsZero() bool { return t == TraceID{} }
 
 // String returns 32 hexadecimal digits.
@@ -59,9 +59,8 @@ func (s *SpanID) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Traceparent returns the W3C header value that makes a callee's spans children
-// of this span, sampled; empty when the span has no ids.
-// See https://www.w3.org/TR/trace-context/#traceparent-header.
+// Traceparent returns the W3C header value that makes a callee's spans children of this span, sampled; empty if the
+// span has no IDs. See https://www.w3.org/TR/trace-context/#traceparent-header.
 func (s Span) Traceparent() string {
 	if s.Trace.IsZero() || s.ID == 0 {
 		return ""

@@ -1,8 +1,9 @@
 package trace
 
-// Insert publishes what somebody else observed: a record with its own time, span, observer and duration. Its Seq is not looked at; r stays
-// with the caller, the event is copied and cut as every other one. Observers tell of things after they happened, so the times of inserted
-// records may go back: a bus that is inserted into has them about in their order. What is inserted is not blanked by a [Scrubber].
+// Insert publishes what another program observed: a record with its own time, span, observer and duration. Its Seq is
+// ignored; r is not kept: the event is copied and cut as usual. Observers report events after they happened, so the
+// times of inserted records may go back: the records of such a bus are only approximately in order of time. Inserted
+// records are not redacted by a [Scrubber].
 func (b *Bus) Insert(r *Record) {
 	if b == nil || r.Event == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestInsert sees that a record of an observer keeps all it says, is cut as every other one, and makes room as every other one.
+// TestInsert checks that a record of an observer keeps all its fields, is cut as usual, and evicts as usual.
 func TestInsert(t *testing.T) {
 	b := trace.NewBusOf(4, 0)
 	cur := b.Subscribe(trace.FromOldest)

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// wire is the JSON form of a Record: one object per line, on stdout, in files
-// and on sockets alike. AppendJSON writes it.
+// wire is the JSON form of a Record: one object per line, on stdout, in files and on sockets. AppendJSON writes it.
 type wire struct {
-	Version   int             `json:"v,omitempty"` // of the schema; left out in the first
+	Version   int             `json:"v,omitempty"` // of the schema; omitted in the first
 	Seq       uint64          `json:"seq"`
 	Time      string          `json:"time"`
 	Kind      string          `json:"kind"`
@@ -30,17 +29,17 @@ const timeLayout = "2006-01-02T15:04:05.000000000Z"
 // MarshalJSON implements json.Marshaler.
 func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
-// limit cuts a record that was not published here to what it may take in memory: anybody may have written it.
+// limit cuts a record that was not published here to its maximum size: anybody may have written it.
 func (r *Record) limit() {
 	r.Pod.limit(cut)
 	kinds[r.Event.Kind()].limit(r.Event, cut)
 }
 
-// latest is the end of the year 2199. The difference of two times from 1970 until then is a time.Duration.
+// latest is the end of the year 2199. The difference between 1970 and any time until then fits in a time.Duration.
 const latest = 7258118400e9 - 1
 
-// inTime is an error if the record says that something began before 1970, or lasted less than nothing: no agent writes that, and folds
-// subtract. What an event itself says of times is for its readers to doubt.
+// inTime returns an error if the record begins before 1970 or has a negative duration: no agent writes that, and folds
+// subtract. Times in events are not checked: their readers must not trust them.
 func (r *Record) inTime() error {
 	if r.Dur < 0 || int64(r.Dur) > r.Time {
 		return fmt.Errorf("record %d, field dur_ns: %d: want 0 or more, and a begin in 1970 or later", r.Seq, int64(r.Dur))

@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// Kind numbers the event types within one build. Its text is what encodings
-// carry and never changes.
+// Kind is the number of an event type within one build. Encodings contain its name, which never changes.
 type Kind uint8
 
 // Event is implemented by pointers to this package's event types.
@@ -15,7 +14,7 @@ type Event interface {
 	Kind() Kind
 }
 
-// kindOf is what the bus and the encodings need to know of an event type.
+// kindOf is what the bus and the encodings need for an event type.
 type kindOf struct {
 	name  string
 	fresh func() Event
@@ -68,7 +67,7 @@ func Kinds() []string {
 	return names
 }
 
-// New returns a fresh event of the named kind, false when there is no such kind.
+// New returns a new event of the named kind, false if there is no such kind.
 func New(name string) (Event, bool) {
 	for _, k := range kinds {
 		if k.name == name {

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// TestLazy counts the records of each time that a lazy reader of 64 slots comes back to read.
+// TestLazy counts the records of each read of a lazy reader with 64 slots.
 func TestLazy(t *testing.T) {
 	const slack = 64 / lazyShare
 	publish := func(b *Bus, n int) {
@@ -70,7 +70,7 @@ func TestLazy(t *testing.T) {
 				if read != want {
 					t.Errorf("read %v, want %v", got, c.want)
 				}
-				cancel() // what is unread comes before the end
+				cancel() // unread records come before the end
 				<-done
 				sum := 0
 				for _, n := range got {
@@ -84,7 +84,7 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// TestLazyWithoutBus hurries a cursor that never yields anything, and one that was closed.
+// TestLazyWithoutBus flushes a cursor that never yields anything, and a closed one.
 func TestLazyWithoutBus(t *testing.T) {
 	cur := (*Bus)(nil).Subscribe(FromOldest)
 	cur.Batch()

@@ -6,15 +6,17 @@ import (
 	"unsafe"
 )
 
-// MaxEvent is the most that a published event takes in memory, in bytes, without its bodies; MaxBody is the most of each of those.
-// Whatever is published or parsed is cut to that: texts by Clip, lists by what is left out, of which the number stays.
+// MaxEvent is the maximum size of a published event in memory, in bytes, without its bodies; MaxBody is the maximum
+// size of each of those. Everything that is published or parsed is cut to that: texts by Clip, lists by omitting items,
+// whose number is kept.
 const (
 	MaxEvent = 128 << 10
 	MaxBody  = 32 << 10
 )
 
-// What a text may take: a word (a name, an id, a state), a line (a path, an image, a reason) or a text (a message, an error). A list takes
-// maxList bytes: where its items would take more, their texts are cut tighter, and what does not fit then is left out.
+// The limits of texts: a word (a name, an ID, a state), a line (a path, an image, a reason) or a text (a message, an
+// error). A list may have maxList bytes: if its items need more, their texts are cut more, and items that still do not
+// fit are omitted.
 const (
 	maxWord, tightWord = 512, 128
 	maxLine, tightLine = 1 << 10, 256
@@ -22,20 +24,21 @@ const (
 	maxList, tightList = 40 << 10, 2 << 10
 )
 
-// limiter passes over the texts and lists of an event, and returns how many bytes they take in memory.
+// limiter visits the texts and lists of an event, and returns how many bytes they need in memory.
 type limiter uint8
 
 const (
-	look  limiter = iota // changes nothing; what is over its limit counts tooMuch
-	guess                // changes nothing; returns what cut would return
-	cut                  // cuts what is over its limit
-	tight                // the same within a list that is too large
+	look  limiter = iota // changes nothing; a text over its limit counts as tooMuch
+	guess                // changes nothing; returns the result of cut
+	cut                  // cuts what exceeds its limit
+	tight                // the same in a list that is too large
 )
 
-// tooMuch is more than any event may take.
+// tooMuch is more than any event may have.
 const tooMuch = 1 << 30
 
-// limited is a pointer to something that has texts and lists. What those point to belongs to others too, so it is not changed but copied.
+// limited is a pointer to something that has texts and lists. Others may use what it references, so that is copied, not
+// changed.
 type limited[T any] interface {
 	*T
 	limit(limiter) int
@@ -78,7 +81,7 @@ func shorten[S ~string](l limiter, s *S, most, less int) int {
 	return len(*s)
 }
 
-// part limits what p points to, if to anything.
+// part limits what p points to; nil has size 0.
 func part[T any, P limited[T]](l limiter, p **T) int {
 	if *p == nil {
 		return 0
@@ -91,7 +94,7 @@ func part[T any, P limited[T]](l limiter, p **T) int {
 	return n + int(unsafe.Sizeof(**p))
 }
 
-// list limits a list, and adds the number of items that had to be left out to left.
+// list limits a list, and adds the number of omitted items to left.
 func list[T any, P limited[T]](l limiter, s *[]T, left *int) int {
 	if cap(*s) == 0 {
 		return 0
@@ -117,7 +120,7 @@ func list[T any, P limited[T]](l limiter, s *[]T, left *int) int {
 	return n
 }
 
-// listSize adds up a list that has room for so many items, and stops when it is too large.
+// listSize returns the size of a list with capacity room, and stops when it is too large.
 func listSize[T any, P limited[T]](l limiter, s []T, room int) int {
 	var item T
 	n := room * int(unsafe.Sizeof(item))
@@ -127,7 +130,7 @@ func listSize[T any, P limited[T]](l limiter, s []T, room int) int {
 	return n
 }
 
-// shortList copies as many items as may be.
+// shortList copies at most most items.
 func shortList[T any, P limited[T]](l limiter, from []T, most int) (kept []T, size int) {
 	var item T
 	each := int(unsafe.Sizeof(item))
@@ -142,7 +145,7 @@ func shortList[T any, P limited[T]](l limiter, from []T, most int) (kept []T, si
 	return slices.Clip(kept), size
 }
 
-// textList limits a list of texts. The last of one that was cut says of how many it is.
+// textList limits a list of texts. The last one of a shortened list has the original number.
 func textList(l limiter, s *[]string) int {
 	n := cap(*s) * int(unsafe.Sizeof(""))
 	for i := 0; i < len(*s) && n <= maxList; i++ {
@@ -179,7 +182,7 @@ func shortTextList(from []string, most int) (kept []string, size int) {
 	return slices.Clip(slices.Clone(kept)), size
 }
 
-// Size returns about how much memory the record takes, in bytes, with all that it points to.
+// Size returns the record's approximate size in memory, in bytes, with everything that it references.
 func (r *Record) Size() int {
 	n := int(unsafe.Sizeof(*r)) + r.Pod.limit(guess)
 	if r.Event != nil {
@@ -188,8 +191,8 @@ func (r *Record) Size() int {
 	return n
 }
 
-// Shorten cuts the texts and lists of a record's event to their beginnings, of an event that nobody else has changed or will: for readers
-// that keep many records and have no more room for long ones.
+// Shorten cuts the texts and lists of a record's event to their beginnings. The event must not be shared. It is for
+// readers that keep many records and have no more room for long ones.
 func (r *Record) Shorten() {
 	if r.Event != nil {
 		k := kinds[r.Event.Kind()]

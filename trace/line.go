@@ -16,11 +16,11 @@ import (
 // ErrUnknownKind is wrapped by the error for a record of a kind that this version does not know.
 var ErrUnknownKind = errors.New("unknown kind")
 
-// lineStart is how a line of the present schema begins, lineStartV1 one of the first.
+// lineStart is the beginning of a line of the current schema, lineStartV1 of the first one.
 var lineStart, lineStartV1 = `{"v":` + strconv.Itoa(Version) + `,"seq":`, `{"seq":`
 
-// AppendJSON appends what MarshalJSON returns to dst. It passes over the event once. What acts on terminals is escaped in strings,
-// see human.AppendJSON.
+// AppendJSON appends the result of MarshalJSON to dst. It reads the event once. Characters that control terminals are
+// escaped in strings, see human.AppendJSON.
 func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Event == nil {
 		return dst, fmt.Errorf("record %d has no event", r.Seq)
@@ -68,8 +68,7 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// ParseJSON reads what UnmarshalJSON reads, from a line that nobody has checked
-// yet. A line as AppendJSON writes it is passed over once.
+// ParseJSON is UnmarshalJSON for a line that was not checked before. It reads a line in AppendJSON's format only once.
 func (r *Record) ParseJSON(line []byte) error {
 	l := lineReader{rest: line}
 	rec, version, kind, observed, ok := l.record()
@@ -96,11 +95,10 @@ func (r *Record) ParseJSON(line []byte) error {
 	return nil
 }
 
-// lineReader reads a record's envelope in the one order that AppendJSON writes.
-// Whatever it does not expect makes it give up.
+// lineReader reads a record's envelope in AppendJSON's order. It gives up at anything unexpected.
 type lineReader struct{ rest []byte }
 
-// record reads all but the event, which is left in rest.
+// record reads everything but the event, which remains in rest.
 func (l *lineReader) record() (r Record, version int, kind string, observed, ok bool) {
 	end, found := bytes.CutSuffix(bytes.TrimRight(l.rest, " \r\n"), []byte("}"))
 	l.rest, version = end, Version
@@ -138,7 +136,7 @@ func (l *lineReader) optional(key string, read func() bool) bool {
 	return !l.skip(key) || read()
 }
 
-// uint reads digits, as JSON has them: without leading zeros.
+// uint reads digits as in JSON: without leading zeros.
 func (l *lineReader) uint(v *uint64) bool {
 	n := 0
 	for n < len(l.rest) && '0' <= l.rest[n] && l.rest[n] <= '9' {
@@ -166,13 +164,13 @@ func (l *lineReader) precision(p *Precision) bool {
 	return ok
 }
 
-// text reads a string without escapes; control characters are no JSON.
+// text reads a string without escapes; control characters are invalid in JSON.
 func (l *lineReader) text() (string, bool) {
 	s, ok := l.bytes()
 	return string(s), ok
 }
 
-// bytes is text, good as long as the line.
+// bytes is text, valid as long as the line.
 func (l *lineReader) bytes() ([]byte, bool) {
 	if !l.skip(`"`) {
 		return nil, false

@@ -66,7 +66,7 @@ func TestParseOtherForms(t *testing.T) {
 	}
 }
 
-// FuzzParseJSON: whatever the short way reads, the long way reads as the same.
+// FuzzParseJSON: the fast parser's results are equal to the slow one's.
 func FuzzParseJSON(f *testing.F) {
 	for _, line := range lines {
 		f.Add([]byte(line))
@@ -111,7 +111,7 @@ func BenchmarkRecordJSON(b *testing.B) {
 	})
 }
 
-// TestParseTime: what is read the fast way is what time.Parse reads, and all times that are written are read that way.
+// TestParseTime: the results of the fast parser are equal to time.Parse's, and it accepts all written times.
 func TestParseTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	texts := []string{

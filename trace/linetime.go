@@ -2,11 +2,11 @@ package trace
 
 import "time"
 
-// timeForm has a 0 where timeLayout has a digit.
+// timeForm has a 0 for each digit of timeLayout.
 const timeForm = "0000-00-00T00:00:00.000000000Z"
 
-// parseTime reads a time as timeLayout has it, as long as that, in Unix nanoseconds from 1970 to 2199. It is many times as fast as
-// time.Parse, which finds the errors: what is false here may be right there.
+// parseTime parses a time with exactly timeLayout's length, and returns Unix nanoseconds from 1970 to 2199. It is many
+// times faster than time.Parse, which reports the errors: a time that parseTime rejects may be valid there.
 func parseTime(p []byte) (int64, bool) {
 	for i := range len(timeForm) {
 		if digit := '0' <= p[i] && p[i] <= '9'; digit != (timeForm[i] == '0') || !digit && p[i] != timeForm[i] {
@@ -30,8 +30,8 @@ func parseTime(p []byte) (int64, bool) {
 
 func daysIn(year, month int) int { return daysUntil(year, month+1) - daysUntil(year, month) }
 
-// daysUntil is how many days there are from 1970 until the first of a month, which may be the 13th. A year is taken to begin in March, so
-// that the day that leap years have more is its last.
+// daysUntil returns the number of days from 1970 until the first of a month, which may be the 13th. A year begins in
+// March here, so that the leap day is its last.
 func daysUntil(year, month int) int {
 	if month > 2 {
 		month -= 3

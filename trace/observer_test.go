@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// TestObserved: what is published under a span that somebody else observed says so, and what is below it; all else is the agent's own.
+// TestObserved: records below a span of another observer have that observer; all others have the agent.
 func TestObserved(t *testing.T) {
 	bus := NewBus(8)
 	told := SeenBy(Span{Trace: NewTraceID()}, ObserverKubeletLog, 1500*time.Nanosecond)
@@ -26,7 +26,7 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestRecordSize: who observed a record takes no memory.
+// TestRecordSize: the observer does not enlarge a record.
 func TestRecordSize(t *testing.T) {
 	if got, want := unsafe.Sizeof(Record{}), uintptr(128); got != want {
 		t.Errorf("a record takes %d bytes, want %d", got, want)

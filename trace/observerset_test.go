@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAlso: who else saw a record is encoded and read again, by both readers.
+// TestAlso: the further observers of a record are encoded and decoded, by both parsers.
 func TestAlso(t *testing.T) {
 	rec := Record{Seq: 1, Observer: ObserverKubeletLog, Also: ObserverSet(0).With(ObserverRuntimeLog).With(ObserverProxy), Event: &Log{Message: "x"}}
 	line, err := rec.AppendJSON(nil)

@@ -2,15 +2,15 @@ package trace
 
 import "unsafe"
 
-// pointerTo binds an event type to its pointer, which implements Event.
+// pointerTo connects an event type with its pointer, which implements Event.
 type pointerTo[E any] interface {
 	*E
 	Event
 	limit(limiter) int
 }
 
-// Point publishes something without duration, caused by parent. It returns the
-// point's span, for what it causes in turn.
+// Point publishes an event without duration, caused by parent. It returns the point's span, for the events that it
+// causes.
 func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 	if b == nil {
 		return parent
@@ -20,8 +20,8 @@ func Point[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 	return s
 }
 
-// Begin publishes the start of something and returns its span, to be given to
-// End and to whatever it causes. On a nil bus it returns parent.
+// Begin publishes the start of something and returns its span, for End and for everything that it causes. On a nil bus
+// it returns parent.
 func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 	if b == nil {
 		return parent
@@ -31,7 +31,7 @@ func Begin[E any, P pointerTo[E]](b *Bus, parent Span, e E) Span {
 	return s
 }
 
-// End publishes the end of what Begin began, with what is known by now.
+// End publishes the end of what Begin began, with the event's final fields.
 func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
@@ -39,7 +39,7 @@ func End[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	publish[E, P](b, EdgeEnd, &s, &e)
 }
 
-// PublishSpan publishes a point with the identity that it has already, as what another program told of its own span.
+// PublishSpan publishes a point with an existing identity, such as another program's own span.
 func PublishSpan[E any, P pointerTo[E]](b *Bus, s Span, e E) {
 	if b == nil {
 		return
@@ -55,10 +55,10 @@ func child(parent Span) Span {
 	return s
 }
 
-// publish copies e into the box of the oldest slot, cut to what an event may take. Boxes are recycled per
-// event type, so a warm ring allocates nothing; readers copy out under the lock. The
-// clock is read under it too, so that times are in the order of sequence numbers. Events are large: s and e stay with the caller, who
-// need not have them on the heap.
+// publish copies e into the box of the oldest slot, cut to an event's maximum size. Boxes are recycled per event type,
+// so a warm ring allocates nothing; readers copy with mu held. The clock is read with mu held too, so that times are in
+// the order of sequence numbers. Events are large: s and e are not kept, so that callers need not allocate them on the
+// heap.
 func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64) {
 	if blank := b.scrub.Load(); blank != nil && len(textsOf[P(nil).Kind()]) > 0 {
 		own := scrubbed[E, P](*blank, s.Pod, *e)
@@ -69,7 +69,7 @@ func publish[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed i
 	return put[E, P](b, edge, s, e)
 }
 
-// put is publish under the lock. It returns the monotonic time since the bus's birth.
+// put is publish with mu held. It returns the monotonic time since the bus's creation.
 func put[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64) {
 	elapsed = b.elapsed()
 	at := b.next & uint64(len(b.slots)-1)
@@ -90,7 +90,7 @@ func put[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64
 	slot.Edge = edge
 	slot.Observer, slot.Precision = s.Observer, s.Precision
 	slot.Dur = 0
-	if edge == EdgeEnd && s.start != 0 { // 0: it was never begun on this bus
+	if edge == EdgeEnd && s.start != 0 { // 0: it did not begin on this bus
 		slot.Dur = durationOf(elapsed + 1 - s.start)
 	}
 	slot.Trace = s.Trace
@@ -109,7 +109,7 @@ func put[E any, P pointerTo[E]](b *Bus, edge Edge, s *Span, e *E) (elapsed int64
 	return elapsed
 }
 
-// evict drops the oldest records until the others are within the budget, but for the newest one.
+// evict drops the oldest records until the others are within the budget, but keeps the newest one.
 func (b *Bus) evict() {
 	for b.bytes > b.budget && b.first < b.next-1 {
 		at := b.first & uint64(len(b.slots)-1)
@@ -122,10 +122,10 @@ func (b *Bus) evict() {
 	}
 }
 
-// spareShare is the part of a ring that is kept as boxes of one type.
+// spareShare is the part of a ring that is kept as spare boxes of one type.
 const spareShare = 16
 
-// retire keeps a box for the next event of its type, without what was in it, unless there are many.
+// retire keeps a box, cleared, for the next event of its type, unless there are many.
 func (b *Bus) retire(box Event) {
 	if box == nil {
 		return

@@ -2,7 +2,7 @@ package trace
 
 import "time"
 
-// Edge tells a beginning from an end from something without duration.
+// Edge distinguishes a begin, an end and an event without duration.
 type Edge uint8
 
 // The edges.
@@ -12,21 +12,20 @@ const (
 	EdgeEnd
 )
 
-// Record is one event with its place in time and in the causal tree.
+// Record is one event with its time and its place in the causal tree.
 type Record struct {
 	// Seq numbers the records of one bus from 1, without gaps.
 	Seq uint64
-	// Time is in Unix nanoseconds. It follows the monotonic clock from the
-	// bus's birth, and may jump ahead at a ClockStepped. It never runs
-	// backwards.
+	// Time is in Unix nanoseconds. It follows the monotonic clock from the bus's creation, and may jump ahead at a
+	// ClockStepped. It never goes back.
 	Time int64
-	// Edge says whether the event begins, ends or just is.
+	// Edge says whether this is a begin, an end or a point.
 	Edge Edge
-	// Observer says who observed it, Also who else saw the same, Precision how exactly its Time is known.
+	// Observer is who observed it, Also who else observed the same; Precision is how exactly its Time is known.
 	Observer  Observer
 	Also      ObserverSet
 	Precision Precision
-	// Dur is the time since the matching begin. Only ends carry it.
+	// Dur is the time since the matching begin. Only ends have it.
 	Dur time.Duration
 	// Trace groups the records of one cause, usually one life of a pod.
 	Trace TraceID
@@ -34,7 +33,7 @@ type Record struct {
 	Span SpanID
 	// Parent is the span that caused this one; zero for a root.
 	Parent SpanID
-	// Pod is the pod it is about; zero for the node.
+	// Pod is the record's pod; zero for the node.
 	Pod Pod
 	// Event is a pointer to one of this package's event types.
 	Event Event
@@ -43,5 +42,5 @@ type Record struct {
 // At returns the record's time.
 func (r *Record) At() time.Time { return time.Unix(0, r.Time) }
 
-// Start returns when the thing began: Time less Dur for an end, Time otherwise.
+// Start returns when it began: Time minus Dur for an end, Time otherwise.
 func (r *Record) Start() int64 { return r.Time - int64(r.Dur) }

@@ -4,20 +4,20 @@ import (
 	"reflect"
 )
 
-// Scrubber returns what blanks the secrets of a pod (none: of nobody in particular) in a text, nil when there are none
-// to blank. It is called at each publication and must be quick.
+// Scrubber returns a function that redacts the secrets of a pod in a text (of no pod in particular, if pod is zero);
+// nil if there are none. It is called for each event and must be fast.
 type Scrubber func(pod Pod) func(text string) string
 
-// Scrub has the texts of all events that are published from now on blanked: the fields with the tag scrub:"text", which
-// hold, or may hold, what somebody else wrote. Names, ids and words of closed vocabularies stay as they are. What is
-// published is blanked before it is in the ring.
+// Scrub makes the bus redact the texts of all events that are published from now on: the fields with the tag
+// scrub:"text", which may contain text of others. Names, IDs and values of closed sets are not changed. Events are
+// redacted before they enter the ring.
 func (b *Bus) Scrub(s Scrubber) {
 	if b != nil {
 		b.scrub.Store(&s)
 	}
 }
 
-// Scrubbed returns lines about a pod as they would be published. The slice is not changed.
+// Scrubbed returns lines about a pod as they would be published. lines is not changed.
 func (b *Bus) Scrubbed(pod Pod, lines []string) []string {
 	if b == nil || b.scrub.Load() == nil {
 		return lines
@@ -33,7 +33,7 @@ func (b *Bus) Scrubbed(pod Pod, lines []string) []string {
 	return out
 }
 
-// scrubbed returns e with its texts blanked. What e points to is not changed.
+// scrubbed returns e with redacted texts. What e points to is not changed.
 func scrubbed[E any, P pointerTo[E]](s Scrubber, pod Pod, e E) E {
 	asked := false
 	var blank func(string) string
@@ -49,13 +49,13 @@ func scrubbed[E any, P pointerTo[E]](s Scrubber, pod Pod, e E) E {
 	return e
 }
 
-// texts are a struct's fields with texts; below are those of a field that holds structs.
+// texts are a struct's fields with texts; below are those of a field that contains structs.
 type texts struct {
 	index int
 	below []texts
 }
 
-// textsOf are the texts of each kind of event.
+// textsOf has the texts of each kind of event.
 var textsOf = func() (all [kindCount][]texts) {
 	for k := range all {
 		all[k] = findTexts(reflect.TypeOf(kinds[k].fresh()).Elem())
@@ -86,7 +86,7 @@ func findTexts(t reflect.Type) (out []texts) {
 	return out
 }
 
-// scrub blanks the fields of a struct. Slices are copied before they are changed.
+// scrub redacts the fields of a struct. Slices are copied before they are changed.
 func scrub(v reflect.Value, fields []texts, blank func(string) string) {
 	for _, f := range fields {
 		switch field := v.Field(f.index); {

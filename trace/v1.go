@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Recordings of the first schema have sentences where there are facts now. This file alone reads them: each such event has a type of its
-// own, which becomes the present one as soon as it is parsed. Whoever made the recording wrote the sentences.
+// Recordings of the first schema have sentences instead of facts. Only this file reads them: each such event has its
+// own type, which is converted to the current one as soon as it is parsed. Whoever made the recording wrote the
+// sentences.
 
-// Version is the schema that records are written in.
+// Version is the schema of written records.
 const Version = 2
 
 // older is an event of an earlier schema.
@@ -22,7 +23,7 @@ type older interface {
 	upgrade(r *Record) Event
 }
 
-// firstSchema are the kinds that were otherwise in the first schema.
+// firstSchema returns the kinds that were different in the first schema.
 func firstSchema(kind string) (Event, bool) {
 	switch kind {
 	case kindWait.String():
@@ -37,7 +38,7 @@ func firstSchema(kind string) (Event, bool) {
 	return New(kind)
 }
 
-// newOf returns a fresh event of a kind in a version of the schema.
+// newOf returns a new event of a kind in a version of the schema.
 func newOf(version int, kind string) (Event, bool) {
 	if version < Version {
 		return firstSchema(kind)
@@ -45,13 +46,13 @@ func newOf(version int, kind string) (Event, bool) {
 	return New(kind)
 }
 
-// upgraded returns the record's event in the present schema.
+// upgraded returns the record's event in the current schema.
 func (r *Record) upgraded(version int) Event {
 	switch e := r.Event.(type) {
 	case older:
 		return e.upgrade(r)
 	case *RuntimeSpan:
-		if version < Version && e.Service == "kubeloupe" { // of a CNI plugin: the agent saw it run
+		if version < Version && e.Service == "kubeloupe" { // of a CNI plugin: the agent observed it
 			r.Observer, r.Precision = ObserverKernel, PrecisionOf(time.Millisecond)
 		}
 	default:
@@ -77,7 +78,7 @@ func (*waitV1) Kind() Kind { return kindWait }
 func (o *waitV1) upgrade(r *Record) Event {
 	w := &Wait{For: o.For, Note: o.Detail, Until: o.Until, Behind: o.Behind, Clipped: o.Clipped}
 	if o.Detail == "another pod pulls this image already" || o.Detail == "of one name only one may run" {
-		w.Note = "" // the kind says it
+		w.Note = "" // the kind implies it
 	}
 	w.Target, w.More = targetV1(o.For, o.On)
 	switch {
@@ -108,12 +109,12 @@ func (o *waitV1) upgrade(r *Record) Event {
 	}
 	w.slotsV1(o.Detail)
 	if w.Target.Kind == TargetPods {
-		_, _ = fmt.Sscanf(o.On, "%d pods", &w.Ahead) // it began so
+		_, _ = fmt.Sscanf(o.On, "%d pods", &w.Ahead) // it began like this
 	}
 	return w
 }
 
-// slotsV1 takes the figures of a queue.
+// slotsV1 parses the figures of a queue.
 func (w *Wait) slotsV1(detail string) {
 	size, busy, ahead := 0, 0, 0
 	if _, err := fmt.Sscanf(detail, "%d of %d slots busy, %d in the queue", &busy, &size, &ahead); err != nil {
@@ -133,7 +134,7 @@ func afterV1(s, cut string) string {
 	return rest
 }
 
-// wholeV1 are targets by what was said of them.
+// wholeV1 are targets by their sentence.
 var wholeV1 = map[string]Target{
 	"the earlier pod of this name to be gone":            {Kind: TargetEarlierPod},
 	"what an earlier life of the pod left to be cleaned": {Kind: TargetLeftovers},
@@ -163,7 +164,7 @@ var wholeV1 = map[string]Target{
 	"status of the node":                                 {Kind: TargetNodeStatus},
 }
 
-// targetV1 finds what a sentence was about.
+// targetV1 finds the target of a sentence.
 func targetV1(kind WaitKind, on string) (t Target, more []Held) {
 	if t, ok := wholeV1[on]; ok {
 		return t, nil
@@ -286,7 +287,7 @@ func (o *pressureV1) upgrade(*Record) Event {
 // unitsV1 are the suffixes of quantities.
 var unitsV1 = map[string]float64{"free": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
-// changesV1 reads what differs in conditions. All else stays text.
+// changesV1 parses changes of conditions. Others remain text.
 func changesV1(texts []string) (out []Change, more int) {
 	for i, s := range texts {
 		if n, err := fmt.Sscanf(s, "%d more", &more); i > 0 && n == 1 && err == nil && more > 0 {
@@ -297,7 +298,7 @@ func changesV1(texts []string) (out []Change, more int) {
 	return out, max(more, 0)
 }
 
-// changeV1 reads "Ready False (ContainersNotReady) → True", "Ready - → True" and "Ready False (KubeletNotReady)".
+// changeV1 parses "Ready False (ContainersNotReady) → True", "Ready - → True" and "Ready False (KubeletNotReady)".
 func changeV1(s string) Change {
 	name, rest, _ := strings.Cut(s, " ")
 	from, to, both := strings.Cut(rest, " → ")
@@ -326,7 +327,7 @@ func conditionV1(s string) (status, reason string, ok bool) {
 	return "", "", false
 }
 
-// classifyV1 says of an event's error what is said of it now where it enters.
+// classifyV1 sets the fields that are now set when an event is published.
 func classifyV1(e Event) {
 	switch e := e.(type) {
 	case *CRICall:
@@ -359,10 +360,10 @@ func classifyV1(e Event) {
 	}
 }
 
-// timeoutV1 is what the output of an attempt says that ran into its timeout.
+// timeoutV1 matches the output of an attempt that timed out.
 var timeoutV1 = regexp.MustCompile(`(?i)timed out|timeout|deadline exceeded`)
 
-// faultV1 is what is wrong with a sandbox, by the reason of the one that replaces it.
+// faultV1 returns the fault of a sandbox from the reason of its replacement.
 func faultV1(reason string) SandboxFault {
 	switch {
 	case strings.HasSuffix(reason, " is not ready"):
@@ -377,7 +378,7 @@ func faultV1(reason string) SandboxFault {
 	return ""
 }
 
-// inputsV1 makes fields of the inputs that have some.
+// inputsV1 converts inputs to fields, where there are fields.
 func (e *Decision) inputsV1() {
 	uid, orphan := strings.CutPrefix(e.Subject, "pod ")
 	if orphan = orphan && e.By == ByOrphans; orphan {
@@ -415,14 +416,14 @@ func (e *Decision) inputsV1() {
 	})
 }
 
-// volumeV1 finds a volume's name in a path as .../pods/UID/volumes/PLUGIN/NAME.
+// volumeV1 finds a volume's name in a path, for example .../pods/UID/volumes/PLUGIN/NAME.
 var volumeV1 = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s]+)`)
 
-// codesV1 are Kubernetes' words for what went wrong with a container, as errors that the agent makes begin with.
+// codesV1 are Kubernetes' reasons of failed containers, with which errors of the agent begin.
 var codesV1 = regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|` +
 	`CreateContainerConfigError|PreCreateHookError|CreateContainerError|PreStartHookError|PostStartHookError|RunContainerError)\b`)
 
-// codeV1 is the word that users know for a failed action: the one that its error has, otherwise the usual one of its verb.
+// codeV1 returns Kubernetes' reason for a failed action: the one in its error, otherwise the usual one of its verb.
 func codeV1(verb, err string) string {
 	if code := codesV1.FindString(err); code != "" {
 		return code

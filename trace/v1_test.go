@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestChangesV1: recordings of the first schema say in sentences what a write changed. Conditions become values; all else stays a text.
+// TestChangesV1: recordings of the first schema describe in sentences what a write changed. Conditions become values;
+// others stay text.
 func TestChangesV1(t *testing.T) {
 	for said, want := range map[string]Change{
 		"Ready False → True (KubeletReady)":       {What: ChangeCondition, Name: "Ready", From: "False", To: "True", Reason: "KubeletReady"},
@@ -47,7 +48,7 @@ func TestChangesV1(t *testing.T) {
 	}
 }
 
-// TestPressureV1: recordings of the first schema say the marks of a resource in a sentence.
+// TestPressureV1: recordings of the first schema describe the thresholds of a resource in a sentence.
 func TestPressureV1(t *testing.T) {
 	for rule, want := range map[string][]Threshold{
 		"image GC at 85% → 80%, pressure below 15% free": {{Kind: ThresholdImageGC, Percent: 85, DownTo: 80}, {Kind: ThresholdPressure, Percent: 15}},

@@ -64,7 +64,7 @@ const (
 // GateWhen is the point of an action where a pod is paused.
 type GateWhen string
 
-// Where a pod may be held. A record leaves out before.
+// Where a pod can be held. A record omits before.
 const (
 	GateBefore GateWhen = "before" // before an action
 	GateCall   GateWhen = "call"   // within an action, before one of its CRI calls

@@ -19,7 +19,7 @@ type PLEGType string
 
 // The pod lifecycle events.
 const (
-	ContainerCreated PLEGType = "ContainerCreated" // a container was made
+	ContainerCreated PLEGType = "ContainerCreated" // a container was created
 	ContainerStarted PLEGType = "ContainerStarted" // a container runs
 	ContainerDied    PLEGType = "ContainerDied"    // a container exited
 	ContainerRemoved PLEGType = "ContainerRemoved" // a container was removed

@@ -53,18 +53,18 @@ type Held struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Because reports whether one of the reasons is that of the wait, or of a further container's.
+// Because reports whether one of the reasons is the wait's, or that of a further container.
 func (w *Wait) Because(reasons ...string) bool {
 	return slices.Contains(reasons, w.Reason) || slices.ContainsFunc(w.More, func(h Held) bool { return slices.Contains(reasons, h.Reason) })
 }
 
-// WithCause returns the wait with the error because of which it is, and what sort of failure that is.
+// WithCause returns the wait with its cause and the class of that.
 func (w Wait) WithCause(err string) Wait {
 	w.Cause, w.Class, w.Plugin = err, Classify(err), PluginIn(err)
 	return w
 }
 
-// Concerns reports whether the wait is that of the container.
+// Concerns reports whether the wait is the container's.
 func (w *Wait) Concerns(container string) bool {
 	return w.Target.Kind == TargetContainer && (w.Target.Name == container || slices.ContainsFunc(w.More, func(h Held) bool { return h.Name == container }))
 }

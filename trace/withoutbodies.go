@@ -1,7 +1,7 @@
 package trace
 
-// WithoutBodies returns an event without what a call to the runtime was asked and answered: the event itself where it has none of that,
-// else a copy.
+// WithoutBodies returns an event without request and response of a runtime call: the event itself if it has none,
+// otherwise a copy.
 func WithoutBodies(e Event) Event {
 	call, ok := e.(*CRICall)
 	if !ok || call.Request.IsZero() && call.Response.IsZero() {

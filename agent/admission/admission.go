@@ -1,8 +1,8 @@
-// Package admission decides whether the node takes a pod.
+// Package admission decides whether the node admits a pod.
 //
-// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS,
-// sysctls, and which pods give way to a critical one. It never acts and runs no goroutine; the
-// caller publishes the verdict as a Decision.
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, and
+// which pods a critical one preempts. It never acts and runs no goroutine; the caller publishes the verdict as a
+// Decision.
 //
 // Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
 package admission
@@ -19,27 +19,27 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// Verdict is whether a pod is taken.
+// Verdict is the decision about a pod.
 type Verdict struct {
 	OK bool
 	// Reason is the CamelCase reason in a rejected pod's status.
 	Reason  string
 	Message string
-	// Preempt are the pods that have to give way first; only a critical pod that fits otherwise has any.
+	// Preempt are the pods that must terminate first; only for a critical pod that fits otherwise.
 	Preempt []*v1.Pod
 }
 
 // Inputs are the inputs of the verdict.
 type Inputs struct {
 	Pod *v1.Pod
-	// Others are the pods that the node has taken and that are not over.
+	// Others are the admitted pods that are not finished.
 	Others []*v1.Pod
-	// MaxPods is the most pods that the node takes; 0 means no limit. Allocatable overrides it.
+	// MaxPods is the maximum number of pods; 0 means no limit. Allocatable overrides it.
 	MaxPods int
-	// Node is the node as the API has it, or as the agent would register it; nil leaves out what
-	// depends on labels and taints.
+	// Node is the node's object in the API, or as the agent would register it; if nil, labels and taints are not
+	// checked.
 	Node *v1.Node
-	// Allocatable is what pods may request in sum; nil leaves resources out.
+	// Allocatable is the total that pods may request; if nil, resources are not checked.
 	Allocatable v1.ResourceList
 	// Sysctls are allowed in addition to the safe ones; a name may end in *.
 	Sysctls []string
@@ -49,15 +49,15 @@ type Inputs struct {
 	Requests func(*v1.Pod) v1.ResourceList
 }
 
-// problem is one objection.
+// problem is one reason for a rejection.
 type problem struct {
 	Verdict
-	// short is what is missing of a resource, for preemption.
+	// short is the missing amount of the resource, for preemption.
 	resource v1.ResourceName
 	short    int64
 }
 
-// Check returns the first objection, in upstream's order.
+// Check returns the first problem, in upstream's order.
 func Check(in Inputs) Verdict {
 	if v := checkHard(in); !v.OK {
 		return v
@@ -75,7 +75,7 @@ func Check(in Inputs) Verdict {
 	return in.preempt(problems)
 }
 
-// checkHard are the checks that no preemption helps.
+// checkHard runs the checks for which preemption does not help.
 func checkHard(in Inputs) Verdict {
 	if v := in.pressure(); !v.OK {
 		return v
@@ -99,8 +99,8 @@ func checkHard(in Inputs) Verdict {
 	return Verdict{OK: true}
 }
 
-// pressure keeps new pods off a node that is short of something: all but critical ones; of memory, only those that have
-// requested none and do not tolerate it.
+// pressure rejects new pods while the node is under pressure: all except critical ones; under memory pressure only
+// those without requests that do not tolerate it.
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
 func (in Inputs) pressure() Verdict {
@@ -134,7 +134,7 @@ func supportsGroupsPolicy(node *v1.Node) bool {
 	return f != nil && f.SupplementalGroupsPolicy != nil && *f.SupplementalGroupsPolicy
 }
 
-// predicate is an objection of the kind that the scheduler has too.
+// predicate returns a problem with a name that the scheduler also uses.
 func predicate(name, detail string) problem {
 	return problem{Verdict: Verdict{Reason: name, Message: "Predicate " + name + " failed: " + detail}}
 }

@@ -24,7 +24,7 @@ func (in Inputs) affinity() []problem {
 	return out
 }
 
-// taints checks those that end pods; a static pod tolerates all.
+// taints checks NoExecute taints; a static pod tolerates all.
 func (in Inputs) taints() []problem {
 	if in.Node == nil || podspec.IsStatic(in.Pod) {
 		return nil

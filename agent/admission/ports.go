@@ -14,7 +14,7 @@ func (in Inputs) ports() []problem {
 	if len(wanted) == 0 {
 		return nil
 	}
-	// Whose a port is, by the place among the others: with its address, and whatever its address.
+	// The owner of each port, by index in Others: for its address, and for any address.
 	taken, wherever := map[hostPort]int{}, map[hostPort]int{}
 	for i, o := range in.Others {
 		for _, p := range hostPorts(o) {
@@ -23,7 +23,7 @@ func (in Inputs) ports() []problem {
 		}
 	}
 	for _, want := range wanted {
-		// Without an address it is at all of them, and so are those of others.
+		// A port without an address uses all of them, and so may those of others.
 		owner, conflict := wherever[want.at("")]
 		if !anyIP(want.ip) {
 			owner, conflict = taken[want.at(want.ip)]
@@ -40,7 +40,7 @@ func (in Inputs) ports() []problem {
 	return nil
 }
 
-// note keeps the first that has a port.
+// note stores the first owner of a port.
 func note(of map[hostPort]int, p hostPort, i int) {
 	if _, have := of[p]; !have {
 		of[p] = i
@@ -53,7 +53,7 @@ type hostPort struct {
 	port     int32
 }
 
-// hostPorts are those of the containers that run as long as the pod.
+// hostPorts returns the host ports of the containers that run as long as the pod.
 //
 // Upstream: pkg/scheduler/util, GetHostPorts.
 func hostPorts(pod *v1.Pod) []hostPort {
@@ -76,7 +76,7 @@ func hostPorts(pod *v1.Pod) []hostPort {
 	return out
 }
 
-// at is the port at an address, "" for all of them.
+// at returns the port at an address, "" for all of them.
 func (a hostPort) at(ip string) hostPort {
 	if anyIP(ip) {
 		ip = ""

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestPortsAsOneByOne compares with a look at each pair of ports.
+// TestPortsAsOneByOne compares with a check of each pair of ports.
 func TestPortsAsOneByOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	ips := []string{"", "0.0.0.0", "::", "10.0.0.1", "10.0.0.2"}
@@ -43,7 +43,7 @@ func TestPortsAsOneByOne(t *testing.T) {
 	}
 }
 
-// TestManyPorts: each port that a pod wants was compared with each of each other pod, of which the list was made again.
+// TestManyPorts: in the past, each port of a pod was compared with each port of each other pod.
 func TestManyPorts(t *testing.T) {
 	pod := func(name, ip string) *v1.Pod {
 		var ports []v1.ContainerPort

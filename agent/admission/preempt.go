@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// preempt finds the pods that give way to a critical one. It gets all objections: only where resources are
-// the only ones, preemption helps.
+// preempt finds the pods that a critical one preempts. problems are all problems: preemption helps only if all are
+// about resources.
 //
 // Upstream: pkg/kubelet/preemption/preemption.go.
 func (in Inputs) preempt(problems []problem) Verdict {
@@ -33,12 +33,12 @@ func (in Inputs) preempt(problems []problem) Verdict {
 		}
 	}
 	if rest := in.without(need, all); len(rest) > 0 {
-		// Upstream says UnexpectedAdmissionError here; what is short tells more.
+		// Upstream uses UnexpectedAdmissionError here; the missing resource is more useful.
 		v := problems[0].Verdict
 		v.Message += ", and no set of running pods found to reclaim resources: " + rest.String()
 		return v
 	}
-	// What a better class must give is what remains when all of the lower ones have gone.
+	// A higher class must release what is still missing after all pods of the lower ones have terminated.
 	low, mid, high := tiers[v1.PodQOSBestEffort], tiers[v1.PodQOSBurstable], tiers[v1.PodQOSGuaranteed]
 	guaranteed := in.nearest(high, in.without(need, slices.Concat(low, mid)))
 	burstable := in.nearest(mid, in.without(need, slices.Concat(low, guaranteed)))
@@ -46,7 +46,7 @@ func (in Inputs) preempt(problems []problem) Verdict {
 	return Verdict{OK: true, Preempt: slices.Concat(bestEffort, burstable, guaranteed)}
 }
 
-// preemptable: a critical pod goes before all that are not, and before critical ones of lower priority.
+// preemptable: a critical pod preempts pods that are not critical, and critical ones of lower priority.
 func preemptable(critical, victim *v1.Pod) bool {
 	if podspec.CriticalPod(critical) && !podspec.CriticalPod(victim) {
 		return true
@@ -55,7 +55,7 @@ func preemptable(critical, victim *v1.Pod) bool {
 	return p != nil && v != nil && *p > *v
 }
 
-// needs is what is still missing.
+// needs are the amounts that are still missing.
 type needs map[v1.ResourceName]int64
 
 func (n needs) String() string {
@@ -74,7 +74,7 @@ func (in Inputs) gives(pod *v1.Pod, name v1.ResourceName) int64 {
 	return amount(name, in.requests(pod)[name])
 }
 
-// without is what is missing when those pods are gone.
+// without returns what is missing when those pods are gone.
 func (in Inputs) without(n needs, pods []*v1.Pod) needs {
 	out := needs{}
 	for name, q := range n {
@@ -88,7 +88,7 @@ func (in Inputs) without(n needs, pods []*v1.Pod) needs {
 	return out
 }
 
-// nearest picks pods until nothing is missing: each time the one that leaves least, of equals the smaller.
+// nearest selects pods until nothing is missing: each time the one that leaves the least, and if equal the smaller one.
 func (in Inputs) nearest(pods []*v1.Pod, n needs) []*v1.Pod {
 	pods = slices.Clone(pods)
 	var out []*v1.Pod
@@ -107,7 +107,7 @@ func (in Inputs) nearest(pods []*v1.Pod, n needs) []*v1.Pod {
 	return out
 }
 
-// distance sums the squares of the shares that would still be missing.
+// distance returns the sum of the squares of the shares that would still be missing.
 func (in Inputs) distance(pod *v1.Pod, n needs) float64 {
 	sum := 0.0
 	for name, q := range n {

@@ -10,7 +10,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Requests is what a pod's spec takes of a node: containers, sidecars, init containers, pod level, overhead.
+// Requests returns the requests of a pod's spec: containers, sidecars, init containers, pod level, overhead.
 func Requests(pod *v1.Pod) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 }
@@ -30,7 +30,7 @@ func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
 	return Requests(pod)
 }
 
-// resources are the objections of a node that is too full, pods first.
+// resources returns the problems of a node without enough resources, pods first.
 //
 // Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest.
 func (in Inputs) resources() []problem {
@@ -62,7 +62,7 @@ func (in Inputs) resources() []problem {
 	for _, name := range names {
 		has, known := in.Allocatable[name]
 		if !known && extended(name) {
-			continue // the cluster's, not the node's
+			continue // a resource of the cluster, not of the node
 		}
 		w, t, h := amount(name, want[name]), amount(name, taken[name]), amount(name, has)
 		if w > 0 && w > h-t {
@@ -72,7 +72,7 @@ func (in Inputs) resources() []problem {
 	return out
 }
 
-// rank puts cpu, memory and ephemeral storage first, in the scheduler's order.
+// rank sorts cpu, memory and ephemeral storage first, in the scheduler's order.
 func rank(name v1.ResourceName) int {
 	first := []v1.ResourceName{v1.ResourceEphemeralStorage, v1.ResourceMemory, v1.ResourceCPU}
 	return -10 * (slices.Index(first, name) + 1)
@@ -84,7 +84,7 @@ func extended(name v1.ResourceName) bool {
 	return !native
 }
 
-// amount is in thousandths for CPU, in units for all else.
+// amount returns thousandths for CPU, units for others.
 func amount(name v1.ResourceName, q resource.Quantity) int64 {
 	if name == v1.ResourceCPU {
 		return q.MilliValue()

@@ -2,7 +2,7 @@ package admission
 
 import v1 "k8s.io/api/core/v1"
 
-// Room is what a node has for pods.
+// Room has the node's allocatable resources.
 type Room struct{ Allocatable v1.ResourceList }
 
 // Fits reports whether a pod with its requested resources fits together with the others, and if not, why. Infeasible means that it

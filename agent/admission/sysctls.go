@@ -8,7 +8,7 @@ import (
 	utilsysctl "k8s.io/component-helpers/node/util/sysctl"
 )
 
-// safeSysctls may be set by any pod. All are namespaced since Linux 5.15; older kernels refuse them at the start.
+// safeSysctls may be set by any pod. All are namespaced since Linux 5.15; older kernels reject them at the start.
 //
 // Upstream: pkg/kubelet/sysctl/safe_sysctls.go.
 func safeSysctls() []string {
@@ -21,7 +21,7 @@ func safeSysctls() []string {
 	}
 }
 
-// sysctls refuses what is not namespaced, not allowed, or would change the host.
+// sysctls rejects sysctls that are not namespaced, not allowed, or would change the host.
 func (in Inputs) sysctls() Verdict {
 	if in.Pod.Spec.SecurityContext == nil {
 		return Verdict{OK: true}

@@ -14,23 +14,23 @@ import (
 // Config is the part of the KubeletConfiguration that determines allocatable.
 type Config struct {
 	MaxPods     int32
-	PodsPerCore int32 // 0 is no such limit.
+	PodsPerCore int32 // 0 means no such limit
 	// KubeReserved and SystemReserved are quantities by resource: cpu, memory, ephemeral-storage, pid, hugepages-*.
 	KubeReserved, SystemReserved map[string]string
-	// EvictionHard is quantities or percentages by signal; memory.available and nodefs.available are reserved.
+	// EvictionHard has quantities or percentages by signal; memory.available and nodefs.available are reserved.
 	EvictionHard map[string]string
 }
 
-// Resources is what a node has.
+// Resources are the resources of a node.
 type Resources struct {
 	// Capacity is the machine's; Allocatable is what pods may request.
 	Capacity, Allocatable v1.ResourceList
-	// Enforced is what pods may use: Capacity without the reservations, but with the eviction threshold, at which pods
-	// are evicted rather than stopped by the kernel. It is for the cgroup of all pods.
+	// Enforced is what pods may use: Capacity without the reservations, but with the eviction threshold, at which the
+	// kubelet evicts pods before the kernel kills them. It is for the cgroup of all pods.
 	Enforced v1.ResourceList
 }
 
-// Compute returns what a machine has for pods. Errors name the field; a reservation above the capacity is one.
+// Compute returns a machine's resources for pods. Errors name the field; a reservation above the capacity is an error.
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, pkg/kubelet/nodestatus/setters.go (MachineInfo).
 func Compute(m Machine, cfg Config) (Resources, error) {
@@ -58,7 +58,7 @@ func Compute(m Machine, cfg Config) (Resources, error) {
 	memory := r.Allocatable[v1.ResourceMemory]
 	for name, q := range r.Capacity {
 		if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) {
-			memory.Sub(q) // huge pages are taken from memory for good
+			memory.Sub(q) // reserved huge pages are not available as memory
 		}
 	}
 	r.Allocatable[v1.ResourceMemory] = notNegative(memory)
@@ -83,7 +83,7 @@ func capacity(m Machine, cfg Config) v1.ResourceList {
 	return list
 }
 
-// evictionReservation is what hard eviction keeps free.
+// evictionReservation returns the resources that hard eviction keeps free.
 //
 // Upstream: pkg/kubelet/cm/helpers.go, hardEvictionReservation.
 func evictionReservation(hard map[string]string, has v1.ResourceList) (v1.ResourceList, error) {
@@ -104,7 +104,7 @@ func evictionReservation(hard map[string]string, has v1.ResourceList) (v1.Resour
 	return out, errors.Join(errs...)
 }
 
-// threshold is a quantity, or a percentage of what there is.
+// threshold parses a quantity, or a percentage of the capacity.
 func threshold(text string, of resource.Quantity) (resource.Quantity, error) {
 	number, isPercent := strings.CutSuffix(text, "%")
 	if !isPercent {

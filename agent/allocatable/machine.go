@@ -18,11 +18,12 @@ type Machine struct {
 	Memory int64 // Bytes.
 	Swap   int64 // Bytes.
 	Disk   int64 // Bytes, of the file system of the agent's root directory.
-	// HugePages is the number of reserved bytes by page size in bytes, including sizes without any.
+	// HugePages has the reserved bytes by page size in bytes, including sizes without any.
 	HugePages map[int64]int64
 }
 
-// ReadMachine reads the machine's figures from /proc and /sys below root ("/" in earnest), and the size of the file system of dir.
+// ReadMachine reads the machine's figures from /proc and /sys below root ("/" except in tests), and the size of the
+// file system of dir.
 func ReadMachine(root, dir string) (Machine, error) {
 	m := Machine{CPUs: cpus(root), HugePages: hugePages(root)}
 	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
@@ -38,7 +39,7 @@ func ReadMachine(root, dir string) (Machine, error) {
 	return m, nil
 }
 
-// cpus counts what the kernel has, not what this process may run on.
+// cpus counts the kernel's CPUs, not only those that this process may use.
 func cpus(root string) int64 {
 	text, err := os.ReadFile(filepath.Join(root, "proc/cpuinfo"))
 	var n int64

@@ -40,7 +40,8 @@ func (a *Auth) Authorize(ctx context.Context, u *User, verb, subresource string)
 	if err != nil {
 		return false, "", err
 	}
-	// Who is known can have many names for itself, as with each token another credential id: a user is a source here.
+	// A known user can have many identities, for example a new credential ID with each token: so the user's name is the
+	// source here.
 	v, err := a.access.get(ctx, sha256.Sum256(key), u.Name, func(ctx context.Context) (verdict, time.Duration, error) {
 		v, err := a.reviewAccess(ctx, spec)
 		if v.allowed {

@@ -36,7 +36,7 @@ func Subresources(path string) []string {
 	case under("/metrics"):
 		return []string{"metrics"}
 	case under("/logs"):
-		return []string{"log"} // as pods/log
+		return []string{"log"} // for example pods/log
 	case under("/checkpoint"):
 		return []string{"checkpoint"}
 	case under("/statusz"):

@@ -28,18 +28,18 @@ type AccessReviews interface {
 type Config struct {
 	// Node is the node's name.
 	Node string
-	// ClientCAFile has the certificates that sign clients'; "" is none. It is read again when it changes.
+	// ClientCAFile has the CA certificates of clients; "" means none. It is read again when it changes.
 	ClientCAFile string
-	// Tokens reviews bearer tokens; nil refuses them.
+	// Tokens reviews bearer tokens; if nil, they are refused.
 	Tokens TokenReviews
 	// TokenTTL is how long a verdict on a token is valid.
 	TokenTTL time.Duration
-	// Anonymous lets requests without credentials be authorized as system:anonymous.
+	// Anonymous authorizes requests without credentials as system:anonymous.
 	Anonymous bool
 	// AlwaysAllow allows every request of an authenticated user; otherwise Access decides.
 	AlwaysAllow bool
 	Access      AccessReviews
-	// AllowedTTL and DeniedTTL are how long a verdict on access holds.
+	// AllowedTTL and DeniedTTL are how long a verdict on access is valid.
 	AllowedTTL, DeniedTTL time.Duration
 }
 
@@ -48,11 +48,11 @@ type User struct {
 	Name, UID string
 	Groups    []string
 	Extra     map[string][]string
-	// How is how they showed it.
+	// How is the kind of credential.
 	How trace.Credential
 }
 
-// Auth authenticates and authorizes. It may be used by many goroutines.
+// Auth authenticates and authorizes. Safe for concurrent use.
 type Auth struct {
 	cfg    Config
 	cas    *caFile

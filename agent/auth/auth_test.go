@@ -145,7 +145,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("%s: %v, %v after %d reviews, want %v after %d", name, ok, err, reviews.n, want, n)
 			}
 		}
-		ask("ann", true, 3) // the third attempt answers
+		ask("ann", true, 3) // the third attempt succeeds
 		at := reviews.last.ResourceAttributes
 		if at.Verb != "get" || at.Resource != "nodes" || at.Subresource != "proxy" || at.Name != "n1" || at.Version != "v1" {
 			t.Errorf("asked for %+v", at)

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// Verdicts that let somebody in are kept apart from those that do not, so that what a caller makes up pushes out only its like.
+	// Positive and negative verdicts are kept separately, so that invented credentials evict only negative ones.
 	goodEntries = 4096
 	badEntries  = 1024
-	// refusedTTL is how long a token stays unknown.
+	// refusedTTL is how long a token counts as unknown.
 	refusedTTL = 10 * time.Second
 
 	reviewTimeout = 30 * time.Second
 )
 
-// verdicts keeps what was decided for a time, and has who asks the same at the same time wait for one answer.
+// verdicts caches verdicts, and makes concurrent requests for the same one share one review.
 type verdicts[V any] struct {
 	good          func(V) bool
 	kept, refused *cache.LRUExpireCache
@@ -29,17 +29,17 @@ type verdicts[V any] struct {
 	flights map[key]*flight[V]
 }
 
-// key is the sum of what is asked, of which nothing is kept.
+// key is the hash of a request, which itself is not kept.
 type key = [sha256.Size]byte
 
-// flight is a review under way. value and err are set when done is closed.
+// flight is a running review. value and err are set when done is closed.
 type flight[V any] struct {
 	done  chan struct{}
 	value V
 	err   error
 }
 
-// newVerdicts returns an empty cache. good says which verdicts let somebody in.
+// newVerdicts returns an empty cache. good reports whether a verdict is positive.
 func newVerdicts[V any](limit *limit, good func(V) bool) *verdicts[V] {
 	return &verdicts[V]{
 		good: good, kept: cache.NewLRUExpireCache(goodEntries), refused: cache.NewLRUExpireCache(badEntries),
@@ -47,7 +47,7 @@ func newVerdicts[V any](limit *limit, good func(V) bool) *verdicts[V] {
 	}
 }
 
-// get returns what is kept, or asks on behalf of source. Errors are not kept.
+// get returns the cached verdict, or requests a review on behalf of source. Errors are not cached.
 func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(context.Context) (V, time.Duration, error)) (V, error) {
 	for _, list := range []*cache.LRUExpireCache{c.kept, c.refused} {
 		if v, ok := list.Get(k); ok {
@@ -59,7 +59,7 @@ func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(co
 	f := c.flights[k]
 	c.mu.Unlock()
 	if f == nil {
-		// Whoever goes away does not wait any more, so that no goroutine is left of it.
+		// A caller that disconnects stops waiting, so no goroutine remains.
 		give, err := c.limit.take(ctx, source)
 		if err != nil {
 			return none, err
@@ -74,8 +74,8 @@ func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(co
 	}
 }
 
-// start asks, unless somebody else has begun to meanwhile. Others may wait for the answer, so that it does not end with the one who
-// asked first.
+// start begins a review, unless another caller has begun it meanwhile. Others may wait for the result, so it does not
+// end with the first caller.
 func (c *verdicts[V]) start(ctx context.Context, k key, give func(good bool), ask func(context.Context) (V, time.Duration, error)) *flight[V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slowTokens takes its time, and knows tokens that begin with good.
+// slowTokens is slow, and accepts tokens that begin with good.
 type slowTokens struct {
 	each             time.Duration
 	now, most, asked atomic.Int64
@@ -48,7 +48,7 @@ func from(address, token string) *http.Request {
 	return r
 }
 
-// Tokens that callers make up do not push out one that is known, wherever they come from.
+// Invented tokens do not evict a known one, wherever they come from.
 func TestMadeUpTokensDoNotEvict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reviews := &slowTokens{}
@@ -75,7 +75,8 @@ func TestMadeUpTokensDoNotEvict(t *testing.T) {
 	})
 }
 
-// A source that makes up tokens, and goes away without an answer, leaves few reviews, no goroutines, and others their own.
+// A source that invents tokens and disconnects without waiting causes few reviews, leaves no goroutines, and does not
+// block other sources.
 func TestFloodOfReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reviews := &slowTokens{each: time.Second}
@@ -107,7 +108,7 @@ func TestFloodOfReviews(t *testing.T) {
 	})
 }
 
-// The same token from many callers is one review.
+// The same token from many callers needs one review.
 func TestOneReviewForTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reviews := &slowTokens{each: time.Second}
@@ -130,7 +131,7 @@ func TestOneReviewForTheSame(t *testing.T) {
 	})
 }
 
-// A token that would fill memory is not sent on.
+// A very large token is not sent to the API server.
 func TestHugeToken(t *testing.T) {
 	reviews := &slowTokens{}
 	a, err := New(Config{Tokens: reviews, TokenTTL: time.Minute, AlwaysAllow: true})
@@ -142,7 +143,7 @@ func TestHugeToken(t *testing.T) {
 	}
 }
 
-// Who has no rights can show ever new credentials for the same name: they push out nobody who has some.
+// A user without rights can use ever new credentials of the same name: they do not evict those of authorized users.
 func TestDeniedDoNotEvict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reviews := &counted{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzBearer takes the token from a request of anybody.
+// FuzzBearer parses the token of any client's request.
 func FuzzBearer(f *testing.F) {
 	const prefix = "base64url.bearer.authorization.k8s.io."
 	for _, s := range []string{"", "Bearer token", "bearer  token ", "Basic dXNlcg==", "Bearer", "Bearer a b", " Bearer\tx", "Bearer \x00"} {
@@ -55,7 +55,7 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// decodesTo reports whether one of the protocols is a token, in an encoding that is not the shortest.
+// decodesTo reports whether one of the protocols is a token in a non-canonical encoding.
 func decodesTo(protocols, prefix, token string) bool {
 	return slices.ContainsFunc(strings.Split(protocols, ","), func(p string) bool {
 		encoded, ok := strings.CutPrefix(strings.TrimSpace(p), prefix)
@@ -64,7 +64,7 @@ func decodesTo(protocols, prefix, token string) bool {
 	})
 }
 
-// FuzzSubresources says what a path needs, beside a table by its first part.
+// FuzzSubresources compares the subresources of a path with a table by its first part.
 func FuzzSubresources(f *testing.F) {
 	for _, s := range []string{
 		"", "/", "/pods", "/pods/", "/podsx", "/stats/summary", "/metrics/cadvisor", "/logs/", "/containerLogs/a/b/c", "/exec/a/b/c", "/runningpods/", "/healthz/x", "/configz", "/flagz", "/statusz",

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// Reviews go to the API server with the agent's own requests, of which there may be some dozens a second. Anybody can ask for
-// one by a token that is made up.
+// Reviews share the agent's own rate limit at the API server, some dozens per second. Everyone can cause one with an
+// invented token.
 const (
-	// reviews are requested at once, reviewsEach of them by one source, which waits for reviewWait.
+	// reviews is the maximum number of concurrent reviews, reviewsEach that of one source, which waits for reviewWait.
 	reviews, reviewsEach = 8, 3
 	reviewWait           = 5 * time.Second
-	// sources are so many of which it is known how often they failed.
+	// sources is the number of sources whose failures are counted.
 	sources = 1024
 )
 
-// failures are how many reviews that let nobody in are requested, a second and at first: of one source and of all. While
-// there are more, no others are requested.
+// failures limits the negative reviews, as a rate and a burst: for one source and for all. When a limit is reached, no
+// more reviews are requested.
 type failures struct {
 	each, all           rate.Limit
 	eachBurst, allBurst int
@@ -31,13 +31,14 @@ type failures struct {
 
 var (
 	tokenFailures = failures{each: 5, eachBurst: 20, all: 20, allBurst: 60}
-	// Of one user there are as many as there are verbs and subresources, twice. Users are known, so that all have more.
+	// For one user there are as many requests as verbs and subresources, twice. Users are known, so the total limit is
+	// higher.
 	accessFailures = failures{each: 5, eachBurst: 120, all: 50, allBurst: 600}
 )
 
 var errBusy = errors.New("not reviewed: too many earlier requests were not authorized")
 
-// limit bounds reviews. Safe for concurrent use.
+// limit limits reviews. Safe for concurrent use.
 type limit struct {
 	failures
 	places *semaphore.Weighted
@@ -49,7 +50,7 @@ type limit struct {
 	asking map[string]*asking
 }
 
-// asking is what a source has under way or waits for.
+// asking has a source's running and waiting reviews.
 type asking struct {
 	places *semaphore.Weighted
 	n      int
@@ -62,7 +63,7 @@ func newLimit(f failures) *limit {
 	}
 }
 
-// take waits until the source may have one more review. give tells that it is finished, and whether it let somebody in.
+// take waits until the source may request another review. give reports its end, and whether its verdict was positive.
 func (l *limit) take(ctx context.Context, source string) (give func(good bool), err error) {
 	failed := l.failedBy(source)
 	if failed.Tokens() < 1 || l.failed.Tokens() < 1 {

@@ -14,7 +14,7 @@ const (
 	callTimeout = 10 * time.Second
 )
 
-// retry tries again what may work the next time.
+// retry retries f after temporary errors.
 //
 // Upstream: apiserver/pkg/util/webhook/webhook.go, WithExponentialBackoff and DefaultShouldRetry.
 func retry(ctx context.Context, f func(context.Context) error) error {

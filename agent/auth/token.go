@@ -17,11 +17,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxToken is more than any token of Kubernetes has: those of service accounts have 1 to 2 KiB.
+// maxToken is more than any Kubernetes token needs: those of service accounts have 1 to 2 KiB.
 const maxToken = 64 << 10
 
-// token says whose bearer token the request has; nil without an error is that it has none or one
-// that is not known.
+// token returns the user of the request's bearer token; nil without an error if there is no token or it is unknown.
 //
 // Upstream: apiserver/plugin/pkg/authenticator/token/webhook/webhook.go.
 func (a *Auth) token(r *http.Request) (*User, error) {
@@ -32,7 +31,7 @@ func (a *Auth) token(r *http.Request) (*User, error) {
 	if len(token) > maxToken {
 		return nil, fmt.Errorf("bearer token of %d bytes: at most %d are reviewed", len(token), maxToken)
 	}
-	key := sha256.Sum256([]byte(token)) // a token is not kept
+	key := sha256.Sum256([]byte(token)) // the token itself is not kept
 	user, err := a.tokens.get(r.Context(), key, conns.Source(r.RemoteAddr), func(ctx context.Context) (*User, time.Duration, error) {
 		user, err := a.reviewToken(ctx, token)
 		if user == nil {
@@ -41,7 +40,7 @@ func (a *Auth) token(r *http.Request) (*User, error) {
 		return user, a.cfg.TokenTTL, err
 	})
 	if err == nil && user != nil {
-		r.Header.Del("Authorization") // it goes no further
+		r.Header.Del("Authorization") // it is not passed on
 	}
 	return user, err
 }
@@ -72,8 +71,8 @@ func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
 	return user, nil
 }
 
-// bearer returns the request's token: from its header, or, as browsers cannot set that, from the
-// WebSocket protocols, of which it is removed.
+// bearer returns the request's token: from its header or, because browsers cannot set that, from the WebSocket
+// protocols, from which it is removed.
 //
 // Upstream: apiserver/pkg/authentication/request/websocket/protocol.go.
 func bearer(r *http.Request) string {
@@ -98,7 +97,7 @@ func bearer(r *http.Request) string {
 			token = string(decoded)
 		}
 	}
-	if token == "" || len(others) == 0 { // one protocol must remain to be chosen
+	if token == "" || len(others) == 0 { // one protocol must remain for the negotiation
 		return ""
 	}
 	r.Header.Set(header, strings.Join(others, ","))

@@ -17,14 +17,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// credentialID is the key in a user's extra that names the certificate.
+// credentialID is the key in a user's extra that identifies the certificate.
 const credentialID = "authentication.kubernetes.io/credential-id"
 
-// maxChain is how many certificates a client may show; each is checked against the others.
+// maxChain limits how many certificates a client may send; each is checked against the others.
 const maxChain = 10
 
-// certificate says whose certificate the client showed; nil without an error is that it showed none,
-// or one without a common name.
+// certificate returns the user of the client's certificate; nil without an error if there is none, or it has no common
+// name.
 //
 // Upstream: apiserver/pkg/authentication/request/x509/x509.go.
 func (a *Auth) certificate(r *http.Request) (*User, error) {
@@ -46,7 +46,7 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 	}, nil
 }
 
-// Certified reports whether a client that shows these certificates is known.
+// Certified reports whether a client with these certificates is known.
 func (a *Auth) Certified(certs []*x509.Certificate) bool {
 	return a.cas != nil && len(certs) > 0 && a.verify(certs) == nil
 }
@@ -67,7 +67,7 @@ func (a *Auth) verify(certs []*x509.Certificate) error {
 	return err
 }
 
-// uidOf returns the user's UID, which is in the subject under Kubernetes' own number.
+// uidOf returns the user's UID, which is in the subject under Kubernetes' own OID.
 func uidOf(c *x509.Certificate) string {
 	number := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 	for _, n := range c.Subject.Names {
@@ -78,7 +78,7 @@ func uidOf(c *x509.Certificate) string {
 	return ""
 }
 
-// caFile is a file of certificates, read again when it changed.
+// caFile is a file of certificates that is read again when it changes.
 type caFile struct {
 	path string
 
@@ -88,7 +88,7 @@ type caFile struct {
 	pool *x509.CertPool
 }
 
-// get returns the certificates. When the file has become unusable, the last good ones stay in use.
+// get returns the certificates. If the file has become invalid, the last valid ones stay in use.
 func (f *caFile) get() (*x509.CertPool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -33,10 +33,10 @@ import (
 
 const (
 	clientPair = "kubelet-client"         // kubelet-client-current.pem
-	pendingKey = "kubelet-client.key.tmp" // the key of a request that is not signed yet
+	pendingKey = "kubelet-client.key.tmp" // the key of a request that is not approved yet
 )
 
-// unusable says why a kubeconfig gives no identity; nil when it does.
+// unusable returns why a kubeconfig has no usable identity; nil if it has.
 //
 // Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go, isClientConfigStillValid.
 func unusable(path string) error {
@@ -50,8 +50,8 @@ func unusable(path string) error {
 	return kubeclient.Expired(cfg, time.Now())
 }
 
-// bootstrap asks for a client certificate with the bootstrap kubeconfig's identity, stores it and writes the kubeconfig. What may
-// pass is tried again until ctx ends; what will not, as a token that is not accepted, is an error.
+// bootstrap requests a client certificate with the bootstrap kubeconfig's identity, stores it and writes the
+// kubeconfig. It retries temporary errors until ctx ends; others, for example a token that is not accepted, it returns.
 //
 // Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert.
 func bootstrap(ctx context.Context, cfg ClientConfig) error {
@@ -65,7 +65,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 		return fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
 	}
 	keyPath := filepath.Join(cfg.Dir, pendingKey)
-	keyPEM, _, err := keyutil.LoadOrGenerateKeyFile(keyPath) // the same over restarts: so is the request
+	keyPEM, _, err := keyutil.LoadOrGenerateKeyFile(keyPath) // the same key after a restart, and therefore the same request
 	if err != nil {
 		return fmt.Errorf("key of the signing request: %w", err)
 	}
@@ -96,7 +96,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.CurrentPath())
 }
 
-// final returns an error that trying again does not fix.
+// final returns an error if a retry does not help.
 func final(err error, path string) error {
 	switch {
 	case apierrors.IsUnauthorized(err):
@@ -107,7 +107,7 @@ func final(err error, path string) error {
 	return nil
 }
 
-// request has the node's client certificate signed.
+// request gets a signed client certificate for the node.
 func request(ctx context.Context, cfg ClientConfig, client kubernetes.Interface, keyPEM []byte) ([]byte, error) {
 	key, err := keyutil.ParsePrivateKeyPEM(keyPEM)
 	if err != nil {
@@ -133,7 +133,8 @@ func request(ctx context.Context, cfg ClientConfig, client kubernetes.Interface,
 	return signed(ctx, cfg.Bus, client, csrPEM, called, certificatesv1.KubeAPIServerClientKubeletSignerName, usages, key)
 }
 
-// requestName is the same for the same key, so that a request is found again after a restart.
+// requestName returns a name that depends only on the key and the request, so that a request is found again after a
+// restart.
 func requestName(public crypto.PublicKey, name pkix.Name, usages []certificatesv1.KeyUsage) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
@@ -153,7 +154,7 @@ func requestName(public crypto.PublicKey, name pkix.Name, usages []certificatesv
 	return "node-csr-" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)), nil
 }
 
-// writeKubeconfig writes a kubeconfig of the bootstrap's server whose certificate is the pair in pemPath.
+// writeKubeconfig writes a kubeconfig for the bootstrap's server with the certificate in pemPath.
 func writeKubeconfig(boot *rest.Config, path, pemPath string) error {
 	cluster := &clientcmdapi.Cluster{Server: boot.Host, InsecureSkipTLSVerify: boot.Insecure, CertificateAuthority: boot.CAFile, TLSServerName: boot.ServerName}
 	if boot.CAFile == "" {

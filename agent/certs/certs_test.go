@@ -31,14 +31,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// authority is an API server that signs what is requested.
+// authority is an API server that signs requests.
 type authority struct {
 	*fake.Clientset
 	t    *testing.T
 	key  *ecdsa.PrivateKey
 	ttl  time.Duration
 	made atomic.Int64
-	last atomic.Pointer[string] // request
+	last atomic.Pointer[string] // the last request
 	fail atomic.Pointer[error]
 	hold atomic.Bool // requests are not approved
 }
@@ -59,7 +59,7 @@ func newAuthority(t *testing.T, ttl time.Duration) *authority {
 		if o.Name == "" {
 			o.Name = o.GenerateName + string(rune('a'+n))
 		}
-		if old := a.last.Swap(&o.Name); old != nil { // the fake does not select by field
+		if old := a.last.Swap(&o.Name); old != nil { // the fake ignores field selectors
 			_ = a.Tracker().Delete(certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests"), "", *old)
 		}
 		if !a.hold.Load() {
@@ -118,7 +118,8 @@ func setup(t *testing.T, a *authority) (ClientConfig, *tracetest.Recorder) {
 	return cfg, rec
 }
 
-// A token becomes a certificate in files as upstream's; it is used again, and renewed in time; an expired one is requested again.
+// A token becomes a certificate in files with upstream's names; it is reused, and renewed in time; an expired one is
+// requested again.
 func TestClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t, time.Hour)
@@ -177,7 +178,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// An outage longer than the certificate lives ends with a new bootstrap.
+// An outage longer than the certificate's lifetime ends with a new bootstrap.
 func TestExpiredWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t, time.Hour)

@@ -21,18 +21,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ClientConfig says where a client certificate is or comes from.
+// ClientConfig is the configuration of the client certificate.
 type ClientConfig struct {
-	Kubeconfig          string // --kubeconfig: read, or written after a bootstrap.
-	BootstrapKubeconfig string // --bootstrap-kubeconfig; empty is none.
-	Dir                 string // --cert-dir.
+	Kubeconfig          string // --kubeconfig: read, or written after a bootstrap
+	BootstrapKubeconfig string // --bootstrap-kubeconfig; empty means none
+	Dir                 string // --cert-dir
 	NodeName            string
 	Rotate              bool // rotateCertificates
 	UserAgent           string
 	Bus                 *trace.Bus
 	Secrets             *redact.Vault // learns tokens of both; may be nil
 
-	// dial makes the client of signing requests; nil is a real one.
+	// dial creates the client for signing requests; nil means a real one.
 	dial func(kubeclient.Config) (kubernetes.Interface, func(), error)
 }
 
@@ -44,20 +44,20 @@ func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certific
 	return kubeclient.One(cfg, trace.ClientCerts)
 }
 
-// ClientCerts is who the node is to the API server.
+// ClientCerts is the node's identity at the API server.
 type ClientCerts struct {
 	// REST is for kubeclient.Config.REST.
 	REST *rest.Config
-	rot  *rotator // nil when nothing is renewed
+	rot  *rotator // nil if nothing is renewed
 }
 
-// disclose tells the vault of what a kubeconfig has to show who one is.
+// disclose adds a kubeconfig's credentials to the vault.
 func (c *ClientConfig) disclose(path string, r *rest.Config) {
 	c.Secrets.Learn(redact.Node, path, kubeclient.Secrets(r)...)
 }
 
-// Client returns the identity that the kubeconfig names. When there is none, or its certificate is expired, and a bootstrap kubeconfig is
-// given, a certificate is requested with that; this waits until it is approved, or ctx ends. Errors say what to do.
+// Client returns the kubeconfig's identity. If there is none, or its certificate has expired, and there is a bootstrap
+// kubeconfig, it requests a certificate and waits until it is approved, or ctx ends. Errors say what to do.
 //
 // Upstream: cmd/kubelet/app/server.go, buildKubeletClientConfig.
 func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
@@ -98,7 +98,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	return c, nil
 }
 
-// rotating takes the certificate over from the store, or from the kubeconfig, whose own is replaced soon.
+// rotating uses the certificate in the store, or the kubeconfig's own, which is replaced soon.
 func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, restCfg.CertFile, restCfg.KeyFile)
 	if err != nil {
@@ -136,7 +136,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	return c, nil
 }
 
-// Certificate is for kubeclient.Config.Certificate: nil when the kubeconfig's is used as it is.
+// Certificate is for kubeclient.Config.Certificate: nil if the kubeconfig's own is used.
 func (c *ClientCerts) Certificate() func() *tls.Certificate {
 	if c.rot == nil {
 		return nil
@@ -144,7 +144,7 @@ func (c *ClientCerts) Certificate() func() *tls.Certificate {
 	return c.Current
 }
 
-// Current is the certificate to show now; nil when it is not kept here.
+// Current returns the current certificate; nil if it is not kept here.
 func (c *ClientCerts) Current() *tls.Certificate {
 	if c.rot == nil {
 		return nil

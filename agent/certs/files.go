@@ -9,8 +9,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// files is a pair in files that somebody else renews. It is read again when a handshake finds the files changed; while the new pair is no
-// good, as between the writing of the two, the old one stays.
+// files is a pair in files that another program renews. It is read again when a handshake finds the files changed.
+// While the new pair is invalid, for example between the writes of the two files, the old one stays in use.
 type files struct {
 	certFile, keyFile string
 	source            trace.CertificateSource
@@ -18,8 +18,8 @@ type files struct {
 
 	mu      sync.Mutex
 	pair    *tls.Certificate
-	stamp   string // of the files that pair is of
-	refused string // stamp of the files that were no good
+	stamp   string // state of the files of pair
+	refused string // state of the files that were invalid
 }
 
 func (f *files) get() (*tls.Certificate, error) {
@@ -51,7 +51,7 @@ func (f *files) get() (*tls.Certificate, error) {
 	return f.pair, nil
 }
 
-// look is when the files changed last, and their sizes.
+// look returns the modification times and sizes of the files.
 func (f *files) look() (string, error) {
 	var stamp string
 	for _, path := range []string{f.certFile, f.keyFile} {
@@ -64,7 +64,7 @@ func (f *files) look() (string, error) {
 	return stamp, nil
 }
 
-// tell publishes a pair that takes the place of the one at hand, if any.
+// tell publishes a pair that replaces the current one, if any.
 func (f *files) tell(pair *tls.Certificate) {
 	e := trace.Certificate{Use: trace.UseServing, Cause: trace.CertificateStart, Source: f.source, Path: f.certFile}
 	if f.pair != nil {

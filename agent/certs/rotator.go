@@ -29,7 +29,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// approvalTimeout is how long a signing request may wait before a new one is made.
+// approvalTimeout is how long a signing request may wait before a new one is created.
 const approvalTimeout = 15 * time.Minute
 
 const (
@@ -39,26 +39,26 @@ const (
 
 // rotator keeps one certificate current.
 //
-// Upstream: client-go/util/certificate/certificate_manager.go. Its manager looks every second; this one sleeps.
+// Upstream: client-go/util/certificate/certificate_manager.go. That manager checks every second; this one sleeps.
 type rotator struct {
 	what     trace.CertificateUse
 	signer   string
 	usages   []certificatesv1.KeyUsage
-	template func() *x509.CertificateRequest // nil while nothing can be requested
+	template func() *x509.CertificateRequest // returns nil while nothing can be requested
 	store    certificate.FileStore
 	given    given
-	cause    trace.CertificateCause // of the certificate at hand, as Certificate.Cause
+	cause    trace.CertificateCause // of the current certificate, as Certificate.Cause
 	client   func() (c kubernetes.Interface, done func(), err error)
-	revive   func(context.Context) error // gets another when this one is expired and cannot renew itself; nil where nothing can
+	revive   func(context.Context) error // gets another certificate if this one has expired and cannot renew itself; nil if that is not possible
 	rotated  func()
 	bus      *trace.Bus
 
 	current  atomic.Pointer[tls.Certificate] // nil before the first
-	borrowed atomic.Bool                     // current is not of the store: it is to be replaced at once
-	changed  chan struct{}                   // the template may be another
+	borrowed atomic.Bool                     // current is not from the store: it must be replaced at once
+	changed  chan struct{}                   // the template may have changed
 }
 
-// load takes what the store has, if anything.
+// load loads the certificate from the store, if there is one.
 func (r *rotator) load() error {
 	cert, err := r.store.Current()
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *rotator) run(ctx context.Context) error {
 	var (
 		first  = backoff.Doubling(firstBackoff, maxBackoff)
 		pauses = first
-		of     *tls.Certificate // whose deadline it is
+		of     *tls.Certificate // the certificate of the deadline
 		when   time.Time
 	)
 	for {
@@ -116,7 +116,7 @@ func (r *rotator) run(ctx context.Context) error {
 	}
 }
 
-// recover gets another certificate in another way than by the expired one.
+// recover gets another certificate without using the expired one.
 func (r *rotator) recover(ctx context.Context, expired *tls.Certificate, err error) error {
 	err = fmt.Errorf("it is expired since %s: %w", expired.Leaf.NotAfter.UTC().Format(time.RFC3339), err)
 	if r.revive == nil {
@@ -130,7 +130,7 @@ func (r *rotator) recover(ctx context.Context, expired *tls.Certificate, err err
 	return r.load()
 }
 
-// due says why the certificate must be replaced; "" when it need not.
+// due returns why the certificate must be replaced; "" if it need not be.
 func (r *rotator) due(template *x509.CertificateRequest, current *tls.Certificate, when, now time.Time) string {
 	switch {
 	case template == nil:
@@ -152,7 +152,7 @@ func (r *rotator) decide(ctx context.Context, reason string) {
 	trace.Point(r.bus, trace.FromContext(ctx), d)
 }
 
-// waitAgain pauses after err; false when ctx ended.
+// waitAgain pauses after err; false if ctx ended.
 func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) bool {
 	d += mathrand.N(d/10 + 1)
 	w := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: string(r.what)}, Until: time.Now().Add(d).UnixNano()}.WithCause(err.Error())
@@ -168,7 +168,7 @@ func (r *rotator) waitAgain(ctx context.Context, d time.Duration, err error) boo
 	}
 }
 
-// sleep waits for d or a changed template; false when ctx ended.
+// sleep waits for d or a changed template; false if ctx ended.
 func (r *rotator) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
@@ -181,7 +181,7 @@ func (r *rotator) sleep(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// obtain makes a key, has its certificate signed and stores both.
+// obtain creates a key, gets a signed certificate for it and stores both.
 func (r *rotator) obtain(ctx context.Context, template *x509.CertificateRequest) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -218,11 +218,11 @@ func (r *rotator) take(certPEM, keyPEM []byte) error {
 	return nil
 }
 
-// signed has a request signed: it is made, or the one of that name taken up again, and waited for.
+// signed creates a signing request, or finds an existing one of that name, and waits for the certificate.
 func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, request []byte, name, signer string, usages []certificatesv1.KeyUsage, key any) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, approvalTimeout, fmt.Errorf("the signing request was not approved within %s", approvalTimeout))
 	defer cancel()
-	ctx = klog.NewContext(ctx, klog.Logger{}) // what happens is published here
+	ctx = klog.NewContext(ctx, klog.Logger{}) // events are published here instead
 	name, uid, err := csr.RequestCertificateWithContext(ctx, client, request, name, signer, nil, usages, key)
 	if err != nil {
 		return nil, fmt.Errorf("make the signing request: %w", err)
@@ -240,7 +240,7 @@ func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, re
 	return certPEM, nil
 }
 
-// deadline is when a certificate is to be renewed: after 70 to 90 per cent of its life.
+// deadline returns when a certificate must be renewed: after 70 to 90 % of its lifetime.
 func deadline(c *tls.Certificate, now time.Time) time.Time {
 	if c == nil || c.Leaf == nil {
 		return now
@@ -249,7 +249,7 @@ func deadline(c *tls.Certificate, now time.Time) time.Time {
 	return c.Leaf.NotBefore.Add(time.Duration(float64(life) * (0.7 + 0.2*mathrand.Float64())))
 }
 
-// covers says whether a certificate is for all that the template asks for.
+// covers reports whether a certificate has all names and addresses of the template.
 func covers(leaf *x509.Certificate, template *x509.CertificateRequest) bool {
 	if leaf.Subject.CommonName != template.Subject.CommonName || !hasAll(leaf.DNSNames, template.DNSNames) || !hasAll(leaf.Subject.Organization, template.Subject.Organization) {
 		return false

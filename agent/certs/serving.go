@@ -21,26 +21,27 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ServingConfig says which certificate the HTTPS server shows.
+// ServingConfig is the configuration of the HTTPS server's certificate.
 type ServingConfig struct {
-	Bootstrap         bool   // serverTLSBootstrap: it is requested from the API server, and renewed.
-	CertFile, KeyFile string // tlsCertFile and tlsPrivateKeyFile; empty, without Bootstrap, is a self-signed one in Dir.
+	Bootstrap         bool   // serverTLSBootstrap: requested from the API server, and renewed
+	CertFile, KeyFile string // tlsCertFile and tlsPrivateKeyFile; if empty and without Bootstrap, a self-signed one in Dir is used
 	Dir               string // --cert-dir
-	Hostname          string // Of the self-signed certificate.
+	Hostname          string // of the self-signed certificate
 	NodeName          string
-	// Addresses are the node's, for Bootstrap: nothing is requested before there is an IP. Call Changed when they change.
+	// Addresses returns the node's addresses, for Bootstrap: nothing is requested before there is an IP. Call Changed
+	// when they change.
 	Addresses func() []v1.NodeAddress
-	Client    kubernetes.Interface // For Bootstrap.
+	Client    kubernetes.Interface // for Bootstrap
 	Bus       *trace.Bus
 }
 
 // Serving is the HTTPS server's certificate.
 type Serving struct {
 	rot   *rotator // with Bootstrap
-	files *files   // without
+	files *files   // without Bootstrap
 }
 
-// NewServing reads the certificate, or makes a self-signed one. With Bootstrap there may be none until Run has one signed.
+// NewServing reads the certificate, or creates a self-signed one. With Bootstrap there may be none until Run gets one.
 //
 // Upstream: cmd/kubelet/app/server.go (InitializeTLS), pkg/kubelet/certificate/kubelet.go.
 func NewServing(cfg ServingConfig) (*Serving, error) {
@@ -100,7 +101,7 @@ func (s *Serving) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return nil, errors.New("no serving certificate yet: its signing request (kubernetes.io/kubelet-serving) waits for approval")
 }
 
-// Changed says that the node's addresses may be others. It never blocks.
+// Changed reports that the node's addresses may have changed. It never blocks.
 func (s *Serving) Changed() {
 	if s.rot == nil {
 		return
@@ -111,7 +112,7 @@ func (s *Serving) Changed() {
 	}
 }
 
-// Run renews the certificate until ctx ends. Files are read again as handshakes find them changed.
+// Run renews the certificate until ctx ends. Files are read again when a handshake finds them changed.
 func (s *Serving) Run(ctx context.Context) error {
 	if s.rot == nil {
 		<-ctx.Done()
@@ -120,7 +121,7 @@ func (s *Serving) Run(ctx context.Context) error {
 	return s.rot.run(ctx)
 }
 
-// servingTemplate asks for all names and addresses of the node; nil before there is an address.
+// servingTemplate requests all names and addresses of the node; nil before there is an address.
 func servingTemplate(node string, addresses []v1.NodeAddress) *x509.CertificateRequest {
 	t := &x509.CertificateRequest{Subject: subject(node)}
 	var ips []string
@@ -146,7 +147,7 @@ func servingTemplate(node string, addresses []v1.NodeAddress) *x509.CertificateR
 	return t
 }
 
-// selfSigned makes a pair for the hostname, unless there is one.
+// selfSigned creates a pair for the hostname, unless one exists.
 func selfSigned(cfg ServingConfig) error {
 	found, err := cert.CanReadCertAndKey(cfg.CertFile, cfg.KeyFile)
 	if err != nil {
@@ -168,7 +169,7 @@ func selfSigned(cfg ServingConfig) error {
 	return nil
 }
 
-// hasAll says whether each of want is in have.
+// hasAll reports whether have contains all of want.
 func hasAll(have, want []string) bool {
 	for _, w := range want {
 		if !slices.Contains(have, w) {

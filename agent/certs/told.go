@@ -12,12 +12,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Without says that there is no certificate for a use, and why, in words.
+// Without publishes that there is no certificate for a use, and why.
 func Without(bus *trace.Bus, use trace.CertificateUse, why string) {
 	trace.Point(bus, trace.Span{}, trace.Certificate{Use: use, None: why})
 }
 
-// described is e with what a certificate says of itself. Nothing in it is secret: it is shown to whoever connects.
+// described returns e with a certificate's own data. Nothing in it is secret: everyone who connects sees it.
 func described(e trace.Certificate, leaf *x509.Certificate) trace.Certificate {
 	e.Name, e.Issuer = leaf.Subject.CommonName, leaf.Issuer.CommonName
 	e.Names = append(e.Names, leaf.DNSNames...)
@@ -29,7 +29,7 @@ func described(e trace.Certificate, leaf *x509.Certificate) trace.Certificate {
 	return e
 }
 
-// tell publishes the rotator's certificate, or that there is none yet. It is renewed at when.
+// tell publishes the rotator's certificate, or that there is none yet. when is when it will be renewed.
 func (r *rotator) tell(when time.Time) {
 	current := r.current.Load()
 	if current == nil {
@@ -37,7 +37,7 @@ func (r *rotator) tell(when time.Time) {
 		return
 	}
 	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: trace.CertificateCSR, Path: r.store.CurrentPath(), Renew: when.UTC().Truncate(time.Second)}
-	if _, err := os.Stat(e.Path); err != nil || r.borrowed.Load() { // the store has none of its own yet
+	if _, err := os.Stat(e.Path); err != nil || r.borrowed.Load() { // the store does not have it yet
 		e.Source, e.Path = r.given.source, r.given.path
 	}
 	if r.borrowed.Load() {
@@ -46,18 +46,18 @@ func (r *rotator) tell(when time.Time) {
 	trace.Point(r.bus, trace.Span{}, described(e, current.Leaf))
 }
 
-// given is where a certificate is from that was there before the first that was signed for this agent.
+// given is the origin of a certificate from before the first one that was signed for this agent.
 type given struct {
 	source trace.CertificateSource
 	path   string
 }
 
-// tellFixed publishes the client certificate of a kubeconfig that is used as it is.
+// tellFixed publishes the client certificate of a kubeconfig that is used unchanged.
 func tellFixed(cfg *ClientConfig, restCfg *rest.Config) {
 	text, path := restCfg.CertData, cfg.Kubeconfig
 	if len(text) == 0 && restCfg.CertFile != "" {
 		path = restCfg.CertFile
-		text, _ = wholefile.Read(path, wholefile.Large) // who connects with it says what is wrong
+		text, _ = wholefile.Read(path, wholefile.Large) // its user reports the error
 	}
 	list, err := cert.ParseCertsPEM(text)
 	if err != nil || len(list) == 0 {

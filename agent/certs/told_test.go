@@ -18,7 +18,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// saw is what was told of certificates, in short: use, cause, source, file, names; and that nothing secret was.
+// saw returns the certificate events in short form: use, cause, source, file, names. It checks that nothing secret was
+// published.
 func saw(t *testing.T, rec *tracetest.Recorder) []string {
 	t.Helper()
 	var out []string
@@ -81,7 +82,7 @@ func TestClientIsTold(t *testing.T) {
 	})
 }
 
-// A kubeconfig's own certificate is used as it is without rotation, and replaced at once with it.
+// Without rotation, a kubeconfig's own certificate is used unchanged; with rotation, it is replaced at once.
 func TestClientOfKubeconfigIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t, time.Hour)
@@ -89,7 +90,7 @@ func TestClientOfKubeconfigIsTold(t *testing.T) {
 		if _, err := Client(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
-		own := filepath.Join(filepath.Dir(cfg.Kubeconfig), "own.pem") // as an administrator's
+		own := filepath.Join(filepath.Dir(cfg.Kubeconfig), "own.pem") // an administrator's own certificate
 		if err := os.Rename(filepath.Join(cfg.Dir, "kubelet-client-current.pem"), own); err != nil {
 			t.Fatal(err)
 		}

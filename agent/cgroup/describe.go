@@ -16,11 +16,11 @@ type Values struct {
 	Path string `json:"path"`
 	// Files are the limits and figures of its files, by file name.
 	Files map[string]string `json:"files"`
-	// Processes is how many are in it, those below not counted.
+	// Processes is the number of processes in it, without those of its children.
 	Processes int `json:"processes"`
 }
 
-// told are the files that say something of limits and use; which exist depends on the hierarchy.
+// told are the files with limits and usage; which of them exist depends on the hierarchy.
 var told = [...]string{
 	"cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.weight", "cpu.max", "cpu.stat", "cpuset.cpus",
 	"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt", "memory.min", "memory.high", "memory.max", "memory.current", "memory.events",
@@ -79,7 +79,7 @@ func (m *Manager) Describe(uid types.UID) ([]Values, error) {
 	return out, nil
 }
 
-// read adds what one hierarchy has.
+// read adds the values of one hierarchy.
 func (v *Values) read(dir string) {
 	for _, name := range told {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {

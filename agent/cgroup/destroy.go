@@ -16,18 +16,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// errNoDevice is what reading a file of a cgroup fails with that is removed at that moment.
+// errNoDevice is the error of a read from a cgroup that is being removed.
 const errNoDevice = unix.ENODEV
 
-// The kernel takes a moment to let go of a killed process. The pauses between tries double from
-// 1 ms to 100 ms: 2.5 s in all.
+// The kernel takes a moment to remove a killed process. The pauses between attempts double from 1 ms to 100 ms: 2.5 s
+// in total.
 const (
 	destroyTries = 30
 	longestPause = 100 * time.Millisecond
 )
 
-// DestroyPod kills all processes in the pod's cgroups and removes the cgroups from every hierarchy. It is no error if the pod has
-// none. Stop the containers before: the remaining processes are killed without a grace period.
+// DestroyPod kills all processes in the pod's cgroups and removes the cgroups from every hierarchy. It is no error if
+// the pod has none. Stop the containers first: the remaining processes are killed without a grace period.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Destroy.
 func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
@@ -57,8 +57,8 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 	})
 }
 
-// DestroyRoot removes the whole tree below the configured root, and the root itself unless it is /. It is for separate roots with
-// the cgroupfs driver, such as those of tests: it kills nothing, and fails if a cgroup is in use.
+// DestroyRoot removes the whole tree below the configured root, and the root itself unless it is /. It is for separate
+// roots with the cgroupfs driver, for example of tests: it kills nothing, and fails if a cgroup is in use.
 func (m *Manager) DestroyRoot(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -74,7 +74,7 @@ func (m *Manager) DestroyRoot(ctx context.Context) error {
 	return m.removeAll(ctx, dirs)
 }
 
-// find returns the name of the first cgroup that the pod has.
+// find returns the name of the first cgroup of the pod.
 func (m *Manager) find(uid types.UID) (string, bool) {
 	for _, h := range m.tree {
 		for _, tier := range tiers() {
@@ -87,7 +87,7 @@ func (m *Manager) find(uid types.UID) (string, bool) {
 	return "", false
 }
 
-// killAll kills until no process is left, and says how many there were.
+// killAll kills until no process is left, and returns how many there were.
 func (m *Manager) killAll(ctx context.Context, uid types.UID) (int, error) {
 	killed := map[int]bool{}
 	for try := range destroyTries {
@@ -118,8 +118,8 @@ func (m *Manager) killAll(ctx context.Context, uid types.UID) (int, error) {
 	return len(killed), err
 }
 
-// kill sends SIGKILL: to the whole cgroup at once where the kernel can (cgroup v2 since Linux
-// 5.14), which no fork escapes, else to each process.
+// kill sends SIGKILL: to the whole cgroup at once if the kernel can (cgroup v2 since Linux 5.14), which no fork
+// escapes, otherwise to each process.
 func (m *Manager) kill(uid types.UID, pids []int) error {
 	if m.v2 {
 		whole := false
@@ -138,11 +138,12 @@ func (m *Manager) kill(uid types.UID, pids []int) error {
 	return nil
 }
 
-// held is how many processes are held on to at once, by a file each.
+// held is the number of processes that are held at once, with one file descriptor each.
 const held = 64
 
-// killHeld kills those of the processes that are still the pod's. A number that was read may be somebody else's by now: it is
-// held on to (a pidfd, since Linux 5.3), and only then looked whether it is the pod's, so that what is killed is what was found there.
+// killHeld kills those processes that still belong to the pod. A PID may be another process's by now: killHeld first
+// opens a pidfd (since Linux 5.3), then checks that it is in the pod's cgroup, so that it kills only processes found
+// there.
 func (m *Manager) killHeld(uid types.UID, pids []int) error {
 	var all []*os.Process
 	for _, pid := range pids {
@@ -168,8 +169,8 @@ func (m *Manager) killHeld(uid types.UID, pids []int) error {
 	return nil
 }
 
-// removeAll removes trees of cgroups, deepest first. One that is busy is tried again: the kernel
-// removes a process from its cgroup a little after its end.
+// removeAll removes trees of cgroups, deepest first. It retries busy ones: the kernel removes a process from its cgroup
+// a little after its exit.
 func (m *Manager) removeAll(ctx context.Context, tops []string) error {
 	for try := 0; ; try++ {
 		var busy error

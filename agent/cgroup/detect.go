@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// hierarchy is one mounted tree of cgroups: the only one on v2, one per controller on v1.
+// hierarchy is one mounted tree of cgroups: the only one on v2, one for each controller set on v1.
 type hierarchy struct {
 	dir         string
 	controllers []string
@@ -17,9 +17,9 @@ type hierarchy struct {
 
 func (h hierarchy) has(controller string) bool { return slices.Contains(h.controllers, controller) }
 
-// detect reads which trees are mounted below mount. On v1 each is a directory named for its
-// controllers. The unified tree that a hybrid system mounts beside them controls nothing, but
-// runc puts containers there too, so pods have a cgroup in it that must go with them.
+// detect returns the trees that are mounted below mount. On v1, each is a directory with the names of its controllers.
+// A hybrid system also mounts the unified tree, without controllers. runc puts containers there too, so each pod has a
+// cgroup in it, which must be removed with the pod.
 func detect(mount string) (v2 bool, tree []hierarchy, err error) {
 	entries, err := os.ReadDir(mount)
 	if err != nil {
@@ -31,7 +31,7 @@ func detect(mount string) (v2 bool, tree []hierarchy, err error) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(mount, e.Name())
-		// Links such as cpu -> cpu,cpuacct lead to a tree that is found by itself.
+		// Links such as cpu -> cpu,cpuacct lead to a tree that is in the list itself.
 		if !e.IsDir() || !exists(dir, "cgroup.procs") {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// dirs makes and removes cgroups. The kernel fills a new cgroup with its files and removes them
-// with it, which a plain file system does not do: tests stand in for it here.
+// dirs creates and removes cgroups. The kernel creates and removes the files of a cgroup with it, which a plain file
+// system does not: tests replace dirs.
 type dirs struct {
 	make, remove func(path string) error
 }
@@ -23,8 +23,8 @@ func kernel() dirs {
 	}
 }
 
-// ensure makes one cgroup, whose parents exist, in every hierarchy, ready to hold processes and
-// children, and sets its limits.
+// ensure creates one cgroup in every hierarchy, ready for processes and children, and sets its limits. Its parents
+// exist.
 func (m *Manager) ensure(name string, l limits) error {
 	settings := l.settings(m.v2)
 	if m.cfg.Driver == Systemd {
@@ -55,8 +55,7 @@ func (m *Manager) ensure(name string, l limits) error {
 	return nil
 }
 
-// prepare makes a cgroup usable: on v2 its children can be limited, on v1 it has CPUs and
-// memory nodes.
+// prepare makes a cgroup usable: on v2 its children can be limited, on v1 it has CPUs and memory nodes.
 func (m *Manager) prepare(h hierarchy, dir string) error {
 	if m.v2 {
 		return m.delegate(dir)
@@ -72,7 +71,7 @@ func (m *Manager) prepare(h hierarchy, dir string) error {
 	return nil
 }
 
-// delegate turns on all controllers that dir has for its children.
+// delegate enables all controllers of dir for its children.
 func (m *Manager) delegate(dir string) error {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -88,7 +87,7 @@ func (m *Manager) delegate(dir string) error {
 	return nil
 }
 
-// inherit copies a cpuset file from the parent, where a new cgroup has none.
+// inherit copies a cpuset file from the parent, because it is empty in a new cgroup.
 func inherit(dir, file string) error {
 	if own, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(bytes.TrimSpace(own)) > 0 {
 		return err
@@ -100,7 +99,7 @@ func inherit(dir, file string) error {
 	return write(filepath.Join(dir, file), string(bytes.TrimSpace(parent)))
 }
 
-// write sets an existing file in one write, as the kernel wants it.
+// write sets an existing file with one write, as the kernel requires.
 func write(file, value string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package cgroup owns the cgroups of pods and of their QoS classes: it creates them, sets their limits, finds leftovers and removes
-// them together with processes that still run inside.
+// Package cgroup owns the cgroups of pods and of their QoS classes: it creates them, sets their limits, finds leftovers
+// and removes them together with processes that still run inside.
 //
 // The tree is the kubelet's, on cgroup v1 and v2:
 //
@@ -7,13 +7,13 @@
 //	ROOT/kubepods/pod<uid>           a guaranteed pod
 //	ROOT/kubepods/burstable          CPU weight: the sum of its pods' requests
 //	ROOT/kubepods/burstable/pod<uid>
-//	ROOT/kubepods/besteffort         CPU weight: the least there is
+//	ROOT/kubepods/besteffort         CPU weight: the minimum
 //	ROOT/kubepods/besteffort/pod<uid>
 //
-// The runtime manages the cgroups of containers; this package changes them only to remove them with the pod. It never moves a
-// process. It runs no goroutine, and publishes trace.CgroupOp around each ensure, update and destroy, as child of the span in the
-// context.
+// The runtime manages the cgroups of containers; this package changes them only to remove them with the pod. It never
+// moves a process. It runs no goroutine, and publishes trace.CgroupOp around each ensure, update and destroy, as child
+// of the span in the context.
 //
-// A nil *Manager stands for a node without cgroups (the simulated runtime, a Mac): all its
-// methods do nothing and find nothing.
+// A nil *Manager stands for a node without cgroups (the simulated runtime, a Mac): all its methods do nothing and find
+// nothing.
 package cgroup

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// EnsureTiers makes the root, kubepods and the QoS tiers where they are missing, and sets their
-// limits. EnsurePod does so too where one of them is not as it was made.
+// EnsureTiers creates the root, kubepods and the QoS cgroups if they are missing, and sets their limits. EnsurePod does
+// this too if one of them was changed.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, Start.
 func (m *Manager) EnsureTiers(ctx context.Context) error {
@@ -46,8 +46,8 @@ func (m *Manager) EnsureTiers(ctx context.Context) error {
 	})
 }
 
-// EnsurePod makes the pod's cgroup and sets its limits, whether it is there already or not, and makes
-// the tiers again if they were removed.
+// EnsurePod creates the pod's cgroup if it is missing, and sets its limits. If its parents were removed, it creates
+// them again.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, EnsureExists.
 func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
@@ -86,8 +86,8 @@ func (m *Manager) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) e
 	})
 }
 
-// UpdateTiers gives the burstable tier the CPU weight of its pods' requests. It writes and
-// publishes only when that has changed.
+// UpdateTiers sets the CPU weight of the burstable cgroup to the sum of its pods' requests. It writes and publishes
+// only if that has changed.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, UpdateCgroups.
 func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
@@ -110,7 +110,7 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 	})
 }
 
-// traced publishes begin and end of an operation, which may add to what the end says.
+// traced publishes begin and end of an operation, which may add to the end.
 func (m *Manager) traced(ctx context.Context, op trace.CgroupAction, name string, do func(*trace.CgroupOp) error) error {
 	e := trace.CgroupOp{Op: op, Path: name}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), e)

@@ -1,4 +1,4 @@
 package cgroup
 
-// SetDirs lets a test stand in for the kernel, which fills new cgroups with files.
+// SetDirs replaces dirs in tests: the kernel creates files in new cgroups, a plain file system does not.
 func (m *Manager) SetDirs(mk, remove func(path string) error) { m.fs = dirs{make: mk, remove: remove} }

@@ -25,7 +25,7 @@ import (
 
 const mount = "/sys/fs/cgroup"
 
-// onKernel is a manager on this machine's cgroups, under a root of its own that the test removes.
+// onKernel returns a manager on this machine's cgroups, below a separate root that the test removes.
 func onKernel(t testing.TB, cfg cgroup.Config) *cgroup.Manager {
 	t.Helper()
 	cfg.Root = fmt.Sprintf("/kubeloupe-test-%d", os.Getpid())
@@ -95,8 +95,8 @@ func TestKernel(t *testing.T) {
 		t.Errorf("list %v", list)
 	}
 
-	// A process and its child, in a container's cgroup below the pod's, in some hierarchies only.
-	// The child is forked once the parent is there.
+	// A process and its child, in a container's cgroup below the pod's, in some hierarchies only. The child is forked
+	// when the parent is in the cgroup.
 	cmd := exec.Command("sh", "-c", "read go; sleep 1000 >/dev/null & echo ready; wait")
 	stdin, err := cmd.StdinPipe()
 	do(t, err)

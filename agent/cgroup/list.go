@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// List returns the pods that have a cgroup in any hierarchy, with the cgroups' names, sorted.
-// Those that no pod accounts for are orphans to destroy.
+// List returns the pods that have a cgroup in any hierarchy, with the cgroups' names, sorted. Cgroups of unknown pods
+// are orphans to destroy.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, GetAllPodsFromCgroups.
 func (m *Manager) List(ctx context.Context) (map[types.UID][]string, error) {
@@ -49,8 +49,7 @@ func (m *Manager) List(ctx context.Context) (map[types.UID][]string, error) {
 	return found, nil
 }
 
-// Pids returns the processes of a pod, its containers' included, sorted. A pod without a cgroup
-// has none.
+// Pids returns the processes of a pod, including its containers', sorted. A pod without a cgroup has none.
 //
 // Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, Pids.
 func (m *Manager) Pids(uid types.UID) ([]int, error) {
@@ -72,7 +71,7 @@ func (m *Manager) Pids(uid types.UID) ([]int, error) {
 				return nil, fmt.Errorf("read processes: %w", err)
 			}
 			for field := range strings.FieldsSeq(string(text)) {
-				// A process of another pid namespace reads as 0: it cannot be named from here.
+				// A process of another PID namespace reads as 0: it has no PID here.
 				if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
 					seen[pid] = true
 				}
@@ -82,7 +81,7 @@ func (m *Manager) Pids(uid types.UID) ([]int, error) {
 	return slices.Sorted(maps.Keys(seen)), nil
 }
 
-// dirsOf are the directories that a pod may have: one per hierarchy and tier, there or not.
+// dirsOf returns the directories that a pod may have, existing or not: one for each hierarchy and tier.
 func (m *Manager) dirsOf(uid types.UID) []string {
 	var out []string
 	for _, h := range m.tree {
@@ -93,7 +92,7 @@ func (m *Manager) dirsOf(uid types.UID) []string {
 	return out
 }
 
-// below returns dir and all directories in it, parents before children; none when it is gone.
+// below returns dir and all directories in it, parents before children; none if dir does not exist.
 func below(dir string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -114,5 +113,5 @@ func below(dir string) ([]string, error) {
 	return out, nil
 }
 
-// gone reports whether err is what the kernel answers about a cgroup that has been removed.
+// gone reports whether err is the kernel's error for a removed cgroup.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDevice) }

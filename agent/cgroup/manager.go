@@ -12,29 +12,29 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Driver names who makes cgroups.
+// Driver is what creates cgroups.
 type Driver string
 
-// The drivers that a kubelet knows.
+// The kubelet's drivers.
 const (
 	Cgroupfs Driver = "cgroupfs"
 	Systemd  Driver = "systemd"
 )
 
-// Config says where the cgroups are and what limits they get.
+// Config is the configuration of a Manager.
 type Config struct {
-	// Mount is where cgroups are mounted; "" means /sys/fs/cgroup.
+	// Mount is the mount point of cgroups; "" means /sys/fs/cgroup.
 	Mount string
 	// Root is the parent cgroup of kubepods; "" means /. EnsureTiers creates it if it is missing (upstream requires that a root
 	// other than / exists).
 	Root string
-	// Driver must be the runtime's; "" means cgroupfs.
+	// Driver must be the runtime's driver; "" means cgroupfs.
 	Driver Driver
-	// Bus receives what happens; it may be nil.
+	// Bus receives the events; it may be nil.
 	Bus *trace.Bus
-	// Node limits all pods together; zero fields are not limited.
+	// Node limits all pods together; zero fields mean no limit.
 	Node Limits
-	// PodPidsLimit is the most processes in a pod; 0 or less means no limit.
+	// PodPidsLimit is the maximum number of processes in a pod; 0 or less means no limit.
 	PodPidsLimit int64
 	// CFSQuota says whether CPU limits are enforced. CFSPeriod 0 means 100 ms.
 	CFSQuota  bool
@@ -44,7 +44,7 @@ type Config struct {
 	HugePageSizes []string
 }
 
-// Limits is what all pods of the node may use together.
+// Limits are the limits of all pods of the node together.
 type Limits struct {
 	// MilliCPU is a weight, not a cap, in thousandths of a CPU.
 	MilliCPU int64
@@ -54,7 +54,7 @@ type Limits struct {
 	Pids int64
 }
 
-// Manager makes and removes cgroups. It is safe for concurrent use; a nil Manager does nothing.
+// Manager creates and removes cgroups. It is safe for concurrent use; a nil Manager does nothing.
 type Manager struct {
 	cfg  Config
 	v2   bool
@@ -68,8 +68,8 @@ type Manager struct {
 	figures map[string]map[string]string // by cgroup: the values of files after they were written
 }
 
-// UnavailableError says why cgroups cannot be managed here. The agent can run without them, on
-// a nil Manager, where the runtime does not need them either.
+// UnavailableError says why cgroups cannot be managed on this node. If the runtime does not need them, the agent can
+// run without them, with a nil Manager.
 type UnavailableError struct {
 	// Path is the path that was checked.
 	Path string
@@ -83,8 +83,8 @@ func (e *UnavailableError) Error() string { return fmt.Sprintf("cgroups at %s: %
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// New detects the mounted cgroup version and its controllers. It changes nothing. The error is an *UnavailableError when the node
-// has no cgroups or they cannot be written.
+// New detects the mounted cgroup version and its controllers. It changes nothing. The error is an *UnavailableError if
+// the node has no cgroups or they cannot be written.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Mount == "" {
 		cfg.Mount = "/sys/fs/cgroup"
@@ -115,7 +115,7 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel()}, nil
 }
 
-// Driver is the cgroup driver; "" if the agent creates no cgroups.
+// Driver returns the cgroup driver; "" if the agent creates no cgroups.
 func (m *Manager) Driver() Driver {
 	if m == nil {
 		return ""

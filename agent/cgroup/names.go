@@ -32,8 +32,8 @@ func tierOf(pod *v1.Pod) []string {
 	return tiers()[0]
 }
 
-// PodParent is the pod's cgroup as the CRI's cgroup_parent wants it, such as
-// /kubepods/burstable/pod<uid>, or the path of slices that stands for it in systemd.
+// PodParent returns the pod's cgroup for the CRI's cgroup_parent, for example /kubepods/burstable/pod<uid>, or with
+// systemd the path of its slices.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, GetPodContainerName.
 func (m *Manager) PodParent(pod *v1.Pod) string {
@@ -43,14 +43,14 @@ func (m *Manager) PodParent(pod *v1.Pod) string {
 	return m.name(append(tierOf(pod), podPrefix+string(pod.UID))...)
 }
 
-// name is the path of a cgroup below each hierarchy.
+// name returns the path of a cgroup below each hierarchy.
 //
 // Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, ToCgroupfs and ToSystemd.
 func (m *Manager) name(parts ...string) string {
 	return m.spell(append(split(m.cfg.Root), parts...))
 }
 
-// roots are the root and what is above it, topmost first.
+// roots returns the root and its parents, topmost first.
 func (m *Manager) roots() []string {
 	parts := split(m.cfg.Root)
 	var out []string
@@ -66,7 +66,7 @@ func (m *Manager) spell(parts []string) string {
 	}
 	out, unit := "/", ""
 	for _, part := range parts {
-		// In a slice's name - separates it from its parent.
+		// In a slice's name, - separates it from its parent.
 		unit += strings.ReplaceAll(part, "-", "_")
 		out = path.Join(out, unit+slice)
 		unit += "-"
@@ -74,7 +74,7 @@ func (m *Manager) spell(parts []string) string {
 	return out
 }
 
-// podUID reads a pod's UID from its cgroup's base name, "" when it is not a pod's.
+// podUID returns a pod's UID from its cgroup's base name, "" for other names.
 func (m *Manager) podUID(base string) types.UID {
 	if m.cfg.Driver == Systemd {
 		name, ok := strings.CutSuffix(base, slice)
@@ -90,7 +90,7 @@ func (m *Manager) podUID(base string) types.UID {
 	return types.UID(uid)
 }
 
-// checkUID refuses a UID that would name some other directory.
+// checkUID rejects a UID that would name another directory.
 func checkUID(uid types.UID) error {
 	if uid == "" || strings.ContainsAny(string(uid), "/_\x00\n") {
 		return fmt.Errorf("pod UID %q cannot name a cgroup: want letters, digits and -", uid)

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ready reports whether the pod's cgroup and its parents exist in every hierarchy, with the limits that were last written. It only
-// reads a few small files of the kernel, which only root can write: a user or a program may have removed or changed them, and a
-// runtime creates a missing parent without limits.
+// Ready reports whether the pod's cgroup and its parents exist in every hierarchy, with the limits that were last
+// written. It only reads a few small files of the kernel, which only root can write: an administrator or a program may
+// have removed or changed them, and a runtime creates a missing parent without limits.
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, Exists, which checks in each sync whether it exists.
 func (m *Manager) Ready(pod *v1.Pod) bool {
@@ -26,7 +26,7 @@ func (m *Manager) Ready(pod *v1.Pod) bool {
 	return m.stands(m.PodParent(pod)) && m.stands(m.name(tier...)) && m.stands(m.name(tiers()[0]...))
 }
 
-// stands reports whether a cgroup is everywhere, as it was made.
+// stands reports whether a cgroup exists in every hierarchy, with the limits that were written.
 func (m *Manager) stands(name string) bool {
 	m.written.Lock()
 	known := m.figures[name] != nil
@@ -48,7 +48,7 @@ func (m *Manager) stands(name string) bool {
 	return true
 }
 
-// note keeps what the kernel made of the limits of a cgroup, which it may round.
+// note stores the kernel's values of the limits of a cgroup, which may be rounded.
 func (m *Manager) note(name string, settings []setting) {
 	figures := map[string]string{}
 	for _, h := range m.tree {
@@ -72,10 +72,10 @@ func (m *Manager) note(name string, settings []setting) {
 	if m.figures[name] == nil {
 		m.figures[name] = map[string]string{}
 	}
-	maps.Copy(m.figures[name], figures) // others stay as they were
+	maps.Copy(m.figures[name], figures) // the other values are still valid
 }
 
-// forgetPod drops what is known of the cgroups of a pod that wants none any more.
+// forgetPod removes the values of the cgroups of a pod that no longer needs one.
 func (m *Manager) forgetPod(uid types.UID) {
 	m.written.Lock()
 	defer m.written.Unlock()
@@ -84,10 +84,10 @@ func (m *Manager) forgetPod(uid types.UID) {
 	}
 }
 
-// maxValue is more than a limit's file says, in bytes.
+// maxValue is more than the length of a limit's file, in bytes.
 const maxValue = 4 << 10
 
-// read returns what a limit's file says. It waits for nobody, whatever is mounted over the file.
+// read returns the content of a limit's file. It does not block, whatever is mounted over the file.
 func read(file string) (string, error) {
 	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workers knows the pods that are worked for.
+// Workers knows the pods that have workers.
 type Workers interface {
 	// Syncing returns the pods that run or must run.
 	Syncing() []*v1.Pod
@@ -22,7 +22,8 @@ type Pods struct {
 	manager *Manager
 	workers Workers
 
-	// Where no cgroups are made, as with the simulated runtime, the step is a pod's first all the same: plans look alike.
+	// If no cgroups are created (simulated runtime), a pod's plan nevertheless begins with this step, so that plans are
+	// equal.
 	mu   sync.Mutex
 	told map[types.UID]bool
 }
@@ -60,7 +61,7 @@ func (c *Pods) DestroyPod(ctx context.Context, uid types.UID) error {
 	return err
 }
 
-// tell notes that the step was done, or undone.
+// tell records that the step was done, or undone.
 func (c *Pods) tell(uid types.UID, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,6 +72,6 @@ func (c *Pods) tell(uid types.UID, done bool) {
 	}
 }
 
-// weigh keeps the tiers' weights. A failure is no reason to hold a pod up: the record
-// of the attempt tells it, and the next pod tries again.
+// weigh updates the weights of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod
+// retries.
 func (c *Pods) weigh(ctx context.Context) { _ = c.manager.UpdateTiers(ctx, c.workers.Syncing()) }

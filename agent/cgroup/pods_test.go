@@ -13,12 +13,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// syncing is who is worked for.
+// syncing are the pods with workers.
 type syncing []*v1.Pod
 
 func (s syncing) Syncing() []*v1.Pod { return s }
 
-// The burstable tier has the weight of what runs after each pod that comes or goes.
+// The burstable cgroup has the weight of its running pods after each pod that is added or removed.
 func TestPodsWeighTheTiers(t *testing.T) {
 	m, mount := v2Tree(t, cgroup.Config{})
 	do(t, m.EnsureTiers(t.Context()))
@@ -32,7 +32,7 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	}
 }
 
-// Where no cgroups are made a pod's is ready once it was requested, until it is gone.
+// If no cgroups are created, a pod's cgroup is ready once it was requested, until the pod is gone.
 func TestPodsWithoutCgroups(t *testing.T) {
 	pods, pod := cgroup.NewPods(nil, syncing{}), bestEffort("e-1")
 	if pods.Ready(pod) {

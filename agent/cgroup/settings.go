@@ -8,23 +8,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// limits is what one cgroup is given. Zero fields are left as they are.
+// limits are the limits of one cgroup. Zero fields are not changed.
 type limits struct {
 	qos.Resources
-	// pids is the most processes.
+	// pids is the maximum number of processes.
 	pids int64
-	// pageSizes are the huge page sizes to limit, to 0 where Resources names no limit.
+	// pageSizes are the huge page sizes to limit: to 0, unless Resources has a limit.
 	pageSizes []string
 }
 
 // setting is one value of one file, for the hierarchy that has the controller.
 type setting struct {
 	controller, file, value string
-	// optional files are not there on every kernel.
+	// optional files do not exist in every kernel.
 	optional bool
 }
 
-// settings spells limits as files.
+// settings returns the limits as files.
 //
 // Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, toResources; opencontainers/cgroups fs and fs2.
 func (l limits) settings(v2 bool) []setting {
@@ -60,7 +60,7 @@ func (l limits) settings(v2 bool) []setting {
 		end = "max"
 	}
 	for _, size := range l.pageSizes {
-		// Use and, where the kernel has it, reservation.
+		// Usage and, if the kernel has it, reservation.
 		for _, file := range []string{"hugetlb." + size + "." + end, "hugetlb." + size + ".rsvd." + end} {
 			out = append(out, setting{controller: "hugetlb", file: file, value: fmt.Sprint(l.hugePages(size)), optional: true})
 		}
@@ -91,7 +91,7 @@ func (l limits) hugePages(size string) int64 {
 	return 0
 }
 
-// enable is what cgroup.subtree_control is told so that children can be limited.
+// enable returns the text for cgroup.subtree_control, so that children can be limited.
 func enable(available []string) string {
 	text := ""
 	for _, c := range []string{"cpu", "cpuset", "hugetlb", "io", "memory", "pids"} {

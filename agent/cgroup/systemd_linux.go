@@ -11,15 +11,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// sliceManager is what opencontainers/cgroups' two managers for systemd have in common.
+// sliceManager is the common part of opencontainers/cgroups' two managers for systemd.
 type sliceManager interface {
 	Apply(pid int) error
 	Set(*cgroups.Resources) error
 	Destroy() error
 }
 
-// ensureSlice asks systemd for the slice and sets its limits: a limit written to a file would not
-// last, because systemd takes the tree for its own.
+// ensureSlice requests the slice from systemd and sets its limits. Limits that are written to files would not last,
+// because systemd owns the tree.
 //
 // Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, Create.
 func (m *Manager) ensureSlice(name string, l limits) error {
@@ -27,7 +27,7 @@ func (m *Manager) ensureSlice(name string, l limits) error {
 	if err != nil {
 		return err
 	}
-	// No process joins; a slice that is there already is fine.
+	// No process joins; an existing slice is no error.
 	if err := s.Apply(-1); err != nil {
 		return fmt.Errorf("start slice: %w", err)
 	}
@@ -66,7 +66,7 @@ func (m *Manager) slice(name string, l limits) (sliceManager, *cgroups.Resources
 	return s, res, err
 }
 
-// resources spells limits as the library wants them.
+// resources returns the limits in the library's type.
 func (l limits) resources(v2 bool) *cgroups.Resources {
 	out := &cgroups.Resources{SkipDevices: true, SkipFreezeOnSet: true}
 	if v2 {

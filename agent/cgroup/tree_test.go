@@ -50,7 +50,7 @@ var v2Files = []string{
 	"cgroup.procs", "cgroup.subtree_control", "cpu.weight", "cpu.max", "memory.max", "pids.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max",
 }
 
-// v2Tree is a directory that looks like a mounted cgroup v2 and a manager on it.
+// v2Tree returns a directory that looks like a mounted cgroup v2, and a manager for it.
 func v2Tree(t *testing.T, cfg cgroup.Config) (*cgroup.Manager, string) {
 	t.Helper()
 	mount := t.TempDir()
@@ -84,7 +84,7 @@ func v2Tree(t *testing.T, cfg cgroup.Config) (*cgroup.Manager, string) {
 	return m, mount
 }
 
-// contents reads files below mount, as "path: value".
+// contents returns files below mount, as "path: value".
 func contents(t *testing.T, mount string, files ...string) string {
 	t.Helper()
 	var out []string
@@ -203,7 +203,7 @@ func TestUpdateTiersIsQuietWithoutChange(t *testing.T) {
 	}
 }
 
-// What stands is observed: that a cgroup, one of its limits or its tier is gone shows, and EnsurePod makes all of it again.
+// Ready detects that a cgroup, one of its limits or its parent is missing, and EnsurePod creates all of it again.
 func TestReady(t *testing.T) {
 	ctx := t.Context()
 	m, mount := v2Tree(t, cgroup.Config{Root: "/mine", PodPidsLimit: 100, CFSQuota: true, Node: cgroup.Limits{Memory: 1 << 30}})
@@ -213,7 +213,7 @@ func TestReady(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func() error
-		other bool // whether another tier's pod is as it was
+		other bool // whether a pod in another QoS cgroup is still ready
 	}{
 		{"nothing is there yet", func() error { return nil }, false},
 		{"the pod's", func() error { return os.RemoveAll(at("burstable/podb-1")) }, true},
@@ -276,7 +276,7 @@ func TestDestroyStopsWithItsContext(t *testing.T) {
 	if err := m.DestroyPod(ctx, "e-1"); !errors.Is(err, context.Canceled) || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("error %v, want both causes", err)
 	}
-	// A pod's process of another pid namespace reads as 0 and must not become kill(0).
+	// A pod's process in another PID namespace reads as 0 and must not become kill(0).
 	do(t, os.WriteFile(filepath.Join(mount, "kubepods/besteffort/pode-1/cgroup.procs"), []byte("0\n0\n"), 0o600))
 	if pids, err := m.Pids("e-1"); err != nil || len(pids) != 0 {
 		t.Errorf("pids %v, %v", pids, err)
@@ -296,8 +296,8 @@ func TestDestroyDoesNotKillItself(t *testing.T) {
 	}
 }
 
-// The pod's process ends after its number was read, and the number is given to a process that is nobody's: that one lives on. The
-// number is read from a pipe in place of the kernel's file, which has it once.
+// The pod's process exits after its PID was read, and a process outside the pod gets the PID: that one must survive.
+// The PID is read from a pipe in place of the kernel's file, which has it once.
 func TestDestroyKillsNoReusedPid(t *testing.T) {
 	m, mount := v2Tree(t, cgroup.Config{Root: "/"})
 	pod := bestEffort("e")
@@ -314,7 +314,7 @@ func TestDestroyKillsNoReusedPid(t *testing.T) {
 	go func() {
 		defer close(told)
 		for text := strconv.Itoa(innocent.Process.Pid); ; text = "" {
-			f, err := os.OpenFile(procs, os.O_WRONLY, 0) // waits for who reads
+			f, err := os.OpenFile(procs, os.O_WRONLY, 0) // waits for the reader
 			if err != nil {
 				return // the cgroup was removed
 			}

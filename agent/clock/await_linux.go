@@ -11,8 +11,8 @@ import (
 // TFD_TIMER_CANCEL_ON_SET of linux/timerfd.h.
 const cancelOnSet = 2
 
-// await returns when the wall clock was set, when [Look] is over, or when ctx ends. A timer of the wall clock that is to be canceled
-// when it is set is how the kernel tells that; coming back from suspension counts as being set.
+// await returns when the wall clock was set, after [Look], or when ctx ends. The kernel reports it by canceling a timer
+// of the wall clock; a resume from suspension counts as setting the clock.
 func await(ctx context.Context) {
 	set, err := watchClock()
 	if err != nil {

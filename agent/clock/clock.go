@@ -11,7 +11,7 @@ import "time"
 // that a suspended machine, or a clock that was set, delays no renewal for longer.
 const Look = 5 * time.Minute
 
-// Until is how long to sleep until a time of the wall clock, or until it is worth looking again.
+// Until returns how long to sleep until a time of the wall clock, or until the next check.
 func Until(at time.Time) time.Duration {
 	return min(Look, at.Round(0).Sub(time.Now().Round(0)))
 }

@@ -14,7 +14,7 @@ func TestPast(t *testing.T) {
 	for name, c := range map[string]struct{ ago, want time.Duration }{
 		"earlier": {time.Minute, time.Minute}, "now": {0, 0}, "an hour ahead: a clock was set back": {-time.Hour, 0},
 	} {
-		told := now.Add(-c.ago).Round(0) // as another program tells it
+		told := now.Add(-c.ago).Round(0) // as another program reports it
 		got := Past(now, told)
 		if ago := now.Sub(got); ago != c.want {
 			t.Errorf("%s: %s ago, want %s", name, ago, c.want)
@@ -36,7 +36,8 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// The watch sleeps in the kernel, and ends when it is told to. Setting the clock is not for a test: it is everybody's.
+// The watch sleeps in the kernel and ends on request. A test cannot set the clock, because it affects the whole
+// machine.
 func TestWatchEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -7,10 +7,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Watch has a bus follow the wall clock.
+// Watch makes a bus follow the wall clock.
 type Watch struct{ bus *trace.Bus }
 
-// New returns a watch that does not run yet.
+// New returns a watch that does not run.
 func New(bus *trace.Bus) *Watch { return &Watch{bus: bus} }
 
 // Run anchors the bus whenever the wall clock was set or the machine suspended, until ctx ends. If the kernel does not report this,

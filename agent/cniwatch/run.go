@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// again is how long after a change the runtime is asked once more: it reads the configuration when it has noticed the change itself.
+	// again is when, after a change, the runtime is checked once more: it reads the configuration only after it has
+	// noticed the change itself.
 	again = time.Second
-	// retry is how long after a failure the runtime is asked for the directory again.
+	// retry is how long after a failure the directory is requested from the runtime again.
 	retry = 30 * time.Second
 )
 
@@ -33,7 +34,7 @@ type Config struct {
 // Watcher watches the directory of CNI configurations.
 type Watcher struct{ cfg Config }
 
-// New returns a Watcher that watches nothing yet.
+// New returns a Watcher that does not run.
 func New(cfg Config) (*Watcher, error) {
 	if cfg.Runtime == nil || cfg.Prompt == nil {
 		return nil, errors.New("cniwatch: Config needs Runtime and Prompt")
@@ -41,7 +42,7 @@ func New(cfg Config) (*Watcher, error) {
 	return &Watcher{cfg: cfg}, nil
 }
 
-// Run watches until ctx ends, and then returns nil. It returns nil immediately if the runtime names no directory.
+// Run watches until ctx ends, and then returns nil. It returns nil immediately if the runtime reports no directory.
 func (w *Watcher) Run(ctx context.Context) error {
 	dir, ok := w.directory(ctx)
 	if !ok {
@@ -59,7 +60,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		case _, ok := <-watch.C:
 			if !ok {
-				return nil // there is no more room for watches: as above
+				return nil // no more watches are available: as above
 			}
 			w.cfg.Prompt()
 			later = time.After(again)
@@ -70,7 +71,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// directory asks the runtime until it answers.
+// directory requests the directory from the runtime until it responds.
 func (w *Watcher) directory(ctx context.Context) (dir string, ok bool) {
 	for {
 		r, err := w.cfg.Runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
@@ -86,7 +87,7 @@ func (w *Watcher) directory(ctx context.Context) (dir string, ok bool) {
 	}
 }
 
-// confDir is what containerd's verbose status names; "" for nothing that can be watched.
+// confDir returns the directory in containerd's verbose status; "" if there is none that can be watched.
 //
 // Upstream: containerd, internal/cri/server/status.go and internal/cri/config/config.go.
 func confDir(info map[string]string) string {

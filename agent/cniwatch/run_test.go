@@ -11,7 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// runtime says this of its configuration, after some errors.
+// runtime returns this configuration, after some errors.
 type runtime struct {
 	config string
 	errors int
@@ -45,7 +45,7 @@ func TestConfDir(t *testing.T) {
 	}
 }
 
-// TestRuntimeNamesNoDirectory: then there is nothing to do, also where it answers late.
+// TestRuntimeNamesNoDirectory: then there is nothing to do, even if the runtime responds late.
 func TestRuntimeNamesNoDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{errors: 2}

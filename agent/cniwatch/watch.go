@@ -11,21 +11,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/inotify"
 )
 
-// watch tells that something changed in a directory or with it: it may come, go and be exchanged, and so may those above it. What
-// others do in directories far above, as /tmp, wakes nobody.
+// watch reports changes in or of a directory: it may appear, disappear and be replaced, and so may its parents. Changes
+// by others in distant parents, such as /tmp, cause no events.
 type watch struct {
 	*inotify.Signal
 	dir   string
 	in    *inotify.Watcher
-	below map[int]string // by watch: the one name in it that matters; "" for all
+	below map[int]string // by watch: the only name in it that matters; "" for all
 }
 
 const (
 	self = inotify.DeleteSelf | inotify.MoveSelf
-	// names is for a directory above one that is not there, or is a link: else what is below tells of itself when it goes.
+	// names is used for the parent of a directory that does not exist or is a link; otherwise the child reports its own
+	// removal.
 	names = inotify.Names
 	files = inotify.CloseWrite | names
-	// tries bounds how often what changes meanwhile is looked at again.
+	// tries limits how often arm repeats because of changes meanwhile.
 	tries = 16
 )
 
@@ -38,7 +39,7 @@ func newWatch(dir string) (*watch, error) {
 	return w, nil
 }
 
-// openWatch returns a watch that nobody reads yet.
+// openWatch returns a watch without a reader.
 func openWatch(dir string) (*watch, error) {
 	in, err := inotify.New()
 	if err != nil {
@@ -51,7 +52,7 @@ func openWatch(dir string) (*watch, error) {
 	return w, nil
 }
 
-// arm watches the directory and all above it, as far as they are there, until that is so at two looks.
+// arm watches the directory and its existing parents, until two passes find the same.
 func (w *watch) arm() error {
 	for range tries {
 		had := w.below
@@ -93,8 +94,8 @@ func (w *watch) armOnce() error {
 	return nil
 }
 
-// matters reports whether one of the events does. If one is about the directory itself or those above it, they are watched again; an
-// error is that there is no more room for watches.
+// matters reports whether one of the events matters. If one is about the directory itself or a parent, it arms the
+// watch again; an error means that no more watches are available.
 func (w *watch) matters(events []inotify.Event) (matters bool, err error) {
 	moved := false
 	for _, e := range events {
@@ -102,7 +103,7 @@ func (w *watch) matters(events []inotify.Event) (matters bool, err error) {
 		switch {
 		case e.Moved(), e.Has(inotify.Overflow), known && want != "" && want == e.Name:
 			matters, moved = true, true
-		case known && want == "" && e.Name != "" && !e.Has(inotify.Create): // a file that was made is not written yet
+		case known && want == "" && e.Name != "" && !e.Has(inotify.Create): // a new file is not written yet
 			matters = true
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what should happen at once.
+// patience is how long a test waits for what should happen immediately.
 const patience = time.Minute
 
-// place is a directory DIR/cni/net.d, which may be there.
+// place is a directory DIR/cni/net.d, which may exist.
 type place struct {
 	t         *testing.T
 	base, dir string
@@ -36,7 +36,7 @@ func (p *place) remove()                { p.must(os.RemoveAll(p.dir)) }
 func (p *place) rename(from, to string) { p.must(os.Rename(from, to)) }
 func (p *place) write(file string)      { p.must(os.WriteFile(file, []byte("{}"), 0o600)) }
 
-// comes waits for one of many.
+// comes waits for a change.
 func (p *place) comes(changes <-chan struct{}, what string) {
 	p.t.Helper()
 	select {
@@ -46,7 +46,7 @@ func (p *place) comes(changes <-chan struct{}, what string) {
 	}
 }
 
-// settle waits until nothing more comes.
+// settle waits until no more changes arrive.
 func settle(changes <-chan struct{}, quiet time.Duration) {
 	for {
 		select {
@@ -61,7 +61,7 @@ func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		exists bool
-		do     []func(p *place) // after each, a change comes
+		do     []func(p *place) // each of them causes a change
 	}{
 		{"it goes", true, []func(*place){(*place).remove}},
 		{"it comes", false, []func(*place){(*place).make}},
@@ -129,7 +129,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestOthers: what happens beside the directory, or where it was moved to, is nothing to ask about.
+// TestOthers: changes in the parent, or where the directory was moved to, cause no check.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -147,11 +147,11 @@ func TestOthers(t *testing.T) {
 	select {
 	case <-w.C:
 		t.Error("a change")
-	case <-time.After(100 * time.Millisecond): // one that comes later is missed: the test is lenient then, and never wrong
+	case <-time.After(100 * time.Millisecond): // a later one is missed: the test is then lenient, but never wrong
 	}
 }
 
-// TestNobodyIsWoken by what others make and remove in directories far above, as /tmp: the kernel does not even queue it.
+// TestNobodyIsWoken: what others create and remove in distant parents, such as /tmp, is not even queued by the kernel.
 func TestNobodyIsWoken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -178,7 +178,7 @@ func TestNobodyIsWoken(t *testing.T) {
 	}
 }
 
-// TestPrompts: for a change there are two, as the runtime needs a moment to read it.
+// TestPrompts: a change causes two checks, because the runtime needs a moment to read it.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

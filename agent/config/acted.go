@@ -1,7 +1,7 @@
 package config
 
-// actedOn tells for each field of KubeletConfiguration whether this build acts on it. A field that it does not act on
-// still decodes and is checked; when set, it is listed in [Config.NotActedOn]. Flip an entry when its feature lands.
+// actedOn returns for each field of KubeletConfiguration whether it is supported. A field that is not is still decoded
+// and validated; if it is set, [Config.NotActedOn] lists it. Change an entry when its feature lands.
 func actedOn() map[string]bool {
 	return map[string]bool{
 		"enableServer":                               true,
@@ -146,7 +146,7 @@ func actedOn() map[string]bool {
 	}
 }
 
-// actedOnGates lists the feature gates whose setting changes what this build does.
+// actedOnGates lists the supported feature gates.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
 		"ContainerCheckpoint":             true,

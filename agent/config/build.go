@@ -7,7 +7,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// group spreads the effective configuration over the consumers' structs.
+// group distributes the effective configuration to the consumers' structs.
 func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *Config {
 	c := &Config{
 		Node: Node{
@@ -60,7 +60,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 	return c
 }
 
-// absolute anchors a path at the working directory; empty stays empty.
+// absolute makes a path absolute, relative to the working directory; empty stays empty.
 func absolute(path string) string {
 	if path == "" {
 		return ""

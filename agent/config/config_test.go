@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the error sections in testdata/load")
 
-// parse is the flags as given on a command line, in an empty environment.
+// parse returns the flags of a command line, with an empty environment.
 func parse(t testing.TB, args ...string) *Flags {
 	t.Helper()
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -34,12 +34,12 @@ func parse(t testing.TB, args ...string) *Flags {
 	return f
 }
 
-// TestLoad runs the cases in testdata/load. Each is a txtar: prose, the files, and
+// TestLoad runs the cases in testdata/load. Each is a txtar archive: a description, the files, and
 //
 //	flags         one argument a line; $DIR is the directory of the files
 //	env           CONTAINER_RUNTIME_ENDPOINT
-//	want          lines FIELD=VALUE, FIELD being a path into Config
-//	not-acted-on  Config.NotActedOn, one a line
+//	want          lines FIELD=VALUE; FIELD is a path in Config
+//	not-acted-on  Config.NotActedOn, one per line
 //	error         the whole error
 func TestLoad(t *testing.T) {
 	cases, err := filepath.Glob("testdata/load/*.txt")
@@ -102,7 +102,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// rewrite puts what was said into the case's error section.
+// rewrite replaces the case's error section.
 func rewrite(t *testing.T, name string, archive *txtar.Archive, message string) {
 	t.Helper()
 	for i, f := range archive.Files {
@@ -160,7 +160,7 @@ func TestEveryFlag(t *testing.T) {
 	}
 }
 
-// A flag set to its own default parses and yields the default, for every field flag that has one.
+// For every field flag with a default, setting the flag to it is accepted and yields the default.
 func TestFlagsRoundTripTheirDefault(t *testing.T) {
 	plain, err := Load(parse(t))
 	if err != nil {
@@ -186,7 +186,7 @@ func TestDefaultsAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What upstream leaves unset as well.
+	// Upstream does not set these either.
 	unset := []string{
 		"StaticPodURLHeader", "TLSCipherSuites", "TLSCurvePreferences", "PreloadedImagesVerificationAllowlist", "ClusterDNS",
 		"SingleProcessOOMKill", "CPUManagerPolicyOptions", "TopologyManagerPolicyOptions", "QOSReserved",
@@ -244,7 +244,7 @@ func TestBadFlagValues(t *testing.T) {
 	}
 }
 
-// FuzzLoad feeds arbitrary files to everything behind Load; nothing may panic, and every error has a line to show.
+// FuzzLoad feeds arbitrary files to Load; nothing may panic, and every error has a line.
 func FuzzLoad(f *testing.F) {
 	const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 	for _, s := range []string{

@@ -19,12 +19,12 @@ const (
 	apiVersion = "kubelet.config.k8s.io/v1beta1"
 	kind       = "KubeletConfiguration"
 
-	// maxNodes bounds the work on one file, aliases expanded.
+	// maxNodes limits the work on one file, with aliases expanded.
 	maxNodes = 200_000
 )
 
-// A decoder writes one YAML or JSON document onto a KubeletConfiguration. Maps merge, lists and scalars replace, null
-// clears. Everything that does not fit is reported; the rest is still decoded.
+// A decoder applies one YAML or JSON document to a KubeletConfiguration. Maps merge, lists and scalars replace, null
+// clears. It reports every value that does not fit and decodes the rest.
 type decoder struct {
 	file   string
 	report *report
@@ -59,13 +59,13 @@ func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r
 	}
 }
 
-// syntax reports the YAML parser's "yaml: line N: what".
+// syntax reports a YAML parser's error, "yaml: line N: what".
 func (d *decoder) syntax(err error) {
 	line, detail := yamlfield.ParseError(err)
 	d.problem(line, "", "%s", detail)
 }
 
-// header checks apiVersion and kind, since field errors mean little for a file of another kind.
+// header checks apiVersion and kind, because field errors are not useful for a file of another kind.
 func (d *decoder) header(root *yaml.Node) bool {
 	ok := true
 	for _, want := range []struct{ field, value string }{{"apiVersion", apiVersion}, {"kind", kind}} {
@@ -86,7 +86,7 @@ func (d *decoder) problem(line int, field, format string, args ...any) {
 	d.report.problems = append(d.report.problems, Problem{File: d.file, Line: line, Field: field, Detail: fmt.Sprintf(format, args...)})
 }
 
-// value decodes n onto v.
+// value decodes n into v.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	line := n.Line
 	if n = yamlfield.Resolve(n); n == nil {

@@ -9,7 +9,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// defaultEvictionHard is what a node evicts at when nothing is configured.
+// defaultEvictionHard returns the default hard eviction thresholds.
 //
 // Upstream: pkg/kubelet/eviction/defaults_linux.go.
 func defaultEvictionHard() map[string]string {
@@ -22,7 +22,7 @@ func defaultEvictionHard() map[string]string {
 	}
 }
 
-// setDefaults fills every field that is not set.
+// setDefaults sets every field that is not set.
 //
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, SetDefaults_KubeletConfiguration.
 func setDefaults(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {
@@ -61,7 +61,7 @@ func defaultPods(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {
 	duration(&kc.RuntimeRequestTimeout, 2*time.Minute)
 	value(&kc.MaxPods, 110)
 	if kc.PodPidsLimit == nil || *kc.PodPidsLimit < 0 {
-		kc.PodPidsLimit = new(int64(-1)) // The node's allocatable pids.
+		kc.PodPidsLimit = new(int64(-1)) // The node's allocatable PIDs.
 	}
 	value(&kc.PodLogsDir, "/var/log/pods")
 	pointer(&kc.ResolverConfig, "/etc/resolv.conf")
@@ -115,7 +115,7 @@ func defaultNode(kc *kubeletv1beta1.KubeletConfiguration) {
 	value(&kc.MaxOpenFiles, 1_000_000)
 	pointer(&kc.OOMScoreAdj, -999)
 	pointer(&kc.FailSwapOn, true)
-	pointer(&kc.FailCgroupV1, false) // Upstream: true. Both versions are supported here.
+	pointer(&kc.FailCgroupV1, false) // Upstream: true. Here both versions are supported.
 	pointer(&kc.CgroupsPerQOS, true)
 	value(&kc.CgroupDriver, "cgroupfs")
 	pointer(&kc.MakeIPTablesUtilChains, true)

@@ -28,12 +28,12 @@ func jsonFields(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// isLeaf reports whether values of t are decoded whole: everything but plain structs.
+// isLeaf reports whether values of t are decoded as a whole: all except plain structs.
 func isLeaf(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
-// leafPaths lists, sorted, the paths of all fields below t that can be set on their own.
+// leafPaths lists, sorted, the paths of all fields below t that can be set separately.
 func leafPaths(t reflect.Type, prefix string) []string {
 	var paths []string
 	for name, index := range jsonFields(t) {
@@ -51,8 +51,8 @@ func leafPaths(t reflect.Type, prefix string) []string {
 	return paths
 }
 
-// fieldAt finds the field at a dotted path below v. It allocates structs on the way if asked to; otherwise the result is
-// invalid when one is missing, as it is for an unknown path.
+// fieldAt finds the field at a dotted path below v. It allocates missing structs if allocate is set; otherwise the
+// result is invalid if one is missing, as for an unknown path.
 func fieldAt(v reflect.Value, path string, allocate bool) reflect.Value {
 	for name := range strings.SplitSeq(path, ".") {
 		if v.Kind() == reflect.Pointer {
@@ -73,8 +73,8 @@ func fieldAt(v reflect.Value, path string, allocate bool) reflect.Value {
 	return v
 }
 
-// isSet reports whether the field holds anything. As upstream, an explicit zero ("0s", "", 0) of a field without a pointer
-// counts as not set.
+// isSet reports whether the field has a value. As in upstream, an explicit zero ("0s", "", 0) of a field without a
+// pointer counts as not set.
 func isSet(v reflect.Value) bool {
 	if !v.IsValid() {
 		return false

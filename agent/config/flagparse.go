@@ -13,7 +13,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// parseReservedMemory reads NODE:TYPE=QUANTITY[,TYPE=QUANTITY][;NODE:...] and appends to list.
+// parseReservedMemory parses NODE:TYPE=QUANTITY[,TYPE=QUANTITY][;NODE:...] and appends to list.
 func parseReservedMemory(s string, list *[]kubeletv1beta1.MemoryReservation) error {
 	const form = "must be written NODE:TYPE=QUANTITY[,TYPE=QUANTITY...], such as 0:memory=1Gi"
 	for item := range strings.SplitSeq(s, ";") {
@@ -42,7 +42,7 @@ func parseReservedMemory(s string, list *[]kubeletv1beta1.MemoryReservation) err
 	return nil
 }
 
-// parseTaints reads KEY[=VALUE]:EFFECT[,...] and replaces list.
+// parseTaints parses KEY[=VALUE]:EFFECT[,...] and replaces list.
 func parseTaints(s string, list *[]corev1.Taint) error {
 	*list = nil
 	for item := range strings.SplitSeq(s, ",") {
@@ -59,7 +59,7 @@ func parseTaints(s string, list *[]corev1.Taint) error {
 	return nil
 }
 
-// parseScalar reads a string, boolean or whole number into v.
+// parseScalar parses a string, boolean or integer into v.
 func parseScalar(s string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

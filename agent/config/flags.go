@@ -14,9 +14,9 @@ import (
 // DefaultRootDir is the default directory of the agent's state, the same as the kubelet's; --root-dir overrides it.
 const DefaultRootDir = "/var/lib/kubelet"
 
-// Flags holds what was given on the command line. AddFlags makes it; it is complete once the flag set has been parsed.
+// Flags are the flags of the command line. AddFlags creates it; it is complete when the flag set has been parsed.
 type Flags struct {
-	// Getenv looks up environment variables; os.Getenv unless a test replaces it.
+	// Getenv reads environment variables; os.Getenv except in tests.
 	Getenv func(string) string
 
 	set    *pflag.FlagSet
@@ -24,7 +24,7 @@ type Flags struct {
 	node   nodeFlags
 }
 
-// nodeFlags are the flags that are about this node alone and so have no field in KubeletConfiguration.
+// nodeFlags are the flags for this node only, which have no field in KubeletConfiguration.
 //
 // Upstream: cmd/kubelet/app/options/options.go, KubeletFlags.
 //
@@ -46,8 +46,8 @@ type nodeFlags struct {
 	housekeeping                  time.Duration
 }
 
-// AddFlags registers the kubelet's flags. Those that this build does not act on parse as well but are hidden from help;
-// giving one lists it in [Config.NotActedOn].
+// AddFlags registers the kubelet's flags. Flags that are not supported are accepted but hidden from help; if one is
+// set, [Config.NotActedOn] lists it.
 func AddFlags(fs *pflag.FlagSet) *Flags {
 	f := &Flags{Getenv: os.Getenv, set: fs}
 	f.addNodeFlags()
@@ -85,7 +85,7 @@ func (f *Flags) addNodeFlags() {
 	}
 }
 
-// notActedOnFlags lists the node flags that this build parses but does not act on.
+// notActedOnFlags lists the node flags that are accepted but not supported.
 func notActedOnFlags() []string {
 	return []string{
 		"cloud-provider", "runtime-cgroups", "experimental-mounter-path", "housekeeping-interval",
@@ -120,12 +120,12 @@ func (f *Flags) addFieldFlags() {
 	}
 }
 
-// given lists the flags of this package that were given, by name.
+// given lists which of these flags are set.
 func (f *Flags) given(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !f.set.Changed(n) })
 }
 
-// apply writes the flags that were given over the configuration, and notes which flag set which field.
+// apply overwrites the configuration with the flags that are set, and records which flag set which field.
 func (f *Flags) apply(kc *kubeletv1beta1.KubeletConfiguration, r *report) {
 	for _, ff := range f.fields {
 		if !ff.flag.Changed || ff.path == "featureGates" {
@@ -135,14 +135,14 @@ func (f *Flags) apply(kc *kubeletv1beta1.KubeletConfiguration, r *report) {
 		r.forgetBelow(ff.path)
 		r.at[ff.path] = origin{flag: "--" + ff.name}
 	}
-	// The flag can only turn it on: upstream ORs it with the field.
+	// The flag can only enable it: upstream ORs it with the field.
 	if f.node.seccompDefault {
 		kc.SeccompDefault = new(true)
 		r.at["seccompDefault"] = origin{flag: "--seccomp-default"}
 	}
 }
 
-// applyGates merges --feature-gates over the file's.
+// applyGates merges --feature-gates into the file's.
 func (f *Flags) applyGates(kc *kubeletv1beta1.KubeletConfiguration, r *report) {
 	for _, ff := range f.fields {
 		if !ff.flag.Changed || ff.path != "featureGates" {

@@ -1,9 +1,9 @@
 package config
 
-// A flagSpec ties a kubelet flag to the field that it sets.
+// A flagSpec connects a kubelet flag with the field that it sets.
 type flagSpec struct {
 	name  string
-	path  string // Of the field, as in NotActedOn.
+	path  string // Field path, as in NotActedOn.
 	usage string
 	sep   string // Between key and value of a map flag; "=" if empty.
 }

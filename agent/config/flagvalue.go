@@ -14,17 +14,17 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// A fieldFlag is a flag that sets one field of KubeletConfiguration. Repeating a list or map flag adds to it; as
-// upstream, such a flag replaces what the file says (feature gates alone merge, see applyGates).
+// A fieldFlag is a flag that sets one field of KubeletConfiguration. Repeating a list or map flag adds to it. As in
+// upstream, the flag replaces the file's value (only feature gates merge, see applyGates).
 type fieldFlag struct {
 	flagSpec
 	flag *pflag.Flag
 	typ  reflect.Type  // The field's type, without its pointer.
-	val  reflect.Value // Invalid until the flag is given.
+	val  reflect.Value // Invalid until the flag is set.
 	def  string
 }
 
-// String is the current value, or the default, in the syntax of the flag.
+// String returns the current value, or the default, in the flag's syntax.
 func (f *fieldFlag) String() string {
 	if f == nil || !f.val.IsValid() {
 		if f == nil {
@@ -35,7 +35,7 @@ func (f *fieldFlag) String() string {
 	return f.render(f.val)
 }
 
-// Type is the word that help shows for the value.
+// Type returns the word for the value in the help.
 func (f *fieldFlag) Type() string {
 	switch f.typ {
 	case reflect.TypeFor[metav1.Duration](), reflect.TypeFor[logsapi.TimeOrMetaDuration]():
@@ -116,7 +116,7 @@ func (f *fieldFlag) separator() string {
 	}
 }
 
-// parsePairs hands each key and value to put, after seeing to it that the map at m exists.
+// parsePairs passes each key and value to put. It first creates the map at m, if it is nil.
 func (f *fieldFlag) parsePairs(s string, put func(k, v string) error, m any) error {
 	if p := reflect.ValueOf(m).Elem(); p.IsNil() {
 		p.Set(reflect.MakeMap(p.Type()))
@@ -136,7 +136,7 @@ func (f *fieldFlag) parsePairs(s string, put func(k, v string) error, m any) err
 	return nil
 }
 
-// render writes a value the way the flag takes it.
+// render returns a value in the flag's syntax.
 func (f *fieldFlag) render(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case metav1.Duration:
@@ -165,7 +165,7 @@ func (f *fieldFlag) render(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// apply writes the flag's value over the field.
+// apply sets the field to the flag's value.
 func (f *fieldFlag) apply(kc *kubeletv1beta1.KubeletConfiguration) {
 	field := fieldAt(reflect.ValueOf(kc).Elem(), f.path, true)
 	if field.Kind() == reflect.Pointer {

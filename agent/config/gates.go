@@ -1,7 +1,7 @@
 package config
 
 import (
-	_ "embed" // For the list of gates.
+	_ "embed" // for the list of gates
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +47,7 @@ func knownGates() map[string]gate {
 }
 
 // resolveGates applies the featureGates map to the defaults and reports what is wrong with it. AllAlpha and AllBeta set
-// every gate of their stage that is not named itself.
+// every gate of their stage that is not set itself.
 //
 // Upstream: component-base/featuregate/feature_gate.go, SetFromMap and Validate.
 func resolveGates(set map[string]bool, r *report) Gates {

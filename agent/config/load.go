@@ -15,10 +15,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// endpointVariable names the runtime's socket when neither flag nor file does; the lab's env file sets it.
+// endpointVariable has the runtime's socket if neither flag nor file sets it; the lab's env file sets it.
 const endpointVariable = "CONTAINER_RUNTIME_ENDPOINT"
 
-// A source is one configuration file, read.
+// A source is one configuration file that was read.
 type source struct {
 	name string
 	data []byte
@@ -54,7 +54,7 @@ func read(name string, r *report) *source {
 	return &source{name, data}
 }
 
-// dropinNames lists the *.conf files below dir in the order they are merged.
+// dropinNames lists the *.conf files below dir in the order in which they are merged.
 func dropinNames(dir string, r *report) []string {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -72,7 +72,7 @@ func dropinNames(dir string, r *report) []string {
 	return names
 }
 
-// plain drops the path from a file error: the report names it already.
+// plain removes the path from a file error: the report already has it.
 func plain(err error) string {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Sprintf("cannot %s: %v", pe.Op, pe.Err)
@@ -80,7 +80,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// build is Load without the disk.
+// build is Load without reading files.
 func build(main *source, dropins []source, flags *Flags, r *report) (*Config, error) {
 	kc := &kubeletv1beta1.KubeletConfiguration{}
 	var files []string
@@ -96,12 +96,12 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 	}
 	explicit := kc.DeepCopy()
 	if kc.EvictionHard != nil && !mainEvictions {
-		// As upstream: drop-ins merge over the main file's defaults, a main file replaces them.
+		// As in upstream, drop-ins merge with the main file's defaults; a main file replaces them.
 		merged := defaultEvictionHard()
 		maps.Copy(merged, kc.EvictionHard)
 		kc.EvictionHard = merged
 	}
-	// Defaults do not wait for flags: a flag may say zero and mean it. Gates are the exception, since defaults depend on
+	// Defaults are set before flags: a flag may set zero explicitly. Gates come before them, since defaults depend on
 	// them; the fields' own flags come after.
 	flags.applyGates(kc, r)
 	gates := resolveGates(kc.FeatureGates, r)
@@ -127,7 +127,7 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 	return c, nil
 }
 
-// resolvePaths anchors relative paths of the main file at its directory.
+// resolvePaths makes relative paths of the main file absolute, relative to its directory.
 //
 // Upstream: pkg/kubelet/kubeletconfig/configfiles/configfiles.go, resolveRelativePaths.
 func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
@@ -145,8 +145,8 @@ func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
 	}
 }
 
-// notActedOn names what was set, in a file or by a flag, that this build does not act on. Zero values of fields without
-// a pointer count as not set; gates count when they differ from their default.
+// notActedOn lists what a file or a flag sets and is not supported. Zero values of fields without a pointer count as
+// not set; gates count if they differ from their default.
 func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]bool, flags *Flags) []string {
 	var names []string
 	acted := actedOn()
@@ -173,7 +173,7 @@ func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]
 	return names
 }
 
-// maxRestartBackoff is the upper end of CrashLoopBackOff.
+// maxRestartBackoff returns the maximum back-off of CrashLoopBackOff.
 //
 // Upstream: pkg/kubelet/kubelet.go, newCrashLoopBackOff.
 func maxRestartBackoff(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) time.Duration {
@@ -183,7 +183,7 @@ func maxRestartBackoff(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) tim
 	return 5 * time.Minute
 }
 
-// String says what set a value: a flag or a file.
+// String returns what set a value: a flag or a file.
 func (o origin) String() string {
 	if o.flag != "" {
 		return o.flag

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/yamlfield"
 )
 
-// maxMergeDepth bounds chains of YAML merge keys (<<), which may point back at themselves.
+// maxMergeDepth limits chains of YAML merge keys (<<), which may refer to themselves.
 const maxMergeDepth = 10
 
 // pair is one entry of a mapping.
@@ -16,8 +16,8 @@ type pair struct {
 	value *yaml.Node
 }
 
-// pairs lists the entries of a mapping, merge keys expanded (a key written out beats a merged one). It reports keys that
-// are set twice or are not strings.
+// pairs lists the entries of a mapping, with merge keys expanded (an explicit key takes precedence over a merged one).
+// It reports keys that are set twice or are not strings.
 func (d *decoder) pairs(n *yaml.Node, path string) []pair {
 	if n.Kind != yaml.MappingNode {
 		d.problem(n.Line, path, "%s is not a mapping", show(n))
@@ -55,12 +55,12 @@ func (d *decoder) expand(n *yaml.Node, path string, depth int) []pair {
 	return own
 }
 
-// merge lists the entries that a merge key brings in: one mapping, or a list of them, earlier ones first.
+// merge lists the entries of a merge key: one mapping, or a list of them, earlier ones first.
 func (d *decoder) merge(key, v *yaml.Node, path string, depth int) []pair {
 	n := yamlfield.Resolve(v)
 	if depth >= maxMergeDepth {
 		d.problem(key.Line, path, "merge keys (<<) are nested more than %d deep", maxMergeDepth)
-		d.nodes = maxNodes // Once is enough: a mapping that merges itself would say it again and again.
+		d.nodes = maxNodes // Report it once: a mapping that merges itself would repeat it.
 		return nil
 	}
 	switch {

@@ -10,27 +10,27 @@ import (
 
 // A Problem is one thing that is wrong with the configuration.
 type Problem struct {
-	// File is where it was written; empty for a flag or a value that was not written anywhere.
+	// File is where the value was written; empty for a flag, or if it was not written anywhere.
 	File string
-	// Line counts from 1; 0 when unknown.
+	// Line counts from 1; 0 if unknown.
 	Line int
-	// Field is the path, such as evictionHard["memory.available"], or a flag such as --node-labels.
+	// Field is the field path, for example evictionHard["memory.available"], or a flag, for example --node-labels.
 	Field string
-	// Flag names the flag, with its dashes, that set the field, if one did.
+	// Flag is the flag, with its dashes, that set the field, if one did.
 	Flag string
 	// Detail describes the error and what would be right.
 	Detail string
 }
 
-// Errors is all that is wrong with a configuration. Load returns it as its error.
+// Errors has all problems of a configuration. Load returns it as its error.
 type Errors struct {
 	// File is the --config file, or empty.
 	File string
-	// Problems has at least one entry: files first, in the order they were read, each by line.
+	// Problems has at least one entry: files first, in the order in which they were read, each by line.
 	Problems []Problem
 }
 
-// Error is a header that names the file, then one line for each problem.
+// Error returns a header with the file's name, then one line for each problem.
 func (e *Errors) Error() string {
 	var b strings.Builder
 	subject := "configuration"
@@ -49,10 +49,10 @@ func (e *Errors) Error() string {
 	return b.String()
 }
 
-// String is the problem on one line, with its place.
+// String returns the problem on one line, with its location.
 func (p Problem) String() string { return p.within("") }
 
-// within leaves out the file's name when a header already gave it.
+// within omits the file's name if header already has it.
 func (p Problem) within(header string) string {
 	var parts []string
 	switch {
@@ -71,7 +71,7 @@ func (p Problem) within(header string) string {
 	case p.Flag != "":
 		parts = append(parts, p.Flag)
 	}
-	// A key of a file can hold line breaks, and so can what is said about its value.
+	// A key of a file can contain line breaks, and so can the text about its value.
 	return human.Line(strings.Join(append(parts, p.Detail), ": "))
 }
 
@@ -90,7 +90,7 @@ type report struct {
 
 func newReport() *report { return &report{at: map[string]origin{}} }
 
-// add notes a problem with the field, at the place where the field, or what holds it, was written.
+// add adds a problem with the field, at the line where the field, or its parent, was written.
 func (r *report) add(field, format string, args ...any) {
 	p := Problem{Field: field, Detail: fmt.Sprintf(format, args...)}
 	for path := field; path != ""; path = parent(path) {
@@ -102,7 +102,7 @@ func (r *report) add(field, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// errors is nil when nothing is wrong. files gives the order in which files were read.
+// errors returns nil if there are no problems. files has the order in which files were read.
 func (r *report) errors(main string, files []string) error {
 	if len(r.problems) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (r *report) errors(main string, files []string) error {
 	return &Errors{File: main, Problems: r.problems}
 }
 
-// parent is the path of the field that holds this one, or empty.
+// parent returns the path of the field's parent, or empty.
 func parent(path string) string {
 	if strings.HasSuffix(path, "]") {
 		if i := strings.LastIndex(path, "["); i >= 0 {
@@ -135,7 +135,7 @@ func parent(path string) string {
 	return ""
 }
 
-// forgetBelow drops what is known of where the entries of a list or map were written: a flag has replaced them.
+// forgetBelow removes the origins of the entries of a list or map that a flag has replaced.
 func (r *report) forgetBelow(path string) {
 	for p := range r.at {
 		if strings.HasPrefix(p, path+"[") {

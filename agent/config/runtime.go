@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// dialTimeout bounds one look at a socket. A local connect answers at once, unless its backlog is full.
+// dialTimeout limits one check of a socket. A local connect returns at once, unless the backlog is full.
 const dialTimeout = 2 * time.Second
 
-// WellKnownRuntimes lists the sockets of the usual runtimes, in the order they are tried.
+// WellKnownRuntimes lists the sockets of the usual runtimes, in the order in which they are tried.
 func WellKnownRuntimes() []string {
 	return []string{
 		"unix:///run/containerd/containerd.sock",
@@ -30,13 +30,13 @@ type NoRuntimeError struct {
 	Tried []TriedEndpoint
 }
 
-// A TriedEndpoint is a socket and why it will not do.
+// A TriedEndpoint is a socket and why it cannot be used.
 type TriedEndpoint struct {
 	Endpoint string
 	Err      error
 }
 
-// Error lists the sockets, then what can be done.
+// Error lists the sockets, then possible solutions.
 func (e *NoRuntimeError) Error() string {
 	var b strings.Builder
 	b.WriteString("no container runtime found; tried")
@@ -69,7 +69,7 @@ func FindRuntime(endpoint string, candidates []string) (string, error) {
 	return "", failed
 }
 
-// socketPath is the path in unix:///path; a bare absolute path will do.
+// socketPath returns the path in unix:///path; an absolute path is accepted too.
 //
 // Upstream: pkg/kubelet/util/util_unix.go, parseEndpoint.
 func socketPath(endpoint string) (string, error) {
@@ -83,7 +83,7 @@ func socketPath(endpoint string) (string, error) {
 	return socket, nil
 }
 
-// listens tells in plain words why nothing answers on a socket, or nil.
+// listens returns, in plain words, why nothing responds on a socket, or nil.
 func listens(socket string) error {
 	conn, err := net.DialTimeout("unix", socket, dialTimeout)
 	switch {

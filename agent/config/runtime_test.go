@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// listen serves a unix socket for the length of the test and returns its path.
+// listen serves a unix socket during the test and returns its path.
 func listen(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sock") // Short: a socket's path is limited to about 100 bytes.
@@ -40,7 +40,7 @@ func TestFindRuntime(t *testing.T) {
 		name, endpoint string
 		candidates     []string
 		want           string   // The endpoint, or
-		tried          []string // what the error says of each.
+		tried          []string // text in the error for each socket
 	}{
 		{"configured", "unix://" + socket, []string{"unix:///none"}, "unix://" + socket, nil},
 		{"configured without a scheme", socket, nil, "unix://" + socket, nil},

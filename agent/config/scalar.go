@@ -10,7 +10,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// scalar decodes a scalar node; false if it does not fit. Types are strict, as in JSON: no number for a string.
+// scalar decodes a scalar node; false if it does not fit. Types are strict, as in JSON: a number is not a string.
 func scalar(n *yaml.Node, v reflect.Value) bool {
 	tag := n.ShortTag()
 	text := tag == "!!str" || tag == "!!timestamp"
@@ -92,7 +92,7 @@ func describe(t reflect.Type) string {
 	}
 }
 
-// show is a node as the user wrote it, shortened.
+// show returns a node as the user wrote it, shortened.
 func show(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

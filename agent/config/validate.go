@@ -11,7 +11,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// A checker holds the effective configuration against the rules. Every rule reports; none stops the others.
+// A checker validates the effective configuration. It checks all rules, even if some fail.
 //
 // Upstream: pkg/kubelet/apis/config/validation, ValidateKubeletConfiguration.
 type checker struct {
@@ -42,7 +42,7 @@ func validate(kc *kubeletv1beta1.KubeletConfiguration, gates Gates, r *report) {
 	}
 }
 
-// between checks a whole number; lo and hi are allowed.
+// between checks an integer; lo and hi are valid.
 func (c *checker) between(field string, v, lo, hi int64) {
 	if v < lo || v > hi {
 		c.add(field, "%d is out of range; must be between %d and %d", v, lo, hi)
@@ -114,7 +114,7 @@ func (c *checker) durations() {
 	}
 }
 
-// choices checks fields that take one of a few words.
+// choices checks fields with a fixed set of values.
 func (c *checker) choices() {
 	kc := c.kc
 	for _, x := range []struct {
@@ -147,7 +147,7 @@ func (c *checker) oneOf(field, v string, allowed ...string) {
 	c.add(field, "%q is not supported; must be %s%s", v, orList(allowed), didYouMean(v, allowed))
 }
 
-// orList is "a, b or c".
+// orList returns "a, b or c".
 func orList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// evictionSignals are what thresholds can be set on.
+// evictionSignals are the valid signals of thresholds.
 //
 // Upstream: pkg/kubelet/eviction/api/types.go.
 func evictionSignals() []string {
@@ -49,7 +49,7 @@ func (c *checker) evictions() {
 	})
 }
 
-// signals runs check on every entry whose key is a signal, and reports the others.
+// signals runs check on every entry whose key is a signal, and reports other keys.
 func (c *checker) signals(field string, entries map[string]string, check func(at, v string)) {
 	for _, signal := range slices.Sorted(maps.Keys(entries)) {
 		at := fmt.Sprintf("%s[%q]", field, signal)
@@ -61,7 +61,7 @@ func (c *checker) signals(field string, entries map[string]string, check func(at
 	}
 }
 
-// threshold checks a percentage or a quantity above zero; 0% and 100% turn a threshold off.
+// threshold checks a percentage or a quantity above zero; 0% and 100% disable a threshold.
 func (c *checker) threshold(at, v string) {
 	if strings.HasSuffix(v, "%") {
 		if p, ok := percentage(v); !ok || p < 0 || p > 100 {

@@ -12,7 +12,7 @@ import (
 	kubeletapis "k8s.io/kubelet/pkg/apis"
 )
 
-// validate checks the flags that have no field.
+// validate checks the flags without a field.
 //
 // Upstream: cmd/kubelet/app/options/options.go, ValidateKubeletFlags.
 func (f *Flags) validate(r *report) {
@@ -41,7 +41,7 @@ func (f *Flags) validate(r *report) {
 	}
 }
 
-// validateAPI checks the flags that say how to reach the API server.
+// validateAPI checks the flags for the API server.
 func (f *Flags) validateAPI(r *report) {
 	n := &f.node
 	if n.bootstrap != "" && n.kubeconfig == "" {

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// gatedFields refuses fields whose feature gate is off.
+// gatedFields reports fields whose feature gate is off.
 func (c *checker) gatedFields() {
 	kc := c.kc
 	for _, x := range []struct {
@@ -20,7 +20,7 @@ func (c *checker) gatedFields() {
 		{"crashLoopBackOff.maxContainerRestartPeriod", kc.CrashLoopBackOff.MaxContainerRestartPeriod != nil, "KubeletCrashLoopBackOffMax"},
 		{"imagePullCredentialsVerificationPolicy", kc.ImagePullCredentialsVerificationPolicy != "", "KubeletEnsureSecretPulledImages"},
 		{"preloadedImagesVerificationAllowlist", len(kc.PreloadedImagesVerificationAllowlist) > 0, "KubeletEnsureSecretPulledImages"},
-		// 0.9 was once the default, so files may still carry it.
+		// 0.9 was once the default, so files may still have it.
 		{"memoryThrottlingFactor", kc.MemoryThrottlingFactor != nil && *kc.MemoryThrottlingFactor != 0.9, "MemoryQoS"},
 		{"memoryReservationPolicy", kc.MemoryReservationPolicy == "TieredReservation", "MemoryQoS"},
 		{"enableSystemLogQuery", on(kc.EnableSystemLogQuery), "NodeLogQuery"},

@@ -37,7 +37,7 @@ func (c *checker) images() {
 
 func (c *checker) imageCredentials() {
 	if !c.gates.Enabled("KubeletEnsureSecretPulledImages") {
-		return // gatedFields refuses the fields.
+		return // gatedFields reports the fields
 	}
 	policy := c.kc.ImagePullCredentialsVerificationPolicy
 	c.oneOf("imagePullCredentialsVerificationPolicy", string(policy), string(kubeletv1beta1.NeverVerify),

@@ -96,7 +96,7 @@ func (c *checker) observability() {
 			}
 		}
 	}
-	// Only the release before this one may have its hidden metrics shown.
+	// Hidden metrics can be shown only for the previous release.
 	if v := c.kc.ShowHiddenMetricsForVersion; v != "" && v != "1.36" {
 		c.add("showHiddenMetricsForVersion", "%q must be \"1.36\", the release before this one", v)
 	}

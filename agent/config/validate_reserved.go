@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// allocatable checks what is kept from pods and where that is enforced.
+// allocatable checks reservations and where they are enforced.
 func (c *checker) allocatable() {
 	kc := c.kc
 	c.reservation("systemReserved", kc.SystemReserved)
@@ -84,7 +84,7 @@ func (c *checker) reservation(field string, amounts map[string]string) {
 	}
 }
 
-// quantity checks an amount that must not be negative.
+// quantity checks a quantity, which must not be negative.
 func (c *checker) quantity(field, v string) (resource.Quantity, bool) {
 	q, err := resource.ParseQuantity(v)
 	switch {
@@ -121,7 +121,7 @@ func (c *checker) reservedMemory() {
 	}
 }
 
-// isCPUSet reports whether s lists CPUs as the kernel does: numbers and ranges, comma-separated.
+// isCPUSet reports whether s is a list of CPUs in the kernel's format: numbers and ranges, comma-separated.
 func isCPUSet(s string) bool {
 	for part := range strings.SplitSeq(s, ",") {
 		first, last, ranged := strings.Cut(part, "-")

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRules sets fields one way or another and names every problem that results.
+// TestRules sets fields to various values and checks every problem.
 func TestRules(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"port: 70000":                        `port: 70000 is out of range; must be between 1 and 65535`,
@@ -82,7 +82,7 @@ featureGates["WindowsGracefulNodeShutdown"]: is on but needs GracefulNodeShutdow
 			var got []string
 			for _, p := range r.problems {
 				line := p.Field + ": " + p.Detail
-				if strings.Contains(line, "a valid label key") { // Kubernetes' own words end there.
+				if strings.Contains(line, "a valid label key") { // Kubernetes' own message ends there.
 					line, _, _ = strings.Cut(line, ",")
 				}
 				got = append(got, line)

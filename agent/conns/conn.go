@@ -21,29 +21,29 @@ type Conn struct {
 	read             atomic.Int64
 
 	done chan struct{}
-	// Under the listener's lock.
+	// Guarded by the listener's mu.
 	closed    bool
 	big       bool
 	idleSince time.Time
 }
 
-// Done is closed when the connection is.
+// Done is closed when the connection is closed.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Source returns the source of the connection, as [Source] does.
 func (c *Conn) Source() string { return c.source }
 
-// Known reports whether the connection's caller is known.
+// Known reports whether the connection's client is known.
 func (c *Conn) Known() bool { return c.known.Load() }
 
 // Vouch marks the connection's peer as known: from then on, the amount that it sends is not limited. It returns false if there are
 // too many known connections, all in use.
 func (c *Conn) Vouch() bool { return c.known.Load() || c.l.vouch(c) }
 
-// Certify says that the peer showed who it is, though not yet whether it may use anything.
+// Certify says that the peer has a known certificate, but is not yet authorized.
 func (c *Conn) Certify() { c.certified.Store(true) }
 
-// Idle says whether no request is in progress, so that the data that was sent no longer takes memory.
+// Idle says whether no request is in progress, so that the data of the last one no longer needs memory.
 func (c *Conn) Idle(idle bool) {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	switch total := c.read.Add(int64(n)); {
 	case total > most:
-		_ = c.Close() // the error says why
+		_ = c.Close() // the error has the reason
 		return 0, ErrTooMuch
 	case total > c.l.limits.Small:
 		c.l.grow(c)
@@ -82,7 +82,7 @@ func (c *Conn) Close() error {
 }
 
 // Source returns the part of an address that counts as one source: an IPv4 address, or the /64 network of an IPv6
-// address, as one machine can have all addresses of it.
+// address, because one machine can have all its addresses.
 func Source(address string) string {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -97,7 +97,7 @@ func Source(address string) string {
 	return ip.String()
 }
 
-// CloseWrite lets a TCP peer read the end of an answer before the connection is closed.
+// CloseWrite lets a TCP peer read the end of a response before the connection is closed.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fakeListener hands out ends of pipes that come from the addresses.
+// fakeListener accepts pipes with the given addresses.
 type fakeListener struct {
 	net.Listener
 	addresses []string
@@ -37,7 +37,7 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 	return addressed{here, from}, nil
 }
 
-// accept returns a connection from each address, and the other ends.
+// accept returns a connection from each address, and the peers' ends.
 func accept(t *testing.T, limits Limits, addresses string) (*Listener, []*Conn, []net.Conn) {
 	t.Helper()
 	fake := &fakeListener{addresses: strings.Fields(addresses)}
@@ -107,7 +107,7 @@ func TestKnownConnections(t *testing.T) {
 	}
 }
 
-// An unknown connection sends little, a few send more, and none more than that. Known ones send what they like.
+// An unknown connection can send little, a few can send more, and none more than that. Known ones have no limit.
 func TestBytes(t *testing.T) {
 	limits := Limits{Small: 10, Large: 1, LargeBytes: 20, CertifiedBytes: 40}
 	l, list, others := accept(t, limits, "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3")
@@ -144,7 +144,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A connection that was closed, or that somebody vouched for, while it was found to be large takes no large one's place.
+// A connection that is closed or becomes known just before it counts as large takes no slot of the large ones.
 func TestLargeTooLate(t *testing.T) {
 	l, list, _ := accept(t, Limits{Known: 1, Small: 10, Large: 1}, "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3")
 	if err := list[0].Close(); err != nil {

@@ -5,34 +5,34 @@ import (
 	"sync"
 )
 
-// Limits are what a listener's connections may take. Zero is no limit.
+// Limits are the limits of a listener's connections. Zero means no limit.
 type Limits struct {
-	// Unknown is the maximum number of connections whose caller is not known.
+	// Unknown is the maximum number of connections whose client is not known.
 	Unknown int
-	// Known is the maximum number of connections whose caller is known.
+	// Known is the maximum number of connections whose client is known.
 	Known int
-	// Small is how many bytes an unknown connection may send for one request, TLS handshake and all. One that sends more
-	// is one of Large connections, which may send LargeBytes, or CertifiedBytes.
+	// Small is how many bytes an unknown connection may send for one request, including the TLS handshake. If it sends
+	// more, it counts as one of Large connections, which may send LargeBytes, or CertifiedBytes.
 	Small                      int64
 	Large                      int
 	LargeBytes, CertifiedBytes int64
 }
 
-// Listener accepts connections and keeps within its limits by closing some. Safe for concurrent use.
+// Listener accepts connections and closes some to stay within its limits. Safe for concurrent use.
 type Listener struct {
 	net.Listener
 	limits Limits
 
 	mu      sync.Mutex
-	unknown []*Conn // oldest first; so are the others
+	unknown []*Conn // oldest first, as the others
 	known   []*Conn
 	large   []*Conn
 }
 
-// New bounds the connections of l.
+// New returns a Listener that limits the connections of l.
 func New(l net.Listener, limits Limits) *Listener { return &Listener{Listener: l, limits: limits} }
 
-// Accept implements net.Listener. Of unknown connections that are too many, one is closed.
+// Accept implements net.Listener. If there are too many unknown connections, it closes one.
 func (l *Listener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -44,12 +44,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 	out := victim(l.unknown, l.limits.Unknown)
 	l.mu.Unlock()
 	if out != nil {
-		_ = out.Close() // whoever it is was warned by nobody
+		_ = out.Close() // the client gets no message
 	}
 	return c, nil
 }
 
-// Count returns the number of open connections whose caller is not known, and of those whose caller is.
+// Count returns the number of open connections of unknown clients, and of known ones.
 func (l *Listener) Count() (unknown, known int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +77,8 @@ func victim(conns []*Conn, limit int) *Conn {
 	return nil
 }
 
-// grow makes c one of the large connections, unless it is one, was closed, or somebody vouches for it by now; another one may have to go
-// for it.
+// grow makes c a large connection, unless it already is one, was closed, or is known by now; another large one may be
+// closed for it.
 func (l *Listener) grow(c *Conn) {
 	l.mu.Lock()
 	if c.big || c.closed || c.known.Load() {
@@ -94,8 +94,8 @@ func (l *Listener) grow(c *Conn) {
 	}
 }
 
-// vouch moves c to the known ones. If they are too many the one goes that was idle longest; without an idle one c stays
-// unknown.
+// vouch makes c known. If there are too many known ones, it closes the one that was idle longest; without an idle one,
+// c stays unknown.
 func (l *Listener) vouch(c *Conn) bool {
 	l.mu.Lock()
 	if c.closed || c.known.Load() {
@@ -119,7 +119,7 @@ func (l *Listener) vouch(c *Conn) bool {
 	l.known = append(l.known, c)
 	l.mu.Unlock()
 	if out != nil {
-		_ = out.Close() // it waits for nothing
+		_ = out.Close() // it has no request
 	}
 	return true
 }

@@ -2,7 +2,7 @@ package conns
 
 import "sync"
 
-// Share limits a number of places, of which one holder can have only a part. Safe for concurrent use.
+// Share is a number of slots of which one holder can have only a part. Safe for concurrent use.
 type Share struct {
 	total, each int
 
@@ -11,7 +11,7 @@ type Share struct {
 	of    map[string]int
 }
 
-// NewShare returns total places, of which a holder gets at most each.
+// NewShare returns total slots, of which each holder gets at most each.
 func NewShare(total, each int) *Share {
 	return &Share{total: total, each: each, of: map[string]int{}}
 }

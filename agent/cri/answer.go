@@ -13,8 +13,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// headCodec reads an ExecSyncResponse without ever having its output in one piece: the runtime's buffers, which gRPC uses again, are passed
-// over, and the first bytes of each stream are copied. Everything else is as usual.
+// headCodec decodes an ExecSyncResponse without its whole output in memory: it copies the first bytes of each stream
+// and skips the rest in gRPC's buffers, which gRPC reuses. Other messages are decoded as usual.
 type headCodec struct {
 	encoding.CodecV2
 	limit int
@@ -37,7 +37,7 @@ func (c headCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// errGroup: a field of a wire type that proto3, which CRI is written in, does not have.
+// errGroup: a field of a wire type that proto3, and so the CRI, does not have.
 var errGroup = errors.New("a group, or a field of a wire type that is not known")
 
 // The numbers of ExecSyncResponse's fields.
@@ -47,7 +47,7 @@ const (
 	exitCodeField = 3
 )
 
-// field reads one field; those that are not known are passed over.
+// field decodes one field; unknown ones are skipped.
 func (c headCodec) field(r *mem.Reader, to *runtimeapi.ExecSyncResponse) error {
 	tag, err := binary.ReadUvarint(r)
 	if err != nil {

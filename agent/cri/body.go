@@ -16,22 +16,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// body is a CRI message for people, rendered when somebody looks. It has no secrets: what is kept was redacted before.
+// body is a CRI message for people, rendered when it is read. It has no secrets: they were redacted before.
 type body struct {
 	kind  protoreflect.MessageType
 	wire  []byte
-	whole int // the message's size, where the body has not all of it
+	whole int // the message's size, if the body has only a part of it
 }
 
-// bodyOf keeps a message without its secrets, or of a large one some of it; blank is as in [Redact]. The runtime's own form is kept, as its size is known and it holds nothing else in
-// memory.
+// bodyOf keeps a message without its secrets, or a part of a large one; blank is as in [Redact]. It keeps the encoded
+// form, because its size is known and it references no other memory.
 func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 	if r, ok := m.(*runtimeapi.ExecSyncResponse); ok {
 		return execBody(r)
 	}
 	size := proto.Size(m)
 	b := body{kind: m.ProtoReflect().Type()}
-	if size > muchBody { // to copy and search all of 70,000 variables would take a good part of the call's time
+	if size > muchBody { // copying and searching all of 70,000 variables would take a considerable part of the call's time
 		m, b.whole = shorten(m.ProtoReflect()).Interface(), size
 	}
 	m = Redact(m, blank)
@@ -40,7 +40,7 @@ func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 	}
 	var err error
 	if b.wire, err = proto.Marshal(m); err != nil {
-		return trace.Body{} // nor can it have been sent
+		return trace.Body{} // cannot happen: it could not have been sent
 	}
 	return trace.BodyOf(b, len(b.wire)+bodyOverhead)
 }
@@ -48,7 +48,7 @@ func bodyOf(m proto.Message, blank func(string) string) trace.Body {
 const (
 	bodyOverhead = 64
 	maxBody      = trace.MaxBody - bodyOverhead
-	// muchBody is how large a message is of which no more than the beginnings of lists is looked at.
+	// muchBody is the size of a message from which only the beginnings of lists are read.
 	muchBody = 8 * maxBody
 )
 
@@ -75,7 +75,7 @@ func (b body) MarshalJSON() ([]byte, error) {
 	return append(mark, p[1:]...), nil
 }
 
-// render writes a message that was redacted.
+// render encodes a redacted message.
 func render(m proto.Message) ([]byte, error) {
 	p, err := protojson.Marshal(m)
 	if _, ok := m.(*runtimeapi.CreateContainerRequest); ok && err == nil {
@@ -84,8 +84,8 @@ func render(m proto.Message) ([]byte, error) {
 	return p, err
 }
 
-// readableEnv turns the values of environment variables, which are bytes in the
-// CRI and therefore base64 in JSON, back into text.
+// readableEnv converts the values of environment variables to text: they are bytes in the CRI, and therefore base64 in
+// JSON.
 func readableEnv(p []byte) ([]byte, error) {
 	var m map[string]any
 	if err := json.Unmarshal(p, &m); err != nil {
@@ -104,10 +104,10 @@ func readableEnv(p []byte) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Redact returns a copy of m without secrets: fields that the CRI marks debug_redact, values of environment variables with names
-// such as PASSWORD, the annotation in which kubectl keeps whole manifests, the output of programs, the commands of exec, URLs that
-// grant access, and the runtime's verbose information, which has all of these. In other texts, blank (if not nil) redacts known
-// secrets.
+// Redact returns a copy of m without secrets: fields that the CRI marks debug_redact, values of environment variables
+// with names such as PASSWORD, the annotation in which kubectl stores whole manifests, the output of programs, the
+// commands of exec, URLs that grant access, and the runtime's verbose information, which has all of these. In other
+// texts, blank (if not nil) redacts known secrets.
 func Redact(m proto.Message, blank func(string) string) proto.Message {
 	c := proto.Clone(m)
 	redactWhole(c)
@@ -115,7 +115,7 @@ func Redact(m proto.Message, blank func(string) string) proto.Message {
 	return c
 }
 
-// redactWhole blanks what is secret by the kind of message.
+// redactWhole redacts what is secret by the type of the message.
 func redactWhole(m proto.Message) {
 	switch m := m.(type) {
 	case *runtimeapi.ExecSyncResponse:
@@ -136,7 +136,7 @@ func redactWhole(m proto.Message) {
 	}
 }
 
-// streamURL is a streaming server's URL without its last element, a token.
+// streamURL returns a streaming server's URL without its last element, a token.
 func streamURL(url string) string {
 	if url = redact.URL(url); strings.Contains(url, "/") {
 		return url[:strings.LastIndexByte(url, '/')+1] + redact.Mark
@@ -158,7 +158,7 @@ func redactMessage(m protoreflect.Message, blank func(string) string) {
 		if kv.Username != "" {
 			kv.Username = redact.Mark
 		}
-	case *runtimeapi.ImageSpec: // besides names, which may happen to be the same as a user's, it has the pod's annotations
+	case *runtimeapi.ImageSpec: // it has names, which may be equal to a user's, and the pod's annotations
 		redactStrings(kv.GetAnnotations(), blank)
 		return
 	case *runtimeapi.ContainerMetadata, *runtimeapi.PodSandboxMetadata:
@@ -211,7 +211,7 @@ func redactStrings(m map[string]string, blank func(string) string) {
 	}
 }
 
-// shownEntry is a value of a map, as of annotations, as people may see it.
+// shownEntry returns the redacted value of a map entry, for example of an annotation.
 func shownEntry(key, value string, blank func(string) string) string {
 	switch {
 	case strings.HasSuffix(key, "last-applied-configuration") || secretName(key):
@@ -227,8 +227,8 @@ func isSecret(fd protoreflect.FieldDescriptor) bool {
 	return ok && o.GetDebugRedact()
 }
 
-// secretName reports whether the name of an environment variable, an annotation or a header says that its value
-// should not be shown.
+// secretName reports whether the name of an environment variable, an annotation or a header looks like that of a
+// secret.
 func secretName(name string) bool {
 	n := strings.ReplaceAll(strings.ToUpper(name), "-", "_")
 	for _, s := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "CREDENTIAL", "AUTHORIZATION", "COOKIE", "PRIVATE_KEY", "API_KEY", "APIKEY", "ACCESS_KEY"} {

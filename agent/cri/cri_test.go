@@ -278,7 +278,7 @@ func TestDialErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	deaf := filepath.Join(dir, "deaf.sock") // accepts, hangs up
+	deaf := filepath.Join(dir, "deaf.sock") // accepts and closes
 	lis, err := net.Listen("unix", deaf)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestDialErrors(t *testing.T) {
 	defer lis.Close()
 	for _, tc := range []struct {
 		name, endpoint string
-		patience       time.Duration // for those that are tried until the deadline
+		patience       time.Duration // for those that are retried until the deadline
 		want, remedy   string
 	}{
 		{name: "no socket", endpoint: filepath.Join(dir, "none.sock"), want: "no socket there", remedy: "--runtime sim"},

@@ -8,10 +8,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// deadlines gives each call that has none the deadline upstream gives it:
-// sandboxes twice the usual, a stop its grace period and a command its timeout on
-// top, a pull and a command without a timeout none.
-// Upstream: cri-client/pkg/remote_runtime.go, remote_image.go.
+// deadlines gives each call without a deadline upstream's: twice the usual for sandboxes; the usual plus the grace
+// period for a stop, and plus the timeout for a command; none for a pull and for a command without a timeout. Upstream:
+// cri-client/pkg/remote_runtime.go, remote_image.go.
 func deadlines(usual time.Duration) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		limit := usual
@@ -25,7 +24,7 @@ func deadlines(usual time.Duration) grpc.UnaryClientInterceptor {
 		case *runtimeapi.ExecSyncRequest:
 			limit += time.Duration(r.GetTimeout()) * time.Second
 			if r.GetTimeout() <= 0 {
-				limit = 0 // the command may take as long as it likes
+				limit = 0 // the command has no timeout
 			}
 		}
 		if _, has := ctx.Deadline(); !has && limit > 0 {

@@ -24,13 +24,15 @@ import (
 const maxMessage = 16 << 20
 
 const (
-	// streamWindow is how much of an answer that nobody takes yet the runtime may send. It must not grow by itself.
+	// streamWindow limits how much of a response the runtime may send before it is read. It must not grow
+	// automatically.
 	streamWindow = 64 << 10
-	// maxHeader bounds what an error of the runtime may say: a registry's answer is in it, and gRPC sends it as a header.
+	// maxHeader limits the size of the runtime's errors: they contain a registry's response, and gRPC sends them as
+	// headers.
 	maxHeader = 1 << 20
 )
 
-// Config says how to reach the runtime.
+// Config is the configuration of the connections to the runtime.
 type Config struct {
 	// Endpoint is a unix:// URL or a bare socket path.
 	Endpoint string
@@ -39,7 +41,7 @@ type Config struct {
 	// Timeout is the default deadline of a call (runtimeRequestTimeout, 2 min
 	// upstream); zero means 2 minutes. PullImage has none.
 	Timeout time.Duration
-	// Bus gets a CRICall for each call; may be nil.
+	// Bus receives a CRICall for each call; may be nil.
 	Bus *trace.Bus
 	// Secrets are redacted in published calls; may be nil.
 	Secrets *redact.Vault
@@ -49,10 +51,9 @@ type Config struct {
 type Client struct {
 	Runtime runtimeapi.RuntimeServiceClient
 	Image   runtimeapi.ImageServiceClient
-	// Conn is the runtime's connection, for services beside the CRI that the same
-	// socket offers.
+	// Conn is the runtime's connection, for other services on the same socket.
 	Conn *grpc.ClientConn
-	// Info is the runtime's answer to Version when the connection was made.
+	// Info is the runtime's response to Version when it was connected.
 	Info *runtimeapi.VersionResponse
 
 	imageConn *grpc.ClientConn

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// answersAtOnce is how many answers to ExecSync are taken at a time. What a command prints is up to whoever wrote the container: 16 MiB
-	// (maxMessage) each, from any number of probes at once.
+	// answersAtOnce is how many responses to ExecSync are received at a time. The author of the container determines
+	// the output: up to 16 MiB (maxMessage) each, from any number of probes at once.
 	answersAtOnce = 1
-	// answerTime is how long the runtime may take to hand over an answer that it has begun.
+	// answerTime is how long the runtime may take to send a response that it has begun.
 	answerTime = time.Minute
 )
 
@@ -29,8 +29,8 @@ func LimitOutput(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, outputKey{}, n)
 }
 
-// execSync takes turns at the answers of ExecSync, which may be large. A command that runs holds no turn: the runtime sends
-// the answer's header when it has ended.
+// execSync receives the responses of ExecSync in turn, because they may be large. A running command does not hold a
+// turn: the runtime sends the response's header when the command has exited.
 func execSync() grpc.UnaryClientInterceptor {
 	turns := make(chan struct{}, answersAtOnce)
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -64,5 +64,5 @@ func execSync() grpc.UnaryClientInterceptor {
 	}
 }
 
-// unaryAsStream tells a call of execSync, which is published already, from a stream.
+// unaryAsStream reports whether a stream is a call of execSync, which is already published.
 func unaryAsStream(desc *grpc.StreamDesc) bool { return !desc.ClientStreams && !desc.ServerStreams }

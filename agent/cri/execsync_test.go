@@ -22,7 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// loud is a runtime whose commands print a lot, hang or fail, as Cmd says.
+// loud is a runtime whose commands print a lot, hang or fail, depending on Cmd.
 type loud struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	out []byte
@@ -50,7 +50,7 @@ func dialLoud(t *testing.T, size int, bus *trace.Bus) *Client {
 	})})
 }
 
-// TestLoudCommandsAreNotKept makes 150 calls whose answers have a megabyte each. What stays is what was requested.
+// TestLoudCommandsAreNotKept makes 150 calls with responses of one megabyte each. Only the requested part is kept.
 func TestLoudCommandsAreNotKept(t *testing.T) {
 	const size = 1 << 20
 	rec := tracetest.New(t)
@@ -81,7 +81,7 @@ func TestLoudCommandsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestCommandsThatHangHoldNobodyUp has more commands that never end than answers are taken at once.
+// TestCommandsThatHangHoldNobodyUp runs more commands that never exit than responses are received at once.
 func TestCommandsThatHangHoldNobodyUp(t *testing.T) {
 	c := dialLoud(t, 5<<20, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestCommandsThatHangHoldNobodyUp(t *testing.T) {
 	hung.Wait()
 }
 
-// TestLargeMessagesAreShrunk: what is kept of a request with a huge environment says how large it was, and is small.
+// TestLargeMessagesAreShrunk: what is kept of a request with a large environment is small, and says how large it was.
 func TestLargeMessagesAreShrunk(t *testing.T) {
 	req := &runtimeapi.CreateContainerRequest{PodSandboxId: "sandbox", Config: &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: "web"},
@@ -139,8 +139,8 @@ func TestLargeMessagesAreShrunk(t *testing.T) {
 	}
 }
 
-// FuzzAnswer compares what is read of an answer with what the protobuf library reads, which passes over groups, too: those are refused here.
-// The runtime writes the answers.
+// FuzzAnswer compares the decoded response with the protobuf library's result. The library also skips groups, which are
+// errors here. The runtime writes the responses.
 func FuzzAnswer(f *testing.F) {
 	for _, m := range []*runtimeapi.ExecSyncResponse{{}, {Stdout: []byte("out"), Stderr: []byte("err"), ExitCode: -3}, {Stdout: bytes.Repeat([]byte("x"), 100)}} {
 		p, _ := proto.Marshal(m)
@@ -164,7 +164,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// live returns how many bytes are alive.
+// live returns the size of the live heap in bytes.
 func live() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -173,7 +173,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkLargeRequest keeps, for people, what there is of a request with 70,000 variables of 100 bytes.
+// BenchmarkLargeRequest computes the body of a request with 70,000 variables of 100 bytes.
 func BenchmarkLargeRequest(b *testing.B) {
 	r := &runtimeapi.CreateContainerRequest{Config: &runtimeapi.ContainerConfig{}}
 	for i := range 70_000 {

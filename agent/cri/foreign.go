@@ -12,12 +12,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Foreign says what people may see of calls that another program makes, by the rules for this agent's own. Which values came from Secrets
-// is not known of such calls. So all values of environment variables are blanked, and are looked for in everything that is said of the
-// pod, unless they are among the names and labels of the pod. Methods may be called by anyone at any time.
+// Foreign describes calls of another program for people, by the rules for this agent's own calls. It does not know
+// which values came from Secrets. So it redacts all values of environment variables, wherever they occur in texts about
+// the pod, unless they are among the pod's names and labels. Safe for concurrent use.
 type Foreign struct{ secrets *redact.Vault }
 
-// NewForeign returns one that knows no pod.
+// NewForeign returns a Foreign without pods.
 func NewForeign() *Foreign { return &Foreign{secrets: redact.NewVault()} }
 
 // Scrubber is for the bus on which the calls are published.
@@ -34,7 +34,7 @@ func (f *Foreign) Request(pod trace.Pod, method string, req proto.Message) trace
 	return describeRequest(context.Background(), method, req, f.secrets.For(pod.UID))
 }
 
-// Reply adds what an answer says; reply may be nil.
+// Reply adds a response to call; reply may be nil.
 func (f *Foreign) Reply(pod trace.Pod, call *trace.CRICall, reply proto.Message, err error) {
 	said := func(container, message string) string { return f.secrets.Said(pod.UID, container, message) }
 	if reply == nil {
@@ -49,10 +49,10 @@ func (f *Foreign) Readable(pod trace.Pod, req proto.Message) json.Marshaler {
 	return Readable(f.shown(pod, req), f.secrets.For(pod.UID))
 }
 
-// Forget says that nothing is left of a pod.
+// Forget removes the values of a pod that is gone.
 func (f *Foreign) Forget(pod trace.Pod) { f.secrets.Forget(pod.UID) }
 
-// shown is a request without the values of its variables.
+// shown returns a request without the values of its variables.
 func (f *Foreign) shown(pod trace.Pod, req proto.Message) proto.Message {
 	r, ok := req.(*runtimeapi.CreateContainerRequest)
 	if !ok || r.GetConfig() == nil {
@@ -75,7 +75,7 @@ func (f *Foreign) shown(pod trace.Pod, req proto.Message) proto.Message {
 	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.GetPodSandboxId(), Config: config, SandboxConfig: r.GetSandboxConfig()}
 }
 
-// publicText is what everyone who sees the pod sees of it: names, labels and where its log is.
+// publicText returns the texts that everyone who can see the pod knows: names, labels and its log path.
 func publicText(r *runtimeapi.CreateContainerRequest) func() string {
 	s, c := r.GetSandboxConfig(), r.GetConfig()
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Of another program's calls no variable's value is shown, wherever it is; names stay.
+// Of another program's calls, values of variables are redacted everywhere; names are not.
 func TestForeign(t *testing.T) {
 	f := NewForeign()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u1"}
@@ -39,7 +39,7 @@ func TestForeign(t *testing.T) {
 	if string(req.GetConfig().GetEnvs()[0].GetValue()) != "c4nary-value" {
 		t.Error("the request was changed")
 	}
-	// What the runtime says of the container has it neither.
+	// The runtime's message about the container does not have it either.
 	f.Reply(pod, &call, &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Message: `exec: "c4nary-value"`}}, nil)
 	if got := text(call.Response); strings.Contains(got, "c4nary") || call.Code != "OK" {
 		t.Errorf("%s: %s", call.Code, got)
@@ -57,7 +57,7 @@ func TestForeign(t *testing.T) {
 	if e, ok := recs[0].Event.(*trace.CRICall); !ok || strings.Contains(e.Err, "c4nary") || e.Code != "Unknown" {
 		t.Errorf("%+v", recs[0].Event)
 	}
-	// Of a container that it did not see created, nothing is shown that may have a value.
+	// For a container whose creation it did not see, nothing is shown that may contain a value.
 	f.Reply(pod, &call, &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{Metadata: &runtimeapi.ContainerMetadata{Name: "old"}, Message: "other"}}, nil)
 	if got := text(call.Response); strings.Contains(got, "other") {
 		t.Errorf("%s", got)
@@ -65,7 +65,7 @@ func TestForeign(t *testing.T) {
 	f.Forget(pod)
 }
 
-// What it costs to describe a call that a kubelet makes often.
+// The cost of describing a call that a kubelet makes often.
 func BenchmarkForeign(b *testing.B) {
 	f := NewForeign()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u1"}

@@ -23,7 +23,7 @@ func WithGate(ctx context.Context, g Gate) context.Context {
 // one pod must not delay. Call Ask before the work begins.
 func Ungated(ctx context.Context) context.Context { return WithGate(ctx, nil) }
 
-// Ask calls the gate that ctx carries, if any, for a call that is made elsewhere.
+// Ask calls the gate in ctx, if any, for a call that is made elsewhere.
 func Ask(ctx context.Context, method string, req proto.Message) error {
 	if g, ok := ctx.Value(gateKey{}).(Gate); ok && g != nil {
 		return g(ctx, method, req)
@@ -31,7 +31,8 @@ func Ask(ctx context.Context, method string, req proto.Message) error {
 	return nil
 }
 
-// gated asks for each unary call. It comes first, so that a call's deadline begins once it may be made.
+// gated asks the gate before each unary call. It is the first interceptor, so that a call's deadline begins when the
+// call is allowed.
 func gated(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if m, ok := req.(proto.Message); ok && isCRI(method) {
 		if err := Ask(ctx, path.Base(method), m); err != nil {
@@ -41,6 +42,5 @@ func gated(ctx context.Context, method string, req, reply any, cc *grpc.ClientCo
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// IsSecret reports whether the name of a variable or an annotation says that its value should
-// not be shown.
+// IsSecret reports whether the name of a variable or an annotation looks like that of a secret.
 func IsSecret(name string) bool { return secretName(name) }

@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// A context's gate is asked for its calls, may refuse them, and is asked for no others.
+// A context's gate is asked before its calls, can refuse them, and is not asked before other calls.
 func TestGate(t *testing.T) {
 	c, err := Dial(t.Context(), Config{Endpoint: serve(t, simulated(t))})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What is secret by its kind, or known to be, is neither shown nor kept.
+// Values that are secret by their type, or known to be secret, are neither shown nor kept.
 func TestRedactByKindAndValue(t *testing.T) {
 	blank := func(s string) string { return strings.ReplaceAll(s, "c4nary", "***") }
 	for _, tc := range []struct {
@@ -41,7 +41,7 @@ func TestRedactByKindAndValue(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// protojson puts space where it likes
+				// protojson's whitespace is not stable
 				var a, b any
 				if json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(tc.want), &b) != nil {
 					t.Fatalf("%s", got)
@@ -59,7 +59,7 @@ func TestRedactByKindAndValue(t *testing.T) {
 	}
 }
 
-// A request is shown as its twin, and no other is.
+// The redacted form is shown for its own request only.
 func TestShown(t *testing.T) {
 	sent, shown, other := &runtimeapi.CreateContainerRequest{}, &runtimeapi.CreateContainerRequest{}, &runtimeapi.CreateContainerRequest{}
 	ctx := WithShown(t.Context(), sent, shown)

@@ -8,10 +8,10 @@ import (
 
 type shownKey struct{}
 
-// twins are a request and what people see of it.
+// twins are a request and its redacted form.
 type twins struct{ sent, shown proto.Message }
 
-// WithShown returns a context with which people see shown of the request sent: it says the same, without secrets.
+// WithShown returns a context in which shown is the redacted form of the request sent.
 func WithShown(ctx context.Context, sent, shown proto.Message) context.Context {
 	return context.WithValue(ctx, shownKey{}, twins{sent, shown})
 }

@@ -11,19 +11,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// What is kept of a message that is too large to be kept whole. Who wrote a pod's manifest or an image decides how large a message is.
+// Limits for a message that is too large to keep. The author of a pod's manifest or an image determines its size.
 const (
 	shrunkText  = 256 // bytes
 	shrunkItems = 16  // of a list or a map
 	shrunkDepth = 8
 )
 
-// shrink returns a small copy of m: the beginnings of its texts and lists. It takes no longer for a larger message.
+// shrink returns a small copy of m: the beginnings of its texts and lists. The time does not depend on the size of the
+// message.
 func shrink(m protoreflect.Message, depth int) protoreflect.Message {
 	return shrinkTo(m, depth, shrunkText)
 }
 
-// shorten is shrink for lists only: texts are whole, and shared with m. A secret that is cut could not be found in them.
+// shorten is shrink for lists only: texts are complete, and shared with m, because a secret that is cut could not be
+// found in them.
 func shorten(m protoreflect.Message) protoreflect.Message {
 	return shrinkTo(m, shrunkDepth, math.MaxInt)
 }
@@ -50,7 +52,7 @@ func shrinkTo(m protoreflect.Message, depth, text int) protoreflect.Message {
 	return small
 }
 
-// shrinkMap keeps the first keys in their order. Looking for them reads all keys, but copies few.
+// shrinkMap keeps the first keys in sorted order. It reads all keys, but copies few.
 func shrinkMap(to, from protoreflect.Map, fd protoreflect.FieldDescriptor, depth, text int) {
 	var first []protoreflect.MapKey
 	order := func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) }

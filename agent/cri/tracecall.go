@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// traceUnary publishes begin and end of each call and sends its span on.
+// traceUnary publishes begin and end of each call and sends the span's context with it.
 func traceUnary(bus *trace.Bus, secrets *redact.Vault) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if bus == nil || !isCRI(method) {
@@ -32,7 +32,7 @@ func traceUnary(bus *trace.Bus, secrets *redact.Vault) grpc.UnaryClientIntercept
 	}
 }
 
-// traceStream publishes the opening of a stream; its end is the reader's to tell.
+// traceStream publishes the opening of a stream; its reader publishes the end.
 func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		if bus == nil || !isCRI(method) || unaryAsStream(desc) {
@@ -47,7 +47,7 @@ func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 	}
 }
 
-// isCRI tells the CRI's own methods from those of services that share its socket.
+// isCRI reports whether a method is the CRI's, not that of another service on the same socket.
 func isCRI(method string) bool { return strings.HasPrefix(method, "/runtime.v1.") }
 
 func withTraceparent(ctx context.Context, span trace.Span) context.Context {
@@ -72,7 +72,8 @@ func describeRequest(ctx context.Context, method string, req any, blank func(str
 	return call
 }
 
-// describeReply tells of an answer; said is what people see of what the runtime says of a container, by its name.
+// describeReply adds a response to call; said returns the redacted form of a container's message, by the container's
+// name.
 func describeReply(call *trace.CRICall, reply any, err error, blank func(string) string, said func(container, message string) string) {
 	call.Code = status.Code(err).String()
 	if err != nil {
@@ -88,14 +89,14 @@ func describeReply(call *trace.CRICall, reply any, err error, blank func(string)
 	}
 	if n, isList := itemsOf(reply); isList {
 		call.Items = n
-		return // a list may be large and is requested again and again
+		return // a list may be large and is requested often
 	}
 	if m, ok := reply.(proto.Message); ok {
 		call.Response = bodyOf(shownReply(m, said), blank)
 	}
 }
 
-// shownReply is a reply as people may see it, where that depends on whether the container is this agent's.
+// shownReply returns the redacted form of a response, if it depends on whether this agent created the container.
 func shownReply(m proto.Message, said func(container, message string) string) proto.Message {
 	r, ok := m.(*runtimeapi.ContainerStatusResponse)
 	if !ok || r.GetStatus().GetMessage() == "" || said == nil {

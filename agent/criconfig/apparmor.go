@@ -9,8 +9,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// appArmor is the container's profile, or nil: its own field, then the pod's annotation for it,
-// then the pod's field.
+// appArmor returns the container's profile, or nil: from its own field, the pod's annotation for it, or the pod's
+// field.
 //
 // Upstream: pkg/security/apparmor/helpers.go, GetProfile.
 func appArmor(pod *v1.Pod, c *v1.Container) *v1.AppArmorProfile {
@@ -30,7 +30,7 @@ func appArmor(pod *v1.Pod, c *v1.Container) *v1.AppArmorProfile {
 	return podSecurity(pod).AppArmorProfile
 }
 
-// setAppArmor sets the profile in the CRI's form and in the older one, for older runtimes.
+// setAppArmor sets the profile in the CRI's current form and in the older one, for older runtimes.
 //
 // Upstream: pkg/kubelet/kuberuntime/helpers.go, getAppArmorProfile.
 func setAppArmor(sc *runtimeapi.LinuxContainerSecurityContext, p *v1.AppArmorProfile) error {

@@ -12,7 +12,7 @@ import (
 
 // ContainerInput is the input for a container, in addition to its pod and the node.
 type ContainerInput struct {
-	// ImageRef is the image's id, as the runtime returned it for the spec's image.
+	// ImageRef is the image's ID, as the runtime returned it for the spec's image.
 	ImageRef string
 	// ImageUser is the user of the image.
 	ImageUser ImageUser
@@ -36,7 +36,7 @@ type ContainerInput struct {
 	Annotations map[string]string
 	// BlockVolumes maps a volumeDevices name to its device on the node.
 	BlockVolumes map[string]string
-	// ExtraGroups are the supplemental groups that the pod's volumes bring.
+	// ExtraGroups are the supplemental groups that the pod's volumes add.
 	ExtraGroups []int64
 	// UserNS is the user namespace of a pod with hostUsers: false, else nil.
 	UserNS *runtimeapi.UserNamespace
@@ -46,8 +46,8 @@ type ContainerInput struct {
 	ExclusiveCPUs bool
 }
 
-// Container translates one container of a pod. An error is an *Error with
-// [ReasonContainerConfig] that names the field at fault.
+// Container translates one container of a pod. An error is an *Error with [ReasonContainerConfig] that names the
+// invalid field.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
 func Container(pod *v1.Pod, c *v1.Container, node Node, in ContainerInput) (*runtimeapi.ContainerConfig, error) {

@@ -19,19 +19,18 @@ const (
 
 // DNSInput is the input for a pod's DNS configuration, in addition to its spec.
 type DNSInput struct {
-	// Host is the node's resolv.conf; nil when the agent is configured to ignore it, which leaves
-	// pods of policy Default with a resolver on localhost.
+	// Host is the node's resolv.conf; nil if the configuration says to ignore it. Pods of policy Default then have a
+	// resolver on localhost.
 	Host *ResolvConf
 	// ClusterDNS are the cluster's DNS servers. Without any, ClusterFirst falls back to Default.
 	ClusterDNS []string
-	// ClusterDomain is the suffix that the pods' search domains end with, "" for none.
+	// ClusterDomain is the suffix of the pods' search domains, "" for none.
 	ClusterDomain string
-	// NodeIPs choose the localhost addresses when Host is nil.
+	// NodeIPs choose the localhost addresses if Host is nil.
 	NodeIPs []string
 }
 
-// Warning is something that the pod's owner should hear about as a Kubernetes event of type
-// Warning, while the pod starts regardless.
+// Warning is the content of a Kubernetes event of type Warning. The pod starts nevertheless.
 type Warning struct{ Reason, Message string }
 
 // DNS returns the resolver configuration of the pod's containers.
@@ -64,7 +63,7 @@ func DNS(pod *v1.Pod, in DNSInput) (*runtimeapi.DNSConfig, []Warning) {
 	return cfg, append(warnings, limit(cfg)...)
 }
 
-// effectivePolicy is ClusterFirst, Default or None.
+// effectivePolicy returns ClusterFirst, Default or None.
 func effectivePolicy(pod *v1.Pod) v1.DNSPolicy {
 	switch pod.Spec.DNSPolicy {
 	case v1.DNSNone, v1.DNSDefault:
@@ -113,7 +112,7 @@ func clusterSearches(pod *v1.Pod, in DNSInput) []string {
 	}, host))
 }
 
-// mergeOptions lets the pod's options replace the host's of the same name.
+// mergeOptions replaces the host's options with the pod's of the same name.
 func mergeOptions(host []string, pod []v1.PodDNSConfigOption) []string {
 	var out options
 	for _, text := range host {
@@ -129,13 +128,13 @@ func mergeOptions(host []string, pod []v1.PodDNSConfigOption) []string {
 	return out.list
 }
 
-// options are resolver options, one of a name.
+// options are resolver options with unique names.
 type options struct {
 	list []string
 	at   map[string]int // by name
 }
 
-// set adds an option, or puts it in the place of an earlier one of its name.
+// set adds an option, or replaces an earlier one of the same name.
 func (o *options) set(text string) {
 	name, _, _ := strings.Cut(text, ":")
 	if i, have := o.at[name]; have {
@@ -149,7 +148,7 @@ func (o *options) set(text string) {
 	o.list = append(o.list, text)
 }
 
-// limit cuts the configuration to what resolvers take.
+// limit removes what exceeds the limits of resolvers.
 func limit(cfg *runtimeapi.DNSConfig) (warnings []Warning) {
 	if len(cfg.Servers) > maxNameservers {
 		cfg.Servers = cfg.Servers[:maxNameservers]

@@ -22,7 +22,7 @@ type Var struct {
 	Shown string
 }
 
-// secretVar is a variable all of which is secret.
+// secretVar returns a variable whose complete value is secret.
 func secretVar(name, value string) Var {
 	if value == "" {
 		return Var{Name: name}
@@ -43,7 +43,7 @@ func Secrets(env []Var) []string {
 	return out
 }
 
-// UsesSecrets reports whether secrets may be in a container's environment, and so in its arguments.
+// UsesSecrets reports whether a container's environment, and therefore its arguments, may contain secrets.
 func UsesSecrets(c *v1.Container) bool {
 	return slices.ContainsFunc(c.EnvFrom, func(f v1.EnvFromSource) bool { return f.SecretRef != nil }) ||
 		slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool {
@@ -116,17 +116,17 @@ type resolver struct {
 	c    *v1.Container
 	in   EnvInput
 	vars []Var
-	// at is each variable's index in vars.
+	// at has the index of each variable in vars.
 	at       map[string]int
 	services map[string]string
-	// left is how many bytes names and values may still come to.
+	// left is how many more bytes names and values may have.
 	left int
-	// files are those of fileKeyRef by volume and path; filesLeft is how many bytes they may still have.
+	// files are the files of fileKeyRef, by volume and path; filesLeft is how many more bytes they may have.
 	files     map[[2]string]*envFile
 	filesLeft int
 }
 
-// set is false when there is no room for a variable.
+// set adds a variable; false if there is no room for it.
 func (r *resolver) set(v Var) bool {
 	if r.left -= len(v.Name) + len(v.Value); r.left < 0 {
 		return false
@@ -174,10 +174,11 @@ func (r *resolver) from(src *v1.EnvFromSource) error {
 	return nil
 }
 
-// value is false when an optional reference leads nowhere: the variable is left out. It has no name yet.
+// value resolves a variable, without its name; false if an optional reference does not exist, so that the variable is
+// omitted.
 func (r *resolver) value(v *v1.EnvVar) (Var, bool, error) {
 	if v.Value != "" || v.ValueFrom == nil {
-		value, shown, ok := expandShown(v.Value, r.left, r.lookup) // set takes what it makes off that
+		value, shown, ok := expandShown(v.Value, r.left, r.lookup) // set subtracts the result from left
 		if !ok {
 			return Var{}, false, tooLongError{maxText}
 		}
@@ -234,7 +235,7 @@ func (r *resolver) file(ref *v1.FileKeySelector) (string, bool, error) {
 	return value, value != "", nil
 }
 
-// open reads a file unless an earlier variable was of it.
+// open reads a file unless an earlier variable has read it.
 func (r *resolver) open(ref *v1.FileKeySelector) (*envFile, error) {
 	id := [2]string{ref.VolumeName, ref.Path}
 	if file := r.files[id]; file != nil {
@@ -252,7 +253,7 @@ func (r *resolver) open(ref *v1.FileKeySelector) (*envFile, error) {
 	return file, nil
 }
 
-// configMap is nil without error when it is optional and missing.
+// configMap returns nil without an error if it is optional and missing.
 func (r *resolver) configMap(name string, optional *bool) (*v1.ConfigMap, error) {
 	if r.in.Objects == nil {
 		return nil, fmt.Errorf("couldn't get ConfigMap %s/%s: %s", r.pod.Namespace, name, noAPI)

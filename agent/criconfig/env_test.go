@@ -81,7 +81,7 @@ func TestEnv(t *testing.T) {
 		env  []v1.EnvVar
 		in   criconfig.EnvInput
 		want string // NAME=value, separated by ", "
-		fail string // field at fault
+		fail string // the invalid field
 		text string // in the error
 	}{
 		{

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// envFile is an environment file, which a container may have written. It is read as far as
-// somebody asks, and once. Each line is blank, a # comment, or NAME='value', where the value is
-// literal and may span lines.
+// envFile is an environment file, which a container may have written. It is parsed only as far as needed, and once.
+// Each line is blank, a # comment, or NAME='value', where the value is literal and may span lines.
 //
 // Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv, which reads it again for each name.
 type envFile struct {
 	rest   string
-	line   int // of rest, less one
+	line   int // line number of the start of rest, less one
 	values map[string]string
-	err    error // what is wrong after the values
+	err    error // the error after the valid values
 }
 
 func newEnvFile(text string) *envFile { return &envFile{rest: text, values: map[string]string{}} }
 
-// value returns a variable, the first of that name; "" when it is not there. What is wrong behind
-// it does not matter.
+// value returns the first variable of that name; "" if there is none. Errors after it are ignored.
 func (f *envFile) value(key string) (string, error) {
 	for {
 		if value, ok := f.values[key]; ok {
@@ -38,7 +36,7 @@ func (f *envFile) value(key string) (string, error) {
 	}
 }
 
-// next reads a line, or the lines that a value spans. name is "" where there is none.
+// next reads the next variable, whose value may span lines. name is "" if there is none.
 func (f *envFile) next() (name, value string, err error) {
 	f.line++
 	this, rest, _ := strings.Cut(f.rest, "\n")
@@ -56,14 +54,14 @@ func (f *envFile) next() (name, value string, err error) {
 	}
 	if value[0] != '\'' {
 		f.rest = rest
-		return name, "", nil // as a shell reads NAME= 'x': NAME is empty
+		return name, "", nil // as a shell reads NAME= 'x': the value of NAME is empty
 	}
 	return f.quoted(name)
 }
 
-// quoted reads the value of a name that a quote follows.
+// quoted reads a quoted value.
 func (f *envFile) quoted(name string) (string, string, error) {
-	_, text, _ := strings.Cut(f.rest, "='") // a name has no =
+	_, text, _ := strings.Cut(f.rest, "='") // a name contains no =
 	value, text, closed := strings.Cut(text, "'")
 	if !closed {
 		return "", "", fmt.Errorf("line %d: the quote is never closed", f.line)

@@ -7,23 +7,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// maxText bounds what a container's environment, command and arguments come to, in bytes. Linux starts no program with
-// more than 6 MiB of them, and a few lines of a manifest (A=x, B=$(A)$(A), C=$(B)$(B), ...) ask for more than any memory has.
-// Upstream has no bound.
+// maxText limits the total size of a container's environment, command and arguments, in bytes. Linux does not start a
+// program with more than 6 MiB of them, and a few lines of a manifest (A=x, B=$(A)$(A), C=$(B)$(B), ...) need more than
+// any memory has. Upstream has no limit.
 const maxText = 8 << 20
 
-// maxSubPath bounds a path below a volume: the kernel takes none that is longer.
+// maxSubPath limits a path below a volume: the kernel accepts no longer path.
 const maxSubPath = 4096
 
-// expander replaces references within a budget: whoever wrote the pod chooses how often which text is repeated.
+// expander replaces references within a budget: authors of pods choose how often a text is repeated.
 type expander struct {
-	// lookup returns a variable's value, and whether there is one of that name.
+	// lookup returns a variable's value, and whether it exists.
 	lookup func(name string) (string, bool)
-	// left is how many bytes may still be made.
+	// left is how many more bytes the results may have.
 	left int
 }
 
-// tooLongError is returned for text that does not fit into a budget any more.
+// tooLongError is the error for text that exceeds the budget.
 type tooLongError struct{ limit int }
 
 func (e tooLongError) Error() string {
@@ -33,15 +33,15 @@ func (e tooLongError) Error() string {
 	return fmt.Sprintf("is longer than %d bytes", e.limit)
 }
 
-// take uses up some of the budget, and reports whether it had as much.
+// take subtracts n from the budget, and reports whether it had that much.
 func (e *expander) take(n int) bool {
 	e.left -= n
 	return e.left >= 0
 }
 
-// expand replaces each $(NAME) by lookup's value. $$ is a literal dollar sign, so that $$(NAME)
-// stays $(NAME). A name that lookup does not know, and a $ before anything else, stay as written.
-// It is false when the result does not fit into the budget.
+// expand replaces each $(NAME) by lookup's value. $$ is a literal dollar sign, so that $$(NAME) stays $(NAME). A name
+// that lookup does not know, and a $ before anything else, stay as written. It is false if the result exceeds the
+// budget.
 //
 // Upstream: third_party/forked/golang/expansion/expand.go, Expand.
 func (e *expander) expand(text string) (string, bool) {
@@ -72,7 +72,7 @@ func (e *expander) expand(text string) (string, bool) {
 			continue
 		}
 		name, after, closed := strings.Cut(inner, ")")
-		if !closed { // then no later one is either, but for $$ nothing is to be replaced
+		if !closed { // then no later one is closed either, and only $$ is replaced
 			write(strings.ReplaceAll("$"+rest, "$$", "$"))
 			break
 		}
@@ -86,8 +86,8 @@ func (e *expander) expand(text string) (string, bool) {
 	return b.String(), e.left >= 0
 }
 
-// expandShown expands a text of at most left bytes by variables, and again as people may see it: shown is "" when no
-// secret went into it. It is false when the text is longer.
+// expandShown expands a text of at most left bytes, and again in its redacted form: shown is "" if it contains no
+// secret. It is false if the text is longer.
 func expandShown(text string, left int, lookup func(name string) (Var, bool)) (value, shown string, ok bool) {
 	secret := false
 	e := expander{left: left, lookup: func(name string) (string, bool) {
@@ -102,7 +102,7 @@ func expandShown(text string, left int, lookup func(name string) (Var, bool)) (v
 	return value, showing(lookup).show(text), true
 }
 
-// showing expands texts as people may see them.
+// showing returns an expander for redacted texts.
 func showing(lookup func(name string) (Var, bool)) *expander {
 	return &expander{left: maxText, lookup: func(name string) (string, bool) {
 		v, ok := lookup(name)
@@ -110,7 +110,7 @@ func showing(lookup func(name string) (Var, bool)) *expander {
 	}}
 }
 
-// show expands a text as people may see it; what does not fit into the budget, they do not see at all.
+// show expands a text in its redacted form; if the result exceeds the budget, it is completely redacted.
 func (e *expander) show(text string) string {
 	if shown, ok := e.expand(text); ok {
 		return shown
@@ -118,7 +118,7 @@ func (e *expander) show(text string) string {
 	return redact.Mark
 }
 
-// expandAll expands each text; an error names the first that does not fit, by its index.
+// expandAll expands each text. If one exceeds the budget, tooLong is its index.
 func (e *expander) expandAll(list []string) (out []string, tooLong int, ok bool) {
 	if len(list) == 0 {
 		return nil, 0, true

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// FuzzEnvFile reads a file that a container may have written, beside a reader that goes line by line.
+// FuzzEnvFile parses a file that a container may have written, and compares with a parser that works line by line.
 func FuzzEnvFile(f *testing.F) {
 	for _, text := range []string{
 		"", "X='v'", "# c\n\n  \t# d\n  X='v' # why\n", "Y='1\nX=2'\nX='a\nb'\n", "X='a'\r\n", "X= 'v'\nX='2'", "X ='v'\n", "X\n", "='v'\n", "X=v\n",
@@ -18,7 +18,7 @@ func FuzzEnvFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, key string) {
 		if len(text) > 1<<14 {
-			return // the other reader is quadratic
+			return // the other parser is quadratic
 		}
 		want, bad := lineByLine(text, key)
 		file := newEnvFile(text)
@@ -26,7 +26,7 @@ func FuzzEnvFile(f *testing.F) {
 		if (err != nil) != bad || !bad && got != want {
 			t.Fatalf("%q, %v; want %q, failed %v", got, err, want, bad)
 		}
-		for range 2 { // again, and after another
+		for range 2 { // again, and after another name
 			if again, err2 := file.value(key); again != got || (err == nil) != (err2 == nil) {
 				t.Fatalf("%q, %v the second time", again, err2)
 			}
@@ -38,7 +38,7 @@ func FuzzEnvFile(f *testing.F) {
 	})
 }
 
-// lineByLine reads an environment file as the documentation of fileKeyRef has it.
+// lineByLine parses an environment file as documented for fileKeyRef.
 func lineByLine(text, key string) (value string, bad bool) {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -84,7 +84,7 @@ func lineByLine(text, key string) (value string, bad bool) {
 	return "", false
 }
 
-// FuzzExpand replaces references in what a pod's author wrote, beside a reader that goes byte by byte.
+// FuzzExpand replaces references in a pod author's text, and compares with an implementation that works byte by byte.
 func FuzzExpand(f *testing.F) {
 	for _, text := range []string{
 		"", "$(A)", "$$(A)", "$$$(A)$", "$(B)$(A)$(A)", "$(", "$()", "$(A", "$(A$(B)", "$A$(A)", "$(C)", "a$(A)b$$", "$$$$$(", "$(A)$(x\xff)$\xff", "((A))$)",
@@ -102,7 +102,7 @@ func FuzzExpand(f *testing.F) {
 		if ok != (len(want) <= limit) || ok && (got != want || e.left != limit-len(want)) || len(got) > limit {
 			t.Fatalf("%q, %v, %d left of %d; want %q", got, ok, e.left, limit, want)
 		}
-		// A list takes from one budget.
+		// A list shares one budget.
 		e = expander{lookup: lookupIn(values), left: limit}
 		list, i, ok := e.expandAll([]string{text, text})
 		switch {
@@ -114,7 +114,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// byteByByte expands as the API's documentation of EnvVar.value has it.
+// byteByByte expands as documented for EnvVar.value.
 func byteByByte(text string, values map[string]string) string {
 	out := ""
 	for i := 0; i < len(text); i++ {
@@ -144,7 +144,7 @@ func byteByByte(text string, values map[string]string) string {
 	return out
 }
 
-// FuzzResolvConf reads the node's resolver configuration, which root wrote, and makes a pod's of it.
+// FuzzResolvConf parses the node's resolver configuration, which root wrote, and computes a pod's from it.
 func FuzzResolvConf(f *testing.F) {
 	for _, text := range []string{
 		"", "nameserver 10.0.0.10\nsearch a.example. b.example .\noptions ndots:5 edns0 ndots:2\n", "nameserver\n", "search\nsearch x\nsearch\n", "# c\n;d\nsortlist x",
@@ -161,7 +161,7 @@ func FuzzResolvConf(f *testing.F) {
 			t.Fatalf("%d nameservers of %d", len(host.Nameservers), n)
 		}
 		noTwice(t, host.Options)
-		// What was read reads the same again.
+		// The result is parsed the same again.
 		again, err := ParseResolvConf([]byte("nameserver " + strings.Join(host.Nameservers, "\nnameserver ") + " \noptions " + strings.Join(host.Options, " ")))
 		if len(host.Nameservers) > 0 && (err != nil || !slices.Equal(again.Nameservers, host.Nameservers) || !slices.Equal(again.Options, host.Options)) {
 			t.Fatalf("%+v became %+v, %v", host, again, err)

@@ -55,7 +55,7 @@ func diffProto(t *testing.T, name string, want, got any) {
 	}
 }
 
-// wantError checks that err is of the package's type and blames the field.
+// wantError checks that err has the package's type and names the field.
 func wantError(t *testing.T, name string, err error, reason, field string) {
 	t.Helper()
 	var typed *criconfig.Error

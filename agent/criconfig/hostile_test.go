@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// TestEnvFileOfNewlines: a value of so many lines took more than a minute, while its pod held a slot of the runtime.
+// TestEnvFileOfNewlines: a value with so many lines took more than a minute, while its pod held a slot of the runtime.
 func TestEnvFileOfNewlines(t *testing.T) {
 	lines := strings.Repeat("\n", 400_000)
 	for _, tc := range []struct{ name, text, want, fail string }{
@@ -40,7 +40,7 @@ func TestEnvFileOfNewlines(t *testing.T) {
 	}
 }
 
-// TestEnvFileIsReadOnce: each of a pod's thousands of variables read the whole file, up to its own line.
+// TestEnvFileIsReadOnce: in the past, each of a pod's thousands of variables read the whole file, up to its own line.
 func TestEnvFileIsReadOnce(t *testing.T) {
 	const n = 20_000
 	var text strings.Builder
@@ -64,7 +64,7 @@ func TestEnvFileIsReadOnce(t *testing.T) {
 	}
 }
 
-// doubling are variables of which each is twice the one before.
+// doubling returns variables, each twice as long as the previous.
 func doubling(n int) []v1.EnvVar {
 	env := []v1.EnvVar{{Name: "V0", Value: "x"}}
 	for i := range n {

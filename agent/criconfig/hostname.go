@@ -14,8 +14,7 @@ const (
 	fqdnMax     = 64
 )
 
-// Hostname returns the pod's short host name, cut to 63 characters, and its DNS domain, "" when
-// it has none.
+// Hostname returns the pod's short host name, cut to 63 characters, and its DNS domain, "" if it has none.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, GeneratePodHostNameAndDomain.
 func Hostname(pod *v1.Pod, clusterDomain string) (hostname, domain string, err error) {
@@ -45,7 +44,7 @@ func Hostname(pod *v1.Pod, clusterDomain string) (hostname, domain string, err e
 	return hostname, domain, nil
 }
 
-// kernelHostname is what uname reports inside the pod.
+// kernelHostname returns the name that uname reports inside the pod.
 //
 // Upstream: pkg/kubelet/util/util.go, GetNodenameForKernel.
 func kernelHostname(pod *v1.Pod, clusterDomain string) (string, error) {

@@ -11,8 +11,8 @@ import (
 // HostsPath is where the hosts file is mounted in containers.
 const HostsPath = "/etc/hosts"
 
-// Hosts returns the content of the pod's hosts file. On the host's network it is the node's own
-// file (nodeHosts) and the pod's aliases; otherwise it names the pod by each of its addresses.
+// Hosts returns the content of the pod's hosts file. With hostNetwork, it is the node's own file (nodeHosts) and the
+// pod's aliases; otherwise it has the pod's name for each of its addresses.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, ensureHostsFile.
 func Hosts(pod *v1.Pod, podIPs []string, hostname, domain string, nodeHosts []byte) []byte {

@@ -24,7 +24,7 @@ const (
 	labelContainerName   = types.KubernetesContainerNameLabel
 )
 
-// sandboxLabels are the pod's own labels and its identity.
+// sandboxLabels returns the pod's own labels and its identity.
 //
 // Upstream: pkg/kubelet/kuberuntime/labels.go, newPodLabels.
 func sandboxLabels(pod *v1.Pod) map[string]string {
@@ -38,7 +38,7 @@ func sandboxLabels(pod *v1.Pod) map[string]string {
 	return labels
 }
 
-// containerLabels hold identity only: a container does not inherit its pod's labels.
+// containerLabels returns only the identity: a container does not inherit its pod's labels.
 //
 // Upstream: pkg/kubelet/kuberuntime/labels.go, newContainerLabels.
 func containerLabels(pod *v1.Pod, c *v1.Container) map[string]string {
@@ -50,8 +50,8 @@ func containerLabels(pod *v1.Pod, c *v1.Container) map[string]string {
 	}
 }
 
-// containerAnnotations hold what the agent must know of a running container when the pod's spec
-// is gone or has changed.
+// containerAnnotations returns what the agent must know about a running container when the pod's spec is gone or has
+// changed.
 //
 // Upstream: pkg/kubelet/kuberuntime/labels.go, newContainerAnnotations.
 func containerAnnotations(pod *v1.Pod, c *v1.Container, restartCount int, extra map[string]string) map[string]string {
@@ -80,7 +80,7 @@ func putInt(ann map[string]string, key string, v *int64) {
 	}
 }
 
-// putJSON leaves the annotation out should the value not marshal, which API types always do.
+// putJSON omits the annotation if the value cannot be encoded; API types always can.
 func putJSON(ann map[string]string, key string, v any) {
 	if text, err := json.Marshal(v); err == nil {
 		ann[key] = string(text)

@@ -15,11 +15,11 @@ import (
 
 // Volume is a volume of the pod as it is mounted on the node.
 type Volume struct {
-	// Name is the volume's name on the node: that of the persistent volume if it is one, else the pod's name for it.
+	// Name is the volume's name on the node: the persistent volume's name if it is one, otherwise its name in the pod.
 	Name string
 	// HostPath is the volume's directory; unused for an image volume.
 	HostPath string
-	// ReadOnly says that the volume itself cannot be written.
+	// ReadOnly says that the volume itself is read-only.
 	ReadOnly bool
 	// SELinuxRelabel makes the runtime label the volume's files for the container.
 	SELinuxRelabel bool
@@ -27,9 +27,9 @@ type Volume struct {
 	Image *runtimeapi.ImageSpec
 }
 
-// SubPath returns the path below its volume that a mount shows, with subPathExpr expanded by the
-// container's environment; "" for the whole volume. It never leads out of the volume, save by
-// links in it, which the caller must see to.
+// SubPath returns the path below its volume that a mount shows, with subPathExpr expanded from the container's
+// environment; "" for the whole volume. The path stays in the volume, except through links in it, which the caller must
+// check.
 //
 // Upstream: pkg/kubelet/container/helpers.go, ExpandContainerVolumeMounts.
 func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
@@ -61,8 +61,8 @@ func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 	return sub, nil
 }
 
-// mounts are what device plugins bring, the container's volumes in order, its hosts file and its
-// termination log.
+// mounts returns the mounts of device plugins, the container's volumes in order, its hosts file and its termination
+// log.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeMounts; pkg/kubelet/kuberuntime, makeMounts.
 func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount, error) {
@@ -87,7 +87,7 @@ func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount
 	if in.UserNS != nil {
 		for i, m := range out {
 			if i < len(in.ExtraMounts) {
-				// The caller's own stay as they are.
+				// Do not change the caller's mounts.
 				m = proto.CloneOf(m)
 				out[i] = m
 			}

@@ -11,7 +11,7 @@ import (
 type Node struct {
 	// LogRoot is the directory of all pods' logs; "" means /var/log/pods.
 	LogRoot string
-	// ClusterDomain ends the pods' DNS names, such as cluster.local.
+	// ClusterDomain is the suffix of the pods' DNS names, for example cluster.local.
 	ClusterDomain string
 	// MemoryCapacity is the node's memory in bytes, for oom_score_adj.
 	MemoryCapacity int64
@@ -22,7 +22,7 @@ type Node struct {
 	CFSPeriod time.Duration
 	// SeccompDefault runs containers without a profile as RuntimeDefault instead of Unconfined.
 	SeccompDefault bool
-	// SeccompRoot is the directory that localhost seccomp profiles are relative to.
+	// SeccompRoot is the directory of localhost seccomp profiles.
 	SeccompRoot string
 	// SELinux says whether the node enforces SELinux; without it no mount is relabeled.
 	SELinux bool
@@ -33,10 +33,10 @@ type Node struct {
 	// MaskedPaths are masked in addition to the fixed list, such as each CPU's thermal_throttle directory under
 	// /sys/devices/system/cpu.
 	MaskedPaths []string
-	// Unified are cgroup v2 files that every container is given, such as memory.oom.group=1.
+	// Unified are cgroup v2 files for every container, such as memory.oom.group=1.
 	Unified map[string]string
-	// SwapAccounting says whether cgroup v1 counts swap (memory.memsw.*), so that a container can
-	// be kept from swapping. On cgroup v2 that is memory.swap.max=0 in Unified.
+	// SwapAccounting says whether cgroup v1 counts swap (memory.memsw.*), so that swap can be disabled for a container.
+	// On cgroup v2, memory.swap.max=0 in Unified does that.
 	SwapAccounting bool
 }
 

@@ -9,32 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PodRef is a pod as its sandbox or container names it. Fields are "" where the labels lack them:
-// such a sandbox was not made by a kubelet.
+// PodRef identifies the pod of a sandbox or container. Fields are "" if the labels lack them: then a kubelet did not
+// create the sandbox.
 type PodRef struct {
 	Namespace, Name string
 	UID             types.UID
-	// Labels are the pod's own at the time that the sandbox was made.
+	// Labels are the pod's labels when the sandbox was created.
 	Labels map[string]string
-	// Annotations are likewise.
+	// Annotations are the pod's annotations at that time.
 	Annotations map[string]string
 }
 
 // ContainerMeta is the content of a container's labels and annotations.
 type ContainerMeta struct {
-	// Name is the container's, PodNamespace, PodName and PodUID its pod's; "" when not ours.
+	// Name is the container's name; PodNamespace, PodName and PodUID are its pod's. "" if a kubelet did not create it.
 	Name, PodNamespace, PodName string
 	PodUID                      types.UID
 	// Hash is the [Hash] of the container's spec at its creation.
 	Hash uint64
-	// RestartCount is the number of containers of this name that came before it.
+	// RestartCount is the number of earlier containers of this name.
 	RestartCount int
-	// TerminationMessagePath is the file inside the container that its last words are read from.
+	// TerminationMessagePath is the file in the container with its termination message.
 	TerminationMessagePath   string
 	TerminationMessagePolicy v1.TerminationMessagePolicy
-	// DeletionGracePeriod and TerminationGracePeriod are in seconds, nil when not set.
+	// DeletionGracePeriod and TerminationGracePeriod are in seconds, nil if not set.
 	DeletionGracePeriod, TerminationGracePeriod *int64
-	// PreStop is nil when the container has no preStop hook.
+	// PreStop is nil if the container has no preStop hook.
 	PreStop *v1.LifecycleHandler
 	Ports   []v1.ContainerPort
 }

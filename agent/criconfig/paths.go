@@ -25,22 +25,22 @@ func PodLogDir(root, namespace, name string, uid types.UID) string {
 	return filepath.Join(root, namespace+"_"+name+"_"+string(uid))
 }
 
-// ParsePodLogDir returns the UID that a directory below the log root is named for.
+// ParsePodLogDir returns the UID in the name of a directory below the log root.
 //
 // Upstream: pkg/kubelet/kuberuntime/helpers.go, parsePodUIDFromLogsDirectory.
 func ParsePodLogDir(base string) types.UID {
 	return types.UID(base[strings.LastIndexByte(base, '_')+1:])
 }
 
-// LogPath is a container's log below its pod's directory: NAME/ATTEMPT.log.
+// LogPath returns the path of a container's log below its pod's directory: NAME/ATTEMPT.log.
 //
 // Upstream: pkg/kubelet/kuberuntime/helpers.go, buildContainerLogsPath.
 func LogPath(container string, attempt int) string {
 	return filepath.Join(container, fmt.Sprintf("%d.log", attempt))
 }
 
-// LegacyLogName is the name of a container's link in /var/log/containers, that log collectors
-// follow. It is cut to what a file system takes.
+// LegacyLogName returns the name of a container's link in /var/log/containers, which log collectors follow. It is cut
+// to the file system's limit.
 //
 // Upstream: pkg/kubelet/kuberuntime/legacy.go, logSymlink.
 func LegacyLogName(namespace, pod, container, id string) string {
@@ -49,7 +49,7 @@ func LegacyLogName(namespace, pod, container, id string) string {
 	return name[:min(len(name), legacyLogLength-len(suffix))] + suffix
 }
 
-// absolute roots a path in the container.
+// absolute makes a path in the container absolute.
 func absolute(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return path

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// Resources returns the limits of a container's cgroup. Where the container sets none, the
-// pod-level limit applies. With exclusiveCPUs the CPU quota is lifted.
+// Resources returns the limits of a container's cgroup. If the container sets none, the pod-level limit applies. With
+// exclusiveCPUs, there is no CPU quota.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, generateLinuxContainerResources.
 func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *runtimeapi.LinuxContainerResources {
@@ -35,8 +35,8 @@ func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *run
 	return r
 }
 
-// sandboxResources are the pod's sums without overhead, and the overhead alone, as information
-// for the runtime: the limits themselves are on the pod's cgroup.
+// sandboxResources returns the pod's sums without overhead, and the overhead alone, as information for the runtime: the
+// limits themselves are set on the pod's cgroup.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go, applySandboxResources.
 func sandboxResources(pod *v1.Pod, node Node, exclusiveCPUs bool) (sum, overhead *runtimeapi.LinuxContainerResources) {

@@ -12,13 +12,13 @@ import (
 
 // SandboxInput is the input for a sandbox, in addition to its pod and the node.
 type SandboxInput struct {
-	// Attempt counts the pod's sandboxes before this one.
+	// Attempt is the number of the pod's earlier sandboxes.
 	Attempt uint32
 	// CgroupParent is the pod's cgroup; "" leaves the choice to the runtime.
 	CgroupParent string
 	// DNS is the pod's resolver configuration, from [DNS].
 	DNS *runtimeapi.DNSConfig
-	// ExtraGroups are the supplemental groups that the pod's volumes bring.
+	// ExtraGroups are the supplemental groups that the pod's volumes add.
 	ExtraGroups []int64
 	// UserNS is the user namespace of a pod with hostUsers: false, else nil.
 	UserNS *runtimeapi.UserNamespace
@@ -60,7 +60,7 @@ func Sandbox(pod *v1.Pod, node Node, in SandboxInput) (*runtimeapi.PodSandboxCon
 				SupplementalGroups:       slices.Concat(optional(sc.FSGroup), in.ExtraGroups, sc.SupplementalGroups),
 				SupplementalGroupsPolicy: policy,
 				Privileged:               anyPrivileged(pod),
-				// The sandbox itself does nothing that the default profile forbids.
+				// The sandbox itself needs nothing that the default profile forbids.
 				Seccomp: &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
 			},
 			Sysctls:   sysctls(sc),

@@ -17,7 +17,7 @@ type ImageUser struct {
 	Name string
 }
 
-// containerSecurity merges the pod's security context with the container's, which wins.
+// containerSecurity merges the pod's security context with the container's, which takes precedence.
 //
 // Upstream: pkg/kubelet/kuberuntime/security_context.go, determineEffectiveSecurityContext.
 func containerSecurity(pod *v1.Pod, c *v1.Container, node Node, in *ContainerInput) (*runtimeapi.LinuxContainerSecurityContext, error) {
@@ -63,7 +63,7 @@ func containerSecurity(pod *v1.Pod, c *v1.Container, node Node, in *ContainerInp
 	if in.TargetID != "" && sc.NamespaceOptions.Pid == runtimeapi.NamespaceMode_CONTAINER {
 		sc.NamespaceOptions.Pid, sc.NamespaceOptions.TargetId = runtimeapi.NamespaceMode_TARGET, in.TargetID
 	}
-	// Unlike for the sandbox, the groups that volumes bring come last.
+	// Unlike in the sandbox, the groups of volumes come last.
 	sc.SupplementalGroups = slices.Concat(optional(podSC.FSGroup), podSC.SupplementalGroups, in.ExtraGroups)
 	if sc.SupplementalGroupsPolicy, err = groupsPolicy(podSC); err != nil {
 		return nil, containerError(c, "securityContext.supplementalGroupsPolicy", err)
@@ -107,7 +107,7 @@ func seccomp(p *v1.SeccompProfile, node Node) (*runtimeapi.SecurityProfile, erro
 	return &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_Unconfined}, nil
 }
 
-// maskedPaths and readonlyPaths are what a container must not see or write of the kernel.
+// maskedPaths and readonlyPaths are the kernel's files that a container must not see or write.
 //
 // Upstream: pkg/securitycontext/util.go.
 func maskedPaths(node Node) []string {

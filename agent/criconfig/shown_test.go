@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// secretOf answers with one Secret and one ConfigMap, whatever is requested.
+// secretOf returns one Secret and one ConfigMap, whatever is requested.
 type secretOf map[string][]byte
 
 func (s secretOf) Secret(context.Context, string, string) (*v1.Secret, error) {
@@ -24,7 +24,7 @@ func (secretOf) ConfigMap(context.Context, string, string) (*v1.ConfigMap, error
 	return &v1.ConfigMap{Data: map[string]string{"plain": "plain"}}, nil
 }
 
-// What came from a Secret is blanked wherever $(NAME) carried it, however short it is; what did not stays.
+// A Secret's value is redacted wherever $(NAME) inserted it, however short it is; other values are not.
 func TestShown(t *testing.T) {
 	key := &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{Key: "k"}}
 	c := &v1.Container{

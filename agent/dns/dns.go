@@ -12,13 +12,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// maxResolvConf is how much of resolvConf is read, in bytes. Root writes it, or a program of the node's network.
-// Upstream: pkg/kubelet/network/dns/dns.go, maxResolvConfLength.
+// maxResolvConf limits the size of resolvConf, in bytes. Root writes it, or a program of the node's network. Upstream:
+// pkg/kubelet/network/dns/dns.go, maxResolvConfLength.
 const maxResolvConf = 10 << 20
 
-// Resolver gives pods their resolver configuration.
+// Resolver returns the resolver configuration of pods.
 type Resolver struct {
-	// ResolvConf is the node's file; "" for none.
+	// ResolvConf is the path of the node's file; "" for none.
 	ResolvConf string
 	// ClusterDNS are the addresses of the cluster's servers, ClusterDomain its domain.
 	ClusterDNS    []string
@@ -27,7 +27,8 @@ type Resolver struct {
 	NodeIPs []string
 }
 
-// Of returns a pod's configuration from the node's file as it is now. A file that cannot be read is a warning, and counts as empty.
+// Of returns a pod's configuration from the current content of the node's file. A file that cannot be read is a
+// warning, and counts as empty.
 func (r Resolver) Of(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
 	in := criconfig.DNSInput{ClusterDNS: r.ClusterDNS, ClusterDomain: r.ClusterDomain, NodeIPs: r.NodeIPs}
 	var warnings []criconfig.Warning

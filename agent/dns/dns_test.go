@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The node's file is read again for each pod, and a pod gets its configuration without it.
+// The node's file is read again for each pod. If it cannot be read, a pod gets its configuration without it.
 func TestOf(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	r := Resolver{ResolvConf: file, ClusterDNS: []string{"10.96.0.10"}, ClusterDomain: "cluster.local", NodeIPs: []string{"192.0.2.1"}}

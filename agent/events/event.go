@@ -11,14 +11,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// component is who reports, as tools know it.
+// component is the reporting component, which tools match.
 const component = "kubelet"
 
-// maxMessage is the most that an event says, in bytes. Containers, runtimes and registries write some of it; a thousand events wait, and the
-// correlator remembers thousands.
+// maxMessage limits an event's message, in bytes. Containers, runtimes and registries write parts of it; a thousand
+// events may wait, and the correlator keeps thousands.
 const maxMessage = 4 << 10
 
-// event makes the API object. Events about what has no namespace go to the default one.
+// event returns the API object. Events about objects without a namespace go to the default one.
 func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message string) *v1.Event {
 	now := metav1.NewTime(time.Now())
 	namespace := ref.Namespace

@@ -53,7 +53,7 @@ type bench struct {
 	rec    *tracetest.Recorder
 }
 
-// recording runs f in a bubble with a running recorder; the queue is worked off when check is called.
+// recording runs f in simulated time with a running recorder; check is called when the queue is empty.
 func recording(t *testing.T, f func(ctx context.Context, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// What a container prints is not quoted where it may be a secret that nobody here knows.
+// A container's output is not quoted if it may be a secret that this agent does not know.
 func TestQuoteWithheld(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
 		b.cfg.Withheld = func(_ *v1.Pod, container string) bool { return container == "app" }
@@ -148,7 +148,7 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// waited is closed when n back-offs have ended and nothing moves.
+// waited is closed when n back-offs have ended and everything is idle.
 func waited(b *bench, n int) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -164,7 +164,7 @@ func waited(b *bench, n int) <-chan struct{} {
 				synctest.Wait()
 				return
 			}
-			time.Sleep(time.Second) // the bubble's clock
+			time.Sleep(time.Second) // simulated time
 		}
 	}()
 	return done
@@ -193,7 +193,7 @@ func TestNeverBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range queueLength + 5 {
-		r.Pod(t.Context(), aPod(), "", "Normal", "A", fmt.Sprint(i)) // nobody runs the recorder
+		r.Pod(t.Context(), aPod(), "", "Normal", "A", fmt.Sprint(i)) // the recorder does not run
 	}
 	if got := r.dropped.Load(); got != 5 {
 		t.Errorf("%d dropped, want 5", got)
@@ -220,7 +220,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Pods that wait for the runtime go first, for a while.
+// Pods that wait for the runtime go first, for a limited time.
 func TestHold(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
 		busy := true

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// hanging is an API server that does not answer about events in the namespace "hung".
+// hanging is an API server that does not respond about events in the namespace "hung".
 type hanging struct{ corev1.EventsGetter }
 
 func (h hanging) Events(namespace string) corev1.EventInterface {

@@ -23,7 +23,7 @@ const queueLength = 1000
 
 // Config is what a Recorder needs.
 type Config struct {
-	// Client writes events; nil when there is no API server (standalone): events are published only.
+	// Client writes events; nil without an API server (standalone): then events are only published.
 	Client corev1.EventsGetter
 	// Node is the node's name.
 	Node string
@@ -33,25 +33,25 @@ type Config struct {
 	// client has its own limit.
 	QPS   float32
 	Burst int
-	// Busy reports whether pods wait for the runtime: ordinary events wait then, for a while. May be nil.
+	// Busy reports whether pods wait for the runtime: then normal events wait for a limited time. May be nil.
 	Busy func() bool
 	// Bus may be nil.
 	Bus *trace.Bus
-	// Secrets are blanked in the messages; may be nil.
+	// Secrets are redacted in the messages; may be nil.
 	Secrets *redact.Vault
-	// Withheld reports whether what a pod's container prints may be secrets that this agent does not know, so that none of it is
-	// quoted; nil is never.
+	// Withheld reports whether the output of a pod's container may contain secrets that this agent does not know, so
+	// that it is not quoted; nil means never.
 	Withheld func(p *v1.Pod, container string) bool
 }
 
-// Recorder records events. Its methods may be called at any time and by anyone.
+// Recorder records events. Safe for concurrent use.
 type Recorder struct {
 	cfg     Config
 	queue   chan *v1.Event
 	dropped atomic.Int64
 	limit   *rate.Limiter
 
-	correlate *record.EventCorrelator // locks for itself
+	correlate *record.EventCorrelator // has its own lock
 }
 
 // New returns a recorder that sends nothing before Run.
@@ -72,15 +72,15 @@ func New(c Config) (*Recorder, error) {
 	return r, nil
 }
 
-// Pod records an event about a pod, or about a container of it if one is named. Its cause is the
-// span of ctx. The pod is only read, and not kept.
+// Pod records an event about a pod, or about a container of it if one is named. Its cause is the span of ctx. The pod
+// is not kept or changed.
 func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, reason, message string) {
 	r.Quote(ctx, p, container, eventType, reason, message, message)
 }
 
-// Quote is Pod with a message that quotes the output of a program in a container. As with the kubelet, the quotation is sent to the
-// API; it is not recorded. recorded is the message without the quotation. It replaces both messages if the container may print
-// secrets that the agent does not know.
+// Quote is Pod with a message that quotes the output of a program in a container. As in the kubelet, the quotation is
+// sent to the API; it is not published. recorded is the message without the quotation. It replaces both messages if the
+// container may print secrets that the agent does not know.
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
 	field := FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)),
@@ -92,8 +92,7 @@ func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, r
 		message = recorded
 	}
 	message = r.cfg.Secrets.Text(string(p.UID), message)
-	// A static pod is meant by its own UID: kubectl finds its events by the hash that its mirror pod
-	// is annotated with.
+	// A static pod is identified by its own UID: kubectl finds its events by the hash in its mirror pod's annotation.
 	r.enqueue(v1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID,
 		ResourceVersion: p.ResourceVersion, FieldPath: field,
@@ -116,7 +115,7 @@ func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) 
 	r.enqueue(ref, eventType, reason, message)
 }
 
-// enqueue hands an event to Run, or counts it as dropped.
+// enqueue passes an event to Run, or counts it as dropped.
 func (r *Recorder) enqueue(ref v1.ObjectReference, eventType, reason, message string) {
 	select {
 	case r.queue <- r.event(ref, eventType, reason, message):

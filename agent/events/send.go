@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	// maxTries is how often an event is sent before it is given up.
-	// Upstream: client-go tools/record, maxTriesPerEvent.
+	// maxTries limits how often an event is sent. Upstream: client-go tools/record, maxTriesPerEvent.
 	maxTries = 12
-	// The back-off doubles from the first to the last of these.
+	// The back-off doubles from the first to the last value.
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 10 * time.Second
 )
 
-// A write that takes longer than writePatience does not keep the events behind it waiting: it continues beside them, and
-// so do maxHung at most. One that is not answered within writeLimit is tried again, and then given up.
+// A write that takes longer than writePatience does not delay the next events: it continues in the background; at most
+// maxHung do. A write without a response within writeLimit is retried, and finally dropped.
 const (
 	writePatience = 3 * time.Second
 	writeLimit    = 30 * time.Second
@@ -41,7 +40,7 @@ const (
 func (r *Recorder) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
-	hung := make(chan struct{}, maxHung) // those that continue beside the rest
+	hung := make(chan struct{}, maxHung) // those that continue in the background
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,14 +72,14 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// holdLimit is how long an ordinary event waits for a busy node, holdLook how often it looks.
+// holdLimit is how long a normal event waits for a busy node, holdLook how often it checks.
 const (
 	holdLimit = 3 * time.Second
 	holdLook  = 50 * time.Millisecond
 )
 
-// hold lets pods start first: what an event costs here and in the API server, on a small machine the same one, would be
-// taken from them. Warnings do not wait.
+// hold lets pods start first: an event costs CPU time here and in the API server, which may be on the same small
+// machine. Warnings do not wait.
 func (r *Recorder) hold(ctx context.Context, e *v1.Event) {
 	for r.cfg.Busy != nil && e.Type == v1.EventTypeNormal && time.Since(e.LastTimestamp.Time) < holdLimit && r.cfg.Busy() {
 		select {
@@ -91,13 +90,13 @@ func (r *Recorder) hold(ctx context.Context, e *v1.Event) {
 	}
 }
 
-// sending is an event on its way.
+// sending is an event that is being sent.
 type sending struct {
 	slow chan struct{} // closed when a write takes too long
 	once sync.Once
 }
 
-// within has a write done, and says so when it takes long.
+// within runs a write, and closes slow if it takes too long.
 func (s *sending) within(ctx context.Context, write func(context.Context) error) error {
 	timer := time.AfterFunc(writePatience, func() { s.once.Do(func() { close(s.slow) }) })
 	defer timer.Stop()
@@ -106,8 +105,8 @@ func (s *sending) within(ctx context.Context, write func(context.Context) error)
 	return write(ctx)
 }
 
-// send writes one event, as a new object or as one more of an earlier one.
-// Upstream: client-go tools/record/event.go, recordToSink.
+// send writes one event, as a new object or as another occurrence of an earlier one. Upstream: client-go
+// tools/record/event.go, recordToSink.
 func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 	result, err := r.correlate.EventCorrelate(e)
 	if err != nil {
@@ -129,7 +128,7 @@ func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 			r.log(trace.LevelWarn, fmt.Sprintf("event %s of %s %s is given up: not answered in %d tries of %s", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, try, writeLimit))
 			return
 		case !again(err):
-			// The same object again, or a namespace on its way out, is nothing to complain about.
+			// An existing object, or a terminating namespace, is not an error.
 			if !apierrors.IsAlreadyExists(err) && !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
 				r.log(trace.LevelWarn, fmt.Sprintf("the API server refused event %s of %s %s: %v", e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, err))
 			}
@@ -144,7 +143,7 @@ func (r *Recorder) send(ctx context.Context, e *v1.Event, s *sending) {
 	}
 }
 
-// write creates the event, or patches the earlier one of which it is the next.
+// write creates the event, or patches the earlier event that it repeats.
 func (r *Recorder) write(ctx context.Context, e *v1.Event, patch []byte) error {
 	client := r.cfg.Client.Events(e.Namespace)
 	var stored *v1.Event
@@ -163,8 +162,8 @@ func (r *Recorder) write(ctx context.Context, e *v1.Event, patch []byte) error {
 	return nil
 }
 
-// again reports whether an error is the server's or the network's, not the event's.
-// Upstream gives up on every answer that is an error.
+// again reports whether an error is the server's or the network's, not the event's. Upstream drops the event on every
+// error response.
 func again(err error) bool {
 	if _, ok := errors.AsType[*rest.RequestConstructionError](err); ok {
 		return false
@@ -174,7 +173,7 @@ func again(err error) bool {
 		status.Status().Code >= http.StatusInternalServerError
 }
 
-// tokens waits for the rate limit; false when ctx ended.
+// tokens waits for the rate limit; false if ctx ended.
 func (r *Recorder) tokens(ctx context.Context) bool {
 	if r.limit.Allow() {
 		return true
@@ -185,7 +184,7 @@ func (r *Recorder) tokens(ctx context.Context) bool {
 	return r.limit.Wait(ctx) == nil
 }
 
-// backoff waits before the next try; false when ctx ended.
+// backoff waits before the next attempt; false if ctx ended.
 func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
 	delay := backoff.After(backoff.Spread(firstRetry, lastRetry), try-1)
 	wait := trace.Wait{

@@ -15,21 +15,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Page is the metrics of one answer. The zero value is empty and ready.
+// Page is the metrics of one response. The zero value is empty and ready to use.
 type Page struct{ families []*dto.MetricFamily }
 
 // Gauge begins a metric whose samples follow. A metric without a sample is omitted.
 func (p *Page) Gauge(name, help string) { p.begin(name, help, dto.MetricType_GAUGE) }
 
-// Counter is as Gauge, for what only grows.
+// Counter is Gauge for a counter.
 func (p *Page) Counter(name, help string) { p.begin(name, help, dto.MetricType_COUNTER) }
 
 func (p *Page) begin(name, help string, kind dto.MetricType) {
 	p.families = append(p.families, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind})
 }
 
-// Sample adds a value to the metric that began last; labels are names and values by turns. A zero time is omitted. Values of labels
-// may come from images and runtimes. People read the text on terminals, so hidden characters are escaped, for example as \u202e.
+// Sample adds a value to the metric that began last; labels are alternately names and values. A zero time is omitted.
+// Values of labels may come from images and runtimes. People read the text on terminals, so hidden characters are
+// escaped, for example as \u202e.
 func (p *Page) Sample(v float64, at time.Time, labels ...string) {
 	var m dto.Metric
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -47,7 +48,7 @@ func (p *Page) Sample(v float64, at time.Time, labels ...string) {
 	f.Metric = append(f.Metric, &m)
 }
 
-// Answer writes the page in the format that the request prefers, text if it does not say.
+// Answer writes the page in the format that the request prefers; text by default.
 func (p *Page) Answer(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeProtoDelim))
 	var out bytes.Buffer
@@ -62,5 +63,5 @@ func (p *Page) Answer(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", string(format))
-	_, _ = w.Write(out.Bytes()) // a client that is gone needs no answer
+	_, _ = w.Write(out.Bytes()) // a client that is gone needs no response
 }

@@ -31,7 +31,7 @@ func page() *exposition.Page {
 func TestText(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-	r.Header.Set("Accept", "*/*") // as curl
+	r.Header.Set("Accept", "*/*") // as curl sends
 	page().Answer(w, r)
 	want := `# HELP seen_total What was seen.\nAll of it.
 # TYPE seen_total counter

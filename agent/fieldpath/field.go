@@ -19,9 +19,9 @@ type Inputs struct {
 	HostIPs []string
 }
 
-// UnsupportedError says that a downward API path or resource names nothing that can be read.
+// UnsupportedError says that a downward API path or resource is not supported.
 type UnsupportedError struct {
-	// Path is the fieldPath or resource as the pod spells it.
+	// Path is the fieldPath or resource as in the pod.
 	Path string
 	// Why describes the error and what would be right.
 	Why string
@@ -68,7 +68,7 @@ func FieldValue(pod *v1.Pod, path string, in Inputs) (string, error) {
 	}
 }
 
-// FormatMap writes one key="value" line per entry, sorted by key.
+// FormatMap returns one key="value" line per entry, sorted by key.
 //
 // Upstream: pkg/fieldpath/fieldpath.go, FormatMap.
 func FormatMap(m map[string]string) string {
@@ -84,7 +84,7 @@ func mapEntry(pod *v1.Pod, path, field, key string) (string, error) {
 	switch field {
 	case "metadata.labels":
 	case "metadata.annotations":
-		// Annotation keys may use capitals where a qualified name may not.
+		// Annotation keys may have capitals, unlike qualified names.
 		name, values = strings.ToLower(key), pod.Annotations
 	default:
 		return "", &UnsupportedError{path, "only metadata.labels and metadata.annotations take a ['KEY']"}

@@ -10,14 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ResourceValue returns a container's resource request or limit in units of the selector's
-// divisor (1 when unset), rounded up. The container is the one that the selector names, or
-// self when it names none; self may be nil otherwise. A cpu, memory or ephemeral-storage limit
-// that the container does not set reads as the pod-level limit, then as the node's allocatable
-// (also for a named init container, as documented; upstream reads 0 there).
+// ResourceValue returns a container's resource request or limit in units of the selector's divisor (1 if unset),
+// rounded up. The container is the selector's, or self if the selector has none; otherwise self may be nil. A cpu,
+// memory or ephemeral-storage limit that the container does not set reads as the pod-level limit, then as the node's
+// allocatable (also for a named init container, as documented; upstream reads 0 there).
 //
-// Upstream: pkg/api/v1/resource/helpers.go, ExtractContainerResourceValue;
-// pkg/kubelet/kubelet_resources.go, defaultPodLimitsForDownwardAPI.
+// Upstream: pkg/api/v1/resource/helpers.go, ExtractContainerResourceValue; pkg/kubelet/kubelet_resources.go,
+// defaultPodLimitsForDownwardAPI.
 func ResourceValue(pod *v1.Pod, self *v1.Container, sel *v1.ResourceFieldSelector, allocatable v1.ResourceList) (string, error) {
 	c, err := container(pod, self, sel)
 	if err != nil {

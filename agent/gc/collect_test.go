@@ -164,7 +164,7 @@ func TestContainerPass(t *testing.T) {
 		}
 	}
 
-	// What was stuck goes with the next pass, and its sandbox with it.
+	// The stuck one is removed in the next pass, and its sandbox with it.
 	delete(n.stuck, "stuckstuck")
 	if sum, err = c.CollectContainers(t.Context()); err != nil || sum.Removed != 2 || len(n.sandboxes) != 1 {
 		t.Errorf("%+v, %v, %d sandboxes", sum, err, len(n.sandboxes))
@@ -224,7 +224,7 @@ func TestImagePass(t *testing.T) {
 		n.image("web", 300)
 		n.image("spare", 200)
 		ctr := container(t, "c running live/web 1 s")
-		ctr.ImageRef = "r.io/web:v1" // by tag, as older runtimes say
+		ctr.ImageRef = "r.io/web:v1" // by tag, as older runtimes report
 		n.containers["c"] = ctr
 		c, rec := newCollector(t, n, nil)
 		collect := func() Summary {
@@ -239,13 +239,13 @@ func TestImagePass(t *testing.T) {
 		if sum := collect(); sum.Considered != 4 || sum.Removed != 0 {
 			t.Errorf("%+v", sum)
 		}
-		// spare is used for a while: old is older then.
+		// spare is used for a while, so old is older.
 		ctr.ImageRef, ctr.ImageId = "", "spare"
 		time.Sleep(10 * time.Minute)
 		collect()
 		ctr.ImageId = "web"
 		time.Sleep(10 * time.Minute)
-		n.other = 290 // 900 of 1000 bytes in use: 100 have to go
+		n.other = 290 // 900 of 1000 bytes in use: 100 must be removed
 		sum := collect()
 		if d := cmp.Diff(Summary{Considered: 4, Removed: 1, Freed: 100}, sum); d != "" {
 			t.Error(d)
@@ -261,7 +261,7 @@ func TestImagePass(t *testing.T) {
 			t.Errorf("decisions %+v", last)
 		}
 
-		// Not enough to be had: said so.
+		// Not enough can be removed: this is reported.
 		n.other = 900 - 510
 		n.other += 60
 		n.stuck["spare"] = errors.New("busy")
@@ -274,7 +274,7 @@ func TestImagePass(t *testing.T) {
 		if _, err = c.CollectImages(t.Context()); err == nil || !strings.Contains(err.Error(), "96% full and 160 bytes have to go") {
 			t.Errorf("error %v", err)
 		}
-		// On demand all that is unused goes.
+		// On demand, every unused image is removed.
 		n.images["spare"].Pinned = false
 		if sum, err := c.DeleteUnused(t.Context()); err != nil || sum.Removed != 1 || len(n.images) != 2 {
 			t.Errorf("%+v, %v", sum, err)
@@ -288,7 +288,7 @@ func TestStubbornImageIsReplacedByTheNext(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			n.image(id, 100)
 		}
-		n.other = 550 // 85%: 50 have to go
+		n.other = 550 // 85 %: 50 must be removed
 		n.stuck["a"] = errors.New("busy")
 		c, rec := newCollector(t, n, func(c *Config) { c.ImagePolicy.MinAge = 0 })
 		if _, err := c.CollectImages(t.Context()); err == nil {
@@ -330,15 +330,15 @@ func TestRun(t *testing.T) {
 		if passes["container"] != 11 || passes["image"] != 3 {
 			t.Errorf("passes %v", passes)
 		}
-		// The first pass spared what it had just seen, the second removed both to reach
-		// the mark, the third had nothing to do and told nothing.
+		// The first pass kept what it had just seen, the second removed both to reach the threshold, the third had
+		// nothing to do and published nothing.
 		if d := cmp.Diff([]string{"keep r.io/a:v1", "keep r.io/b:v1", "remove r.io/a:v1", "remove r.io/b:v1"}, decided(rec)); d != "" {
 			t.Error(d)
 		}
 	})
 }
 
-// The first container pass comes with the last source, or after a minute.
+// The first container pass runs when the last source has reported, or after a minute.
 func TestFirstContainerPass(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -402,7 +402,7 @@ func TestStatFS(t *testing.T) {
 	}
 }
 
-// hungNode does not stop one of its sandboxes.
+// hungNode hangs when one of its sandboxes is stopped.
 type hungNode struct{ *node }
 
 func (n hungNode) StopPodSandbox(ctx context.Context, r *runtimeapi.StopPodSandboxRequest, o ...grpc.CallOption) (*runtimeapi.StopPodSandboxResponse, error) {
@@ -413,7 +413,7 @@ func (n hungNode) StopPodSandbox(ctx context.Context, r *runtimeapi.StopPodSandb
 	return n.node.StopPodSandbox(ctx, r, o...)
 }
 
-// A removal that hangs does not keep others waiting for longer than the patience.
+// A removal that hangs delays others for a bounded time.
 func TestHungRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode()

@@ -19,8 +19,8 @@ const (
 	imagePeriod     = 5 * time.Minute
 )
 
-// Runtime is the part of the CRI runtime service that is needed.
-// runtimeapi.RuntimeServiceClient satisfies it.
+// Runtime is the part of the CRI runtime service that the collector needs. runtimeapi.RuntimeServiceClient satisfies
+// it.
 type Runtime interface {
 	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
 	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
@@ -30,8 +30,8 @@ type Runtime interface {
 	RemovePodSandbox(context.Context, *runtimeapi.RemovePodSandboxRequest, ...grpc.CallOption) (*runtimeapi.RemovePodSandboxResponse, error)
 }
 
-// ImageService is the part of the CRI image service that is needed.
-// runtimeapi.ImageServiceClient satisfies it.
+// ImageService is the part of the CRI image service that the collector needs. runtimeapi.ImageServiceClient satisfies
+// it.
 type ImageService interface {
 	ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
 	RemoveImage(context.Context, *runtimeapi.RemoveImageRequest, ...grpc.CallOption) (*runtimeapi.RemoveImageResponse, error)
@@ -40,8 +40,8 @@ type ImageService interface {
 
 // Pods reports which pods are gone.
 type Pods interface {
-	// Complete is closed when every pod source has delivered its pods once, and they are
-	// known to IsDeleted. Until then no pod is taken for gone.
+	// Complete is closed when every pod source has delivered its pods once, and they are known to IsDeleted. Until then
+	// no pod counts as gone.
 	Complete() <-chan struct{}
 	// IsDeleted reports whether the pod is not desired and no worker handles it: everything that is left of it can be removed. It
 	// must return false for a pod whose containers are still being stopped.
@@ -50,21 +50,20 @@ type Pods interface {
 	IsDeleted(uid string) bool
 }
 
-// Config is what a Collector is built from.
+// Config is what a Collector needs.
 type Config struct {
 	Runtime Runtime
 	Images  ImageService
-	// Present receives, at each image run, the ids of all images on the node; may be nil.
+	// Present receives, in each image run, the IDs of all images on the node; may be nil.
 	Present func(ids []string, at time.Time)
 	Pods    Pods
-	// VolumeImages are the names of images that volumes are of: they are in use too; may be nil.
+	// VolumeImages returns the images of volumes, which are in use too; may be nil.
 	VolumeImages func() []string
-	// Bus is where events go; nil drops them.
+	// Bus receives the events; nil drops them.
 	Bus *trace.Bus
-	// PodLogDir is the pods' log directory, /var/log/pods upstream; "" leaves logs alone.
+	// PodLogDir is the pods' log directory, /var/log/pods upstream; if "", logs are not removed.
 	PodLogDir string
-	// ContainerLogDir holds links to the containers' logs, /var/log/containers
-	// upstream; "" leaves links alone.
+	// ContainerLogDir holds links to the containers' logs, /var/log/containers upstream; if "", links are not removed.
 	ContainerLogDir string
 
 	ContainerPolicy ContainerPolicy
@@ -81,10 +80,10 @@ type Collector struct {
 	containerPass sync.Mutex
 	imagePass     sync.Mutex
 	seen          tracker // guarded by imagePass
-	failures      int     // periodic image passes that failed in a row, likewise
+	failures      int     // consecutive failed periodic image runs; guarded by imagePass
 }
 
-// New returns a Collector, or every reason why it cannot be built.
+// New returns a Collector, or an error with everything that is wrong.
 func New(c Config) (*Collector, error) {
 	var errs []error
 	if c.Runtime == nil || c.Images == nil || c.Pods == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// stopGrace is what a container of unknown state gets to end, in seconds.
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, minimumGracePeriodInSeconds.
+// stopGrace is the grace period of a container of unknown state, in seconds. Upstream:
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go, minimumGracePeriodInSeconds.
 const stopGrace = 2
 
 func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) (sum Summary, err error) {
@@ -53,10 +53,10 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) 
 	return sum, errors.Join(errs...)
 }
 
-// settleAll does what the verdicts say, one after the other. A removal that takes clearly longer than usual (a CNI
-// plugin or a shim that hangs) continues beside the next ones; all have ended when it returns.
+// settleAll executes the verdicts one after the other. A removal that takes clearly longer than usual (because a CNI
+// plugin or a shim hangs) continues beside the next ones; all have ended when it returns.
 func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict, sum *Summary) (errs []error) {
-	turns, err := semaphore.New(semaphore.Config{Name: "removals", Size: 1}) // without a bus: nobody's pod waits
+	turns, err := semaphore.New(semaphore.Config{Name: "removals", Size: 1}) // without a bus: no pod waits
 	if err != nil {
 		return []error{err}
 	}
@@ -120,8 +120,8 @@ func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, erro
 	return in, err
 }
 
-// settle does what the verdict says and completes it: its bytes, and the reason if it
-// could not be done, or must not for why.
+// settle executes the verdict and completes it: with the bytes, and with the reason if it failed, or if it must not be
+// executed because of why.
 func (c *Collector) settle(ctx context.Context, v *Verdict, why error) error {
 	v.Bytes = c.size(v)
 	if !v.Remove {
@@ -138,12 +138,12 @@ func (c *Collector) settle(ctx context.Context, v *Verdict, why error) error {
 		*v = v.kept(err)
 	}
 	if why != nil {
-		return nil // told of already
+		return nil // already reported
 	}
 	return err
 }
 
-// remove removes one thing. What is gone already counts as removed.
+// remove removes one object. One that no longer exists counts as removed.
 func (c *Collector) remove(ctx context.Context, v *Verdict) error {
 	switch v.Kind {
 	case KindContainer:

@@ -1,12 +1,13 @@
-// Package gc removes the remains of pods: dead containers and sandboxes, the log directories and log links of deleted pods, and
-// unused images while their file system is too full.
+// Package gc removes the remains of pods: dead containers and sandboxes, the log directories and log links of deleted
+// pods, and unused images while their file system is too full.
 //
-// It owns the two policies, the record of when each image was first seen and last used, and the order of removal. Pure functions
-// make the plans (PlanContainers, PlanLinks, PlanImages); Collect executes them. It never removes a running container, an image in
-// use or pinned, anything of a pod whose deletion is not certain, or containers that no kubelet created.
+// It owns the two policies, the record of when each image was first seen and last used, and the order of removal. Pure
+// functions make the plans (PlanContainers, PlanLinks, PlanImages); Collect executes them. It never removes a running
+// container, an image in use or pinned, anything of a pod whose deletion is not certain, or containers that no kubelet
+// created.
 //
 // Run runs two goroutines, one per kind; the Collect methods run in their caller's. Runs of one kind never overlap.
 //
-// It publishes GC begin and end for each run, below it a Decision for each candidate (kept or removed, reason, bytes), and
-// NodeEvent for failures for which Kubernetes has a reason.
+// It publishes GC begin and end for each run, below it a Decision for each candidate (kept or removed, reason, bytes),
+// and NodeEvent for failures with a Kubernetes reason.
 package gc

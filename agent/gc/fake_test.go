@@ -19,9 +19,9 @@ type node struct {
 	sandboxes  map[string]*runtimeapi.PodSandbox
 	images     map[string]*runtimeapi.Image
 	capacity   int64
-	other      int64            // bytes on the file system that are no images
-	stuck      map[string]error // what cannot be removed
-	deaf       error            // what lists fail with
+	other      int64            // bytes on the file system that are not images
+	stuck      map[string]error // objects that cannot be removed
+	deaf       error            // the error of list calls
 	stopped    []string
 	lists      int
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kubelet/pkg/types"
 )
 
-// unit is what dead containers are counted by.
+// unit is the key by which dead containers are counted.
 type unit struct{ uid, name string }
 
 func unitOf(c *runtimeapi.Container) unit {
@@ -20,8 +20,8 @@ func podName(labels map[string]string) string {
 	return types.GetPodNamespace(labels) + "/" + types.GetPodName(labels)
 }
 
-// logPattern matches a container's log files, rotated ones too, below the pods' log
-// directory; "" if its labels do not tell.
+// logPattern matches a container's log files, including rotated ones, below the pods' log directory; "" if its labels
+// are missing.
 //
 // Upstream: pkg/kubelet/kuberuntime/helpers.go, buildContainerLogsPath.
 func logPattern(c *runtimeapi.Container) string {
@@ -44,8 +44,8 @@ func logDirUID(name string) (string, bool) {
 	return parts[2], true
 }
 
-// linkContainer returns the container's id from the name of a log link,
-// pod_namespace_container-id.log, false if it is none.
+// linkContainer returns the container's ID from the name of a log link, pod_namespace_container-id.log, false for other
+// names.
 //
 // Upstream: pkg/kubelet/kuberuntime/legacy.go, getContainerIDFromLegacyLogSymlink.
 func linkContainer(name string) (string, bool) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// collectImages makes one image pass. A periodic pass that nothing triggered tells no
-// verdicts: it would say the same of every image every five minutes.
+// collectImages runs one image pass. A periodic pass below the threshold publishes only removals: the other verdicts
+// would be the same for every image every five minutes.
 func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all bool) (sum Summary, err error) {
 	c.imagePass.Lock()
 	defer c.imagePass.Unlock()
@@ -61,8 +61,8 @@ func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
 		}
 		c.cfg.Present(ids, began)
 	}
-	// After the images: a container that was created in between is seen, an image that
-	// was pulled in between is not, and neither is lost.
+	// List containers after the images: then a container that was created in between is found. An image that was pulled
+	// in between is not, and is not removed.
 	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
 	if err != nil {
 		return ImageInputs{}, fmt.Errorf("list containers: %w", err)
@@ -92,7 +92,7 @@ func (c *Collector) ImageDir(ctx context.Context) (string, error) {
 	return info.ImageFilesystems[0].GetFsId().GetMountpoint(), nil
 }
 
-// imageFS measures the file system that holds the images.
+// imageFS measures the file system of the images.
 func (c *Collector) imageFS(ctx context.Context) (FS, error) {
 	dir, err := c.ImageDir(ctx)
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *Collector) imageFS(ctx context.Context) (FS, error) {
 
 var errNoCapacity = errors.New("invalid capacity 0 on image filesystem")
 
-// removeImages carries out the plan one by one, and plans again when an image would not
-// go, so that the next in line takes its place. It returns the verdicts as they came out.
+// removeImages executes the plan one by one, and plans again if an image could not be removed, so that the next one
+// takes its place. It returns the verdicts with their results.
 func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdict, error) {
 	var errs []error
 	done := make(map[string]bool)
@@ -130,7 +130,7 @@ func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdic
 	}
 }
 
-// removePlanned removes what the plan says, up to the first image that would not go.
+// removePlanned executes the plan, up to the first image that could not be removed.
 func (c *Collector) removePlanned(ctx context.Context, plan []Verdict, done map[string]bool) (Verdict, error) {
 	for _, v := range plan {
 		key := v.ID + "," + v.handler
@@ -149,8 +149,8 @@ func (c *Collector) removePlanned(ctx context.Context, plan []Verdict, done map[
 	return Verdict{}, nil
 }
 
-// reportImages tells of passes that fail again and again. The first failure after a
-// start is often just that: too early.
+// reportImages reports passes that fail repeatedly. The first failure after a start often only means that it was too
+// early.
 func (c *Collector) reportImages(sp trace.Span, err error) {
 	if err == nil {
 		c.failures = 0

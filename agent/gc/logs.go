@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// logDirs lists the pods' log directories; none if there is no place for them yet.
+// logDirs lists the pods' log directories; none if their parent does not exist yet.
 func (c *Collector) logDirs() ([]string, error) {
 	if c.cfg.PodLogDir == "" {
 		return nil, nil
@@ -26,7 +26,7 @@ func (c *Collector) logDirs() ([]string, error) {
 	return names, nil
 }
 
-// danglingLinks lists the log links that lead nowhere.
+// danglingLinks lists the log links whose target does not exist.
 func (c *Collector) danglingLinks() ([]string, error) {
 	if c.cfg.ContainerLogDir == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ func (c *Collector) logFiles(v *Verdict) []string {
 	if v.logs == "" || c.cfg.PodLogDir == "" {
 		return nil
 	}
-	files, _ := fs.Glob(os.DirFS(c.cfg.PodLogDir), v.logs) // the pattern is well-formed
+	files, _ := fs.Glob(os.DirFS(c.cfg.PodLogDir), v.logs) // the pattern is valid
 	for i, name := range files {
 		files[i] = filepath.Join(c.cfg.PodLogDir, name)
 	}
@@ -69,7 +69,7 @@ func (c *Collector) removeLogs(v *Verdict) error {
 	return errors.Join(errs...)
 }
 
-// size is what removing v frees on disk beyond what the runtime told, in bytes.
+// size returns how many bytes the removal of v frees on disk, without those that the runtime reported.
 func (c *Collector) size(v *Verdict) int64 {
 	switch v.Kind {
 	case KindContainer:
@@ -87,12 +87,12 @@ func (c *Collector) size(v *Verdict) int64 {
 	return 0
 }
 
-// treeSize adds up the files below a path. What cannot be read counts nothing.
+// treeSize returns the total size of the files below a path. It ignores what it cannot read.
 func treeSize(path string) int64 {
 	var n int64
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // a best effort
+			return nil // best effort
 		}
 		if info, err := d.Info(); err == nil {
 			n += info.Size()

@@ -14,9 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ContainerPolicy says which dead containers may stay.
+// ContainerPolicy says which dead containers are kept.
 type ContainerPolicy struct {
-	// MinAge is how old a dead container must be before it can go (minimum-container-ttl-duration, 0).
+	// MinAge is the minimum age of a dead container before it is removed (minimum-container-ttl-duration, 0).
 	MinAge time.Duration
 	// MaxPerContainer is how many dead containers of a name a pod keeps
 	// (maximum-dead-containers-per-container, 1); negative means all.
@@ -26,12 +26,12 @@ type ContainerPolicy struct {
 	MaxTotal int
 }
 
-// DefaultContainerPolicy is upstream's.
+// DefaultContainerPolicy returns upstream's policy.
 func DefaultContainerPolicy() ContainerPolicy {
 	return ContainerPolicy{MaxPerContainer: 1, MaxTotal: -1}
 }
 
-// ContainerInputs is all that a container pass is decided from.
+// ContainerInputs are all inputs of a container pass.
 type ContainerInputs struct {
 	Now        time.Time
 	Policy     ContainerPolicy
@@ -39,17 +39,15 @@ type ContainerInputs struct {
 	Sandboxes  []*runtimeapi.PodSandbox
 	// LogDirs are the names of the directories in the pods' log directory.
 	LogDirs []string
-	// Deleted reports whether a pod, by UID, is gone for certain.
+	// Deleted reports whether a pod, by UID, is certainly gone.
 	Deleted func(uid string) bool
 }
 
-// PlanContainers gives a verdict on each candidate, in the order in which to remove:
-// containers, sandboxes, log directories. Candidates are containers that do not run,
-// sandboxes that are not ready, and log directories of deleted pods.
+// PlanContainers returns a verdict on each candidate, in the order of removal: containers, sandboxes, log directories.
+// Candidates are containers that do not run, sandboxes that are not ready, and log directories of deleted pods.
 //
-// Two things differ from upstream: a container that is created and not started is
-// spared while it is its name's newest, and does not count as dead; and what carries no
-// kubelet's labels is left as it is.
+// Two differences from upstream: a container that was created and not started is kept while it is the newest of its
+// name, and does not count as dead; and objects without a kubelet's labels are not changed.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictContainers and evictSandboxes.
 func PlanContainers(in ContainerInputs) []Verdict {
@@ -58,7 +56,7 @@ func PlanContainers(in ContainerInputs) []Verdict {
 	return append(verdicts, planLogDirs(&in)...)
 }
 
-// planDead decides on containers, newest first within a unit, units in order of their names.
+// planDead decides about containers, newest first within a unit, units in order of their names.
 func planDead(in *ContainerInputs) []Verdict {
 	byUnit := make(map[unit][]*runtimeapi.Container)
 	for _, c := range in.Containers {
@@ -67,14 +65,14 @@ func planDead(in *ContainerInputs) []Verdict {
 		}
 	}
 	var verdicts []Verdict
-	var dead []deadContainer // kept so far, to be counted against MaxTotal
+	var dead []deadContainer // kept so far; they count toward MaxTotal
 	units := slices.SortedFunc(maps.Keys(byUnit), func(a, b unit) int {
 		return cmp.Or(cmp.Compare(a.uid, b.uid), cmp.Compare(a.name, b.name))
 	})
 	for _, u := range units {
 		all := byUnit[u]
 		slices.SortStableFunc(all, func(a, b *runtimeapi.Container) int {
-			// By attempts first: times of a wall clock that was set back lie.
+			// By attempts first: creation times are not reliable if the wall clock was set back.
 			return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Id, b.Id))
 		})
 		rank := 0
@@ -84,7 +82,7 @@ func planDead(in *ContainerInputs) []Verdict {
 			}
 			v := describeContainer(c, in.Now)
 			switch age := in.Now.Sub(time.Unix(0, c.CreatedAt)); {
-			case age >= 0 && age < in.Policy.MinAge: // one of the future was made before the wall clock was set back
+			case age >= 0 && age < in.Policy.MinAge: // one in the future was created before the wall clock was set back
 				v.Reason = fmt.Sprintf("it is younger than %v", in.Policy.MinAge)
 			case in.Deleted(u.uid):
 				v.Remove, v.Reason = true, "its pod is gone"

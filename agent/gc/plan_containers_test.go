@@ -24,7 +24,7 @@ func labels(uid, name string) map[string]string {
 	}
 }
 
-// container reads "id state uid/name created sandbox"; a uid of - means that no kubelet made it.
+// container parses "id state uid/name created sandbox"; a uid of - means that no kubelet created it.
 func container(t *testing.T, line string) *runtimeapi.Container {
 	t.Helper()
 	var id, state, owner, sandbox string
@@ -43,7 +43,7 @@ func container(t *testing.T, line string) *runtimeapi.Container {
 	return c
 }
 
-// sandbox reads "id ready|notready uid created".
+// sandbox parses "id ready|notready uid created".
 func sandbox(t *testing.T, line string) *runtimeapi.PodSandbox {
 	t.Helper()
 	var id, state, uid string
@@ -185,8 +185,8 @@ func TestPlanContainers(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: what was made after the wall clock was set back is the newest all the same, what was made before is of the future and
-// no younger than anything.
+// TestClockSetBack: what was created after the wall clock was set back is nevertheless the newest. What was created
+// before has a time in the future and does not count as young.
 func TestClockSetBack(t *testing.T) {
 	in := ContainerInputs{Now: time.Unix(100, 0), Policy: ContainerPolicy{MaxPerContainer: 1, MaxTotal: -1}, Deleted: func(string) bool { return false }}
 	for i, line := range []string{"a exited live/web 3600 x", "b exited live/web 3610 x", "c created live/web 90 x"} {

@@ -10,23 +10,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ImagePolicy says when images have to go.
+// ImagePolicy says when images are removed.
 type ImagePolicy struct {
-	// High and Low are in percent of the image file system: from High on images are
-	// removed until Low (imageGCHighThresholdPercent 85, imageGCLowThresholdPercent 80).
+	// High and Low are in percent of the image file system: from High on, images are removed until Low
+	// (imageGCHighThresholdPercent 85, imageGCLowThresholdPercent 80).
 	High, Low int
-	// MinAge is how long an image must have been seen before it can go (imageMinimumGCAge, 2 min).
+	// MinAge is how long an image must have been known before it is removed (imageMinimumGCAge, 2 min).
 	MinAge time.Duration
 	// MaxAge is how long an image may be unused; 0 means forever (imageMaximumGCAge).
 	MaxAge time.Duration
 }
 
-// DefaultImagePolicy is upstream's.
+// DefaultImagePolicy returns upstream's policy.
 func DefaultImagePolicy() ImagePolicy {
 	return ImagePolicy{High: 85, Low: 80, MinAge: 2 * time.Minute}
 }
 
-// Threshold returns the marks.
+// Threshold returns the thresholds.
 func (p ImagePolicy) Threshold() trace.Threshold {
 	return trace.Threshold{Kind: trace.ThresholdImageGC, Percent: float64(p.High), DownTo: float64(p.Low)}
 }
@@ -34,7 +34,7 @@ func (p ImagePolicy) Threshold() trace.Threshold {
 // FS is a file system's size, in bytes.
 type FS struct{ Capacity, Available int64 }
 
-// Used is how full it is in percent, rounded up; 0 while its capacity is unknown.
+// Used returns how full it is in percent, rounded up; 0 while its capacity is unknown.
 func (f FS) Used() int {
 	if f.Capacity <= 0 {
 		return 0
@@ -52,8 +52,7 @@ type Image struct {
 	Pinned bool
 	// Used says that a container, running or not, uses the image.
 	Used bool
-	// FirstSeen is when a pass first found it, LastUsed when one last found it used;
-	// zero for never.
+	// FirstSeen is when a pass first found it, LastUsed when one last found it in use; zero for never.
 	FirstSeen, LastUsed time.Time
 	// Failed is why an earlier attempt of this pass could not remove it.
 	Failed string
@@ -61,7 +60,7 @@ type Image struct {
 	RuntimeHandler string
 }
 
-// unusedSince is when its time of not being used began.
+// unusedSince returns since when it has not been used.
 func (i *Image) unusedSince() time.Time {
 	if i.LastUsed.After(i.FirstSeen) {
 		return i.LastUsed
@@ -69,19 +68,19 @@ func (i *Image) unusedSince() time.Time {
 	return i.FirstSeen
 }
 
-// ImageInputs is all that an image pass is decided from.
+// ImageInputs are all inputs of an image pass.
 type ImageInputs struct {
 	Now    time.Time
 	Policy ImagePolicy
 	FS     FS
 	// All requests the removal of every unused image, regardless of the disk usage.
 	All bool
-	// Watched is how long images have been watched: MaxAge counts from then at the earliest.
+	// Watched is how long images have been watched: MaxAge counts from the start of that at the earliest.
 	Watched time.Duration
 	Images  []Image
 }
 
-// Need is how many bytes have to go.
+// Need returns how many bytes must be removed.
 func (in *ImageInputs) Need() int64 {
 	if in.FS.Used() < in.Policy.High {
 		return 0
@@ -89,12 +88,11 @@ func (in *ImageInputs) Need() int64 {
 	return max(0, in.FS.Capacity/100*int64(100-in.Policy.Low)-in.FS.Available)
 }
 
-// PlanImages gives a verdict on each image, least recently used first: that is the
-// order in which to remove.
+// PlanImages returns a verdict on each image, least recently used first: the order of removal.
 //
-// Upstream: pkg/kubelet/images/image_gc_manager.go, GarbageCollect. One thing differs:
-// an image that was never used is old from when it was first seen, not from the beginning
-// of time, so that imageMaximumGCAge does not take what was just brought.
+// Upstream: pkg/kubelet/images/image_gc_manager.go, GarbageCollect. One difference: the age of an image that was never
+// used counts from when it was first seen, not from the beginning of time, so that imageMaximumGCAge does not remove
+// images that were just pulled.
 func PlanImages(in ImageInputs) []Verdict {
 	images := slices.Clone(in.Images)
 	slices.SortStableFunc(images, func(a, b Image) int {

@@ -31,7 +31,7 @@ func TestPlanImages(t *testing.T) {
 			want: []string{"keep a: the file system is 85% full, below 86%"},
 		},
 		"least recently used first, until enough": {
-			in: ImageInputs{FS: FS{1000, 100}, Images: []Image{ // 100 have to go
+			in: ImageInputs{FS: FS{1000, 100}, Images: []Image{ // 100 must be removed
 				img("new", 60, time.Minute), img("mid", 60, time.Hour), img("never", 40, 0), img("old", 59, 2*time.Hour),
 			}},
 			why: "space",

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// planLogDirs decides on the log directories of deleted pods.
+// planLogDirs decides about the log directories of deleted pods.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictPodLogsDirectories.
 func planLogDirs(in *ContainerInputs) []Verdict {
@@ -38,8 +38,8 @@ func planLogDirs(in *ContainerInputs) []Verdict {
 	return verdicts
 }
 
-// PlanLinks decides on log links that lead nowhere, given by name. A link is kept while
-// its container is not known to be dead: its log may be just being rotated.
+// PlanLinks decides about log links without a target, given by name. A link is kept unless its container is known to be
+// dead: its log may be being rotated.
 func PlanLinks(dangling []string, containers []*runtimeapi.Container) []Verdict {
 	states := make(map[string]runtimeapi.ContainerState, len(containers))
 	for _, c := range containers {

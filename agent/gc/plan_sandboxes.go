@@ -13,9 +13,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// planSandboxes decides on sandboxes that are not ready, given what becomes of the containers.
+// planSandboxes decides about sandboxes that are not ready, given the verdicts on the containers.
 func planSandboxes(in *ContainerInputs, containers []Verdict) []Verdict {
-	left := make(map[string]int) // containers that stay, by sandbox
+	left := make(map[string]int) // containers that are kept, by sandbox
 	for _, c := range in.Containers {
 		left[c.PodSandboxId]++
 	}

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// deadContainer is a dead container that its unit's limit lets stay.
+// deadContainer is a dead container within its unit's limit.
 type deadContainer struct {
 	unit    unit
 	rank    int // 1 for the newest of its unit
 	created int64
-	verdict int // its place among the verdicts
+	verdict int // its index in the verdicts
 }
 
-// capTotal turns verdicts to removal until no more than limit dead containers stay:
-// first by an equal share for each unit (at least one), then the oldest.
+// capTotal changes verdicts to removal until at most limit dead containers are kept: first by an equal share for each
+// unit (at least one), then the oldest.
 func capTotal(limit int, dead []deadContainer, verdicts []Verdict) {
 	if limit < 0 || len(dead) <= limit {
 		return

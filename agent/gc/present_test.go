@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Each image pass tells what is there, also what it then removes: that is gone at the next.
+// Each image pass reports the existing images, including those that it then removes: they are missing in the next one.
 func TestPresent(t *testing.T) {
 	n := newNode()
 	n.image("a", 1)
@@ -32,7 +32,7 @@ func TestPresent(t *testing.T) {
 	}
 }
 
-// An image that a volume is of is in use, though no container is of it.
+// The image of a volume is in use, even if no container uses it.
 func TestVolumeImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode()
@@ -41,7 +41,7 @@ func TestVolumeImages(t *testing.T) {
 		n.image("c", 1)
 		c, _ := newCollector(t, n, func(c *Config) { c.VolumeImages = func() []string { return []string{"a", "r.io/b:v1"} } })
 		removed := 0
-		for range 2 { // what was just seen is left as it is
+		for range 2 { // an image that was just seen is kept
 			sum, err := c.DeleteUnused(t.Context())
 			if err != nil {
 				t.Error(err)

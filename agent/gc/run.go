@@ -8,10 +8,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Run runs each kind of garbage collection now, and then every minute (containers) and every five minutes (images) until ctx is
-// done. The first run for containers waits at most a minute for the pod sources, so that it can remove the remains of pods that
-// were deleted while no agent ran. A failed run is reported and retried at the next interval. Image runs are omitted if no usage
-// could ever trigger them.
+// Run runs each kind of garbage collection now, and then every minute (containers) and every five minutes (images)
+// until ctx is done. The first run for containers waits at most a minute for the pod sources, so that it can remove the
+// remains of pods that were deleted while no agent ran. A failed run is reported and retried at the next interval.
+// There are no image runs if no usage can trigger them.
 //
 // Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
 func (c *Collector) Run(ctx context.Context) error {
@@ -58,8 +58,7 @@ func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
 	return c.collectImages(ctx, trace.GCDemand, false)
 }
 
-// DeleteUnused removes every image that is not in use, pinned or too young, however
-// full the file system is.
+// DeleteUnused removes every image that is not in use, pinned or too young, regardless of the disk usage.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (c *Collector) DeleteUnused(ctx context.Context) (Summary, error) {

@@ -24,7 +24,7 @@ func (p pods) Complete() <-chan struct{} {
 
 func (p pods) IsDeleted(uid string) bool { return p[uid] }
 
-// host is a simulated runtime with the calls that an agent would make.
+// host is a simulated runtime with the calls that an agent makes.
 type host struct {
 	t       *testing.T
 	runtime runtimeapi.RuntimeServiceClient
@@ -70,7 +70,7 @@ func (h *host) sandbox(uid string) (string, *runtimeapi.PodSandboxConfig) {
 	return r.PodSandboxId, cfg
 }
 
-// container starts one; dead says that it is stopped too.
+// container starts one; dead says that it is also stopped.
 func (h *host) container(sandbox string, cfg *runtimeapi.PodSandboxConfig, attempt uint32, dead bool) string {
 	h.t.Helper()
 	h.check(os.MkdirAll(filepath.Join(cfg.LogDirectory, "c"), 0o755))

@@ -6,14 +6,13 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// sighting is what is remembered of an image between passes.
+// sighting is the state of an image between passes.
 type sighting struct{ first, used time.Time }
 
-// tracker remembers when images were first seen and last used.
+// tracker has the times when images were first seen and last used.
 type tracker map[string]sighting
 
-// look takes note of what is there now and returns the images with what is known of them. mounted are the
-// images that volumes are of.
+// look updates the tracker and returns the images with their times. mounted are the images of volumes.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, detectImages.
 func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*runtimeapi.Container, mounted []string) []Image {
@@ -51,8 +50,7 @@ func (t *tracker) look(now time.Time, images []*runtimeapi.Image, containers []*
 	return out
 }
 
-// isUsed asks by every name: older runtimes give their containers a tag or a digest
-// where newer ones give the id.
+// isUsed checks every name: older runtimes report a container's image by tag or digest, newer ones by ID.
 func isUsed(img *runtimeapi.Image, used map[string]bool) bool {
 	if used[img.Id] {
 		return true

@@ -14,10 +14,10 @@ const (
 	KindImage     Kind = "image"
 )
 
-// Verdict is what becomes of one candidate, and why.
+// Verdict is the decision about one candidate, with the reason.
 type Verdict struct {
 	Kind Kind
-	// ID is the runtime's id, or the path below its directory for logs.
+	// ID is the runtime's ID, or for logs the path below their directory.
 	ID string
 	// Subject names it for people.
 	Subject string
@@ -26,7 +26,7 @@ type Verdict struct {
 	Reason string
 	// Ground is why an image is removed; none if it is kept.
 	Ground trace.RemovalGround
-	// Inputs are the figures the verdict rests on.
+	// Inputs are the figures of the verdict.
 	Inputs []trace.KV
 	// Bytes is the known space that the removal frees: the size of an image, of a directory, of a container's log files. The
 	// runtime does not report the size of a dead container's layer.
@@ -34,18 +34,18 @@ type Verdict struct {
 
 	sandbox string // of a container
 	handler string // runtime handler of an image
-	unknown bool   // the runtime does not know its state: stop it before removal
+	unknown bool   // the runtime does not know its state: stop it before its removal
 	logs    string // pattern of a container's log files, below the pods' log directory
 }
 
-// kept turns a verdict around after its removal failed.
+// kept returns the verdict to keep the object after its removal failed.
 func (v Verdict) kept(err error) Verdict {
 	v.Remove, v.Ground = false, ""
 	v.Reason = "it could not be removed: " + err.Error()
 	return v
 }
 
-// decision is the verdict as an event.
+// decision returns the verdict as an event.
 func (v *Verdict) decision(by trace.Decider) trace.Decision {
 	verdict := trace.VerdictKeep
 	if v.Remove {
@@ -54,7 +54,7 @@ func (v *Verdict) decision(by trace.Decider) trace.Decision {
 	return trace.Decision{By: by, Subject: v.Subject, Verdict: verdict, Reason: v.Reason, Ground: v.Ground, Inputs: v.Inputs, Bytes: v.Bytes}
 }
 
-// Summary is what a pass came to.
+// Summary is the result of a pass.
 type Summary struct {
 	// Considered and Removed count candidates.
 	Considered, Removed int

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// KindError says that a path leads to something that is not a regular file.
+// KindError says that a path is not a regular file.
 type KindError struct {
 	Path string
 	Mode fs.FileMode
@@ -35,7 +35,7 @@ func kind(m fs.FileMode) string {
 	return "file of another kind (" + m.Type().String() + ")"
 }
 
-// SizeError says that a file is larger than is read of it.
+// SizeError says that a file is larger than the limit.
 type SizeError struct {
 	Path string
 	// Size is the last known size in bytes: the file may grow in the meantime.
@@ -55,12 +55,12 @@ func (e *LeasedError) Error() string {
 	return e.Path + ": a process holds a lease on the file, so it cannot be opened now"
 }
 
-// SlowError says that an operation was given up: its file system does not answer.
+// SlowError says that an operation timed out: its file system does not respond.
 type SlowError struct {
 	Path string
 	// After is how long the caller waited; 0 means that nothing was tried, because an earlier operation still hangs.
 	After time.Duration
-	// Hung is how many operations hang at all.
+	// Hung is the total number of operations that hang.
 	Hung int
 }
 

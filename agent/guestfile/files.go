@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What holds where Config says nothing.
+// The defaults of Config.
 const (
 	usualDeadline = 5 * time.Second
 	usualHung     = 64
@@ -14,9 +14,9 @@ const (
 
 // Config limits the operations; 0 means the default.
 type Config struct {
-	// Deadline is how long an operation may take: 5 s.
+	// Deadline is the timeout of an operation: 5 s.
 	Deadline time.Duration
-	// MaxHung is how many that were given up may hang before no other is tried: 64. Each holds a thread.
+	// MaxHung is how many operations may hang after their timeout before no other is tried: 64. Each holds a thread.
 	MaxHung int
 }
 
@@ -29,7 +29,7 @@ type Files struct {
 	hung  int
 }
 
-// try is an operation under way. Of a path there is one at a time.
+// try is a running operation. Each path has one at a time.
 type try struct {
 	ended   chan struct{}
 	givenUp bool
@@ -46,7 +46,7 @@ func New(cfg Config) *Files {
 	return &Files{cfg: cfg, tries: map[string]*try{}}
 }
 
-// Hung is the number of operations that timed out and still hang.
+// Hung returns the number of operations that timed out and still hang.
 func (f *Files) Hung() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +66,7 @@ type outcome[T any] struct {
 	err   error
 }
 
-// do is Do for an operation that returns something, which drop releases when nobody waits for it any more.
+// do is Do for an operation with a result, which drop releases if nobody waits for it any more.
 func do[T any](ctx context.Context, f *Files, path string, op func() (T, error), drop func(T)) (T, error) {
 	var none T
 	began := time.Now()
@@ -97,7 +97,7 @@ func do[T any](ctx context.Context, f *Files, path string, op func() (T, error),
 	return o.value, o.err
 }
 
-// enter returns when it is this operation's turn on the path.
+// enter returns when it is this operation's turn for the path.
 func (f *Files) enter(ctx context.Context, path string, began time.Time) (*try, error) {
 	for {
 		f.mu.Lock()
@@ -121,7 +121,7 @@ func (f *Files) enter(ctx context.Context, path string, began time.Time) (*try, 
 	}
 }
 
-// leave ends a try and reports whether it had been given up.
+// leave ends an operation and reports whether it had timed out.
 func (f *Files) leave(path string, t *try) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +133,7 @@ func (f *Files) leave(path string, t *try) bool {
 	return t.givenUp
 }
 
-// giveUp leaves a try to itself, unless it has ended.
+// giveUp stops waiting for an operation, unless it has ended.
 func (f *Files) giveUp(t *try) (hung int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

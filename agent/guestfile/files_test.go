@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// What hangs is given up, its path is left as it is until it has ended, and only so many may hang.
+// An operation that hangs times out, its path is not tried until it has ended, and the number of hung operations is
+// limited.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Deadline: time.Second, MaxHung: 2})
@@ -27,7 +28,7 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("%s: %v, want a SlowError after %s", what, err, after)
 			}
 		}
-		// Two who come at once wait together, and one of them tries.
+		// Two at the same time wait together, and one of them runs.
 		second := make(chan error)
 		go func() { second <- f.Do(t.Context(), "a", hang) }()
 		synctest.Wait()
@@ -54,7 +55,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// What a given-up operation opens is closed.
+// The result of an operation that timed out is closed.
 func TestDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Deadline: time.Second})

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a container can put in the place of a file: none of it is opened, none of it is waited for.
+// A container can replace a file with any of these: none of it is opened, and nothing blocks.
 func TestKinds(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -88,7 +88,7 @@ func expect(t *testing.T, what, wantErr, wantText, text string, err error) {
 	}
 }
 
-// A process that leases a file has others wait for it in open(2), up to 45 s.
+// A process with a lease on a file makes others wait in open(2), up to 45 s.
 func TestLease(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leased")
 	held, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -96,7 +96,7 @@ func TestLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	// The lease's break is told by SIGIO, which nobody wants here.
+	// The kernel reports the break of the lease with SIGIO, which is ignored here.
 	if _, err := unix.FcntlInt(held.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		t.Skip("no leases here: ", err)
 	}
@@ -110,7 +110,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// An exchange of a file for a pipe in the middle of a read harms nothing.
+// Replacing a file by a pipe during a read does no harm.
 func TestExchanged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -148,7 +148,7 @@ func TestExchanged(t *testing.T) {
 	}
 }
 
-// The agent's open of a file that a supervisor does not answer for hangs in the kernel, as on a dead file system.
+// A seccomp supervisor that does not respond makes the agent's open hang in the kernel, as on a dead file system.
 func TestHangsInTheKernel(t *testing.T) {
 	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestHangsInTheKernel(t *testing.T) {
 	if err := unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, path); err != nil {
 		t.Skip("no fanotify permission events: ", err)
 	}
-	f := New(Config{Deadline: 2 * time.Second}) // so long that what does not hang is within it on any machine
+	f := New(Config{Deadline: 2 * time.Second}) // long enough on any machine for what does not hang
 	for i := range 3 {
 		slow, ok := errors.AsType[*SlowError](func() error { _, err := f.Read(t.Context(), path, 100); return err }())
 		if !ok || slow.Hung != 1 || (slow.After > 0) != (i == 0) {

@@ -19,7 +19,8 @@ func openPath(path string, flags int) (*os.File, error) {
 	return reopen(place, path, flags)
 }
 
-// openIn resolves rel beneath root by the kernel, so that a link that is exchanged meanwhile does not lead out either.
+// openIn lets the kernel resolve rel beneath root, so that a link that is replaced meanwhile does not leave root
+// either.
 func openIn(root, rel string) (*os.File, error) {
 	base, err := eintr(func() (int, error) { return unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
@@ -31,7 +32,7 @@ func openIn(root, rel string) (*os.File, error) {
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
 	}
 	var place int
-	for range 64 { // the kernel gives up when something was renamed meanwhile
+	for range 64 { // the kernel gives up if something was renamed meanwhile
 		place, err = eintr(func() (int, error) { return unix.Openat2(base, rel, &how) })
 		if !errors.Is(err, unix.EAGAIN) {
 			break
@@ -46,8 +47,8 @@ func openIn(root, rel string) (*os.File, error) {
 	return reopen(place, rel, unix.O_RDONLY)
 }
 
-// reopen opens in earnest what place is, if it is a regular file, and closes place. It cannot become another file
-// between the two.
+// reopen opens the file of the O_PATH descriptor place, if it is a regular file, and closes place. It cannot become
+// another file in between.
 func reopen(place int, path string, flags int) (*os.File, error) {
 	defer unix.Close(place) //nolint:errcheck // nothing was written
 	var st unix.Stat_t
@@ -87,7 +88,7 @@ func modeOf(m uint32) os.FileMode {
 	return os.ModeIrregular
 }
 
-// eintr repeats what a signal interrupted.
+// eintr repeats an interrupted call.
 func eintr(open func() (int, error)) (fd int, err error) {
 	for {
 		if fd, err = open(); !errors.Is(err, unix.EINTR) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// No container writes here: the runtime is a simulated one. So it is enough to look and then open.
+// Containers do not write on these platforms: the runtime is simulated. So it is enough to check and then open.
 
 func openRead(path string) (*os.File, error)  { return openPath(path, os.O_RDONLY) }
 func openWrite(path string) (*os.File, error) { return openPath(path, os.O_RDWR) }

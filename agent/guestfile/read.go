@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Open opens a regular file for reading. Its end, which a writer may move meanwhile, and its content are the
-// reader's to bound. The caller closes it.
+// Open opens a regular file for reading. A writer may change its length and content meanwhile: the reader must limit
+// them. The caller closes it.
 func (f *Files) Open(ctx context.Context, path string) (*os.File, error) {
 	return do(ctx, f, path, func() (*os.File, error) { return openRead(path) }, func(o *os.File) { _ = o.Close() })
 }
@@ -38,12 +38,12 @@ func (f *Files) ReadIn(ctx context.Context, root, rel string, limit int64) ([]by
 	}, nil)
 }
 
-// Resolve returns where links at path lead in the end.
+// Resolve returns the final target of the links at path.
 func (f *Files) Resolve(ctx context.Context, path string) (string, error) {
 	return do(ctx, f, path, func() (string, error) { return filepath.EvalSymlinks(path) }, nil)
 }
 
-// Tail returns the last n bytes of a regular file, and whether that is all of it.
+// Tail returns the last n bytes of a regular file, and whether that is the whole file.
 func (f *Files) Tail(ctx context.Context, path string, n int64) (text []byte, whole bool, err error) {
 	text, err = do(ctx, f, path, func() ([]byte, error) {
 		file, err := openRead(path)
@@ -55,7 +55,7 @@ func (f *Files) Tail(ctx context.Context, path string, n int64) (text []byte, wh
 		if err != nil {
 			return nil, err
 		}
-		// One byte more says whether there is more.
+		// One more byte shows whether there is more.
 		return io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-n-1), min(n+1, info.Size())))
 	}, nil)
 	if int64(len(text)) > n {
@@ -81,5 +81,5 @@ func readAll(file *os.File, path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// missing reports whether nothing is at the path.
+// missing reports whether nothing exists at the path.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

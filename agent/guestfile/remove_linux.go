@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDepth is how far down a tree is followed with a directory open on each level. What is deeper is moved up.
+// maxDepth is how many levels of a tree have an open directory. Deeper directories are moved up.
 const maxDepth = 16
 
 // RemoveAll removes path and everything below. The author of the tree may have nested it as deep as there are inodes, so RemoveAll
@@ -59,16 +59,16 @@ func at(path string, err error) error {
 	return fmt.Errorf("remove %s: %w", path, err)
 }
 
-// tree is one that is being removed.
+// tree is a tree that is being removed.
 type tree struct {
 	ctx   context.Context //nolint:containedctx // of one call of RemoveAll
 	top   *os.File
 	dev   uint64
 	moved int
-	done  int // what was removed or moved up
+	done  int // removed or moved up so far
 }
 
-// empty removes what is in a directory, until nothing is or nothing more can be.
+// empty removes the content of a directory, until nothing is left or nothing more can be removed.
 func (t *tree) empty(dir *os.File, depth int) error {
 	for {
 		before := t.done
@@ -85,7 +85,7 @@ func (t *tree) empty(dir *os.File, depth int) error {
 	}
 }
 
-// pass goes once through a directory and returns the last thing that went wrong.
+// pass goes through a directory once and returns the last error.
 func (t *tree) pass(dir *os.File, depth int) (last error) {
 	for {
 		names, err := dir.Readdirnames(256)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tree as deep as a container likes is removed without a directory open on each level, which os.RemoveAll has: a hundred
-// thousand levels took all of the agent's open files, and stayed.
+// A tree of any depth is removed without an open directory on each level, which os.RemoveAll needs: a hundred thousand
+// levels used all of the agent's file descriptors, and were not removed.
 func TestRemoveDeep(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "top")
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -43,7 +43,7 @@ func TestRemoveDeep(t *testing.T) {
 		fd = next
 	}
 	_ = unix.Close(fd)
-	// With no more files than this may be open, it works all the same.
+	// It works with this small limit of open files.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// What is mounted in a tree is left as it is, and the rest goes.
+// Mounts in a tree are kept, and the rest is removed.
 func TestRemoveMounted(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "top")
 	for _, d := range []string{"a/mount", "b/c"} {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// Rewrite gives the regular file at path exactly this content and mode, in place: it may be mounted into containers, which then see
-// the new content. A correct file is not changed, and a missing one is created. An existing file is read only up to the length of
-// the new content.
+// Rewrite sets content and mode of the regular file at path, in place: it may be mounted into containers, which then
+// see the new content. A correct file is not changed, and a missing one is created. An existing file is read only up to
+// the length of the new content.
 func (f *Files) Rewrite(ctx context.Context, path string, want []byte, mode fs.FileMode) error {
 	want = bytes.Clone(want)
 	return f.Do(ctx, path, func() error {
@@ -29,7 +29,7 @@ func (f *Files) Rewrite(ctx context.Context, path string, want []byte, mode fs.F
 	})
 }
 
-// Create makes an empty file with that mode, whatever the umask, where there is none.
+// Create creates an empty file with that mode, regardless of the umask, unless a file exists.
 func (f *Files) Create(ctx context.Context, path string, mode fs.FileMode) error {
 	return f.Do(ctx, path, func() error { return create(path, nil, mode) })
 }
@@ -65,7 +65,7 @@ func rewrite(file *os.File, want []byte, mode fs.FileMode) error {
 			return nil
 		}
 	}
-	// What is right comes before the cut, so that nobody finds the file empty.
+	// Write the content before truncating, so that no reader finds the file empty.
 	if _, err := file.WriteAt(want, 0); err != nil {
 		return err
 	}

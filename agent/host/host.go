@@ -14,13 +14,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// RefusedError says that the host is not as the configuration demands.
+// RefusedError says that the host does not meet the configuration's requirements.
 type RefusedError struct{ Field, Detail string }
 
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Field + ": " + e.Detail }
 
-// Check refuses hosts that the configuration rules out.
+// Check returns an error for a host that the configuration excludes.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
 func Check(k *config.Config) error {
@@ -58,7 +58,7 @@ func Protect(bus *trace.Bus, score *int32) {
 	}
 }
 
-// TellSystemd says that the agent is up, where systemd started it.
+// TellSystemd notifies systemd of a state, if systemd started the agent.
 func TellSystemd(bus *trace.Bus, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		trace.Point(bus, trace.Span{}, trace.Log{Level: "warn", Message: "cannot notify systemd of " + state, Attrs: errAttr(err)})

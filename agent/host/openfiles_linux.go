@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// enoughFiles is an open-files limit that no node of ordinary size comes near.
+// enoughFiles is a limit of open files that no node of ordinary size reaches.
 const enoughFiles = 65536
 
 // RaiseOpenFiles sets the configured limit of open files. If this is not permitted, the agent runs with the existing limit. It
@@ -29,8 +29,8 @@ func RaiseOpenFiles(bus *trace.Bus, want int64, asked bool) {
 	})
 }
 
-// openFilesLevel is how loudly to say that the limit is less than what is wanted. The
-// default is a wish that most machines without CAP_SYS_RESOURCE refuse.
+// openFilesLevel returns the log level for a limit below the configured one. Most machines refuse the default without
+// CAP_SYS_RESOURCE.
 func openFilesLevel(limit uint64, asked bool) trace.LogLevel {
 	if asked || limit < enoughFiles {
 		return trace.LevelWarn

@@ -4,5 +4,5 @@ package host
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// RaiseOpenFiles leaves the limit alone: only the simulated runtime runs here.
+// RaiseOpenFiles does nothing: only the simulated runtime runs on these platforms.
 func RaiseOpenFiles(*trace.Bus, int64, bool) {}

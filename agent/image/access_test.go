@@ -23,7 +23,7 @@ func pullSecret(name string, typ v1.SecretType, key, data string) v1.Secret {
 	}
 }
 
-// book is records and events of one test.
+// book is the records and events of one test.
 type book struct {
 	events.Publisher
 	must   bool
@@ -124,7 +124,7 @@ func TestBrokenPullSecret(t *testing.T) {
 	}
 }
 
-// TestHash: upstream's kubelet finds its records valid only if the hashes are its own.
+// TestHash: upstream's kubelet accepts its records only if the hashes are equal to its own.
 func TestHash(t *testing.T) {
 	// printf '{"username":"u","password":"p<","email":"e"}' with < as \u003c, through sha256sum
 	if got := (Login{Username: "u", Password: "p<", Email: "e"}).hash(); got != "e25b18fd2e096f1d9c17fbc7a862be4517d46a84fd8005763bb598426338e0d2" {

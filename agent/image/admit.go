@@ -9,17 +9,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// pace is how long a pull may go without any progress while others wait for its place. What usually comes here
-// in minutes may take longer before it is passed over.
+// pace is how long a pull may make no progress while others wait for its slot. Where pulls usually take minutes, the
+// limit is longer.
 func pace() semaphore.Pace {
 	return semaphore.Pace{Floor: 20 * time.Second, Unknown: 30 * time.Second, Ceiling: 2 * time.Minute}
 }
 
-// admit waits for a place among the pulls and then for the registry's rate limit.
-// Upstream fails a pull that exceeds the rate; here it waits its turn.
+// admit waits for a slot among the pulls and then for the registry's rate limit. Upstream fails a pull that exceeds the
+// rate; here it waits.
 //
-// Registries have equal shares of the places, and one of which a pull hangs has a small one: a registry that does
-// not answer keeps no other's images waiting. The work that is returned may be nil.
+// Registries have equal shares of the slots, and a registry with a hung pull has a smaller one, so that a registry that
+// does not respond does not delay images of others. The returned work may be nil.
 func (p *Puller) admit(ctx context.Context, image string) (*semaphore.Work, error) {
 	var work *semaphore.Work
 	if p.slots != nil {
@@ -37,17 +37,17 @@ func (p *Puller) admit(ctx context.Context, image string) (*semaphore.Work, erro
 	return work, nil
 }
 
-// registryOf is the host that an image comes from, as docker.io.
+// registryOf returns the registry's host of an image, for example docker.io.
 func registryOf(image string) string {
 	name, err := ParseName(image)
 	if err != nil {
-		return image // it was parsed before
+		return image // cannot happen: it was parsed before
 	}
 	host, _, _ := strings.Cut(name.Repository, "/")
 	return host
 }
 
-// leave gives a place back. well says that the pull went well.
+// leave releases a slot. well says that the pull succeeded.
 func leave(w *semaphore.Work, well bool) {
 	if w != nil {
 		w.Leave(well)

@@ -12,14 +12,14 @@ import (
 const (
 	backoffFirst = 10 * time.Second
 	backoffMax   = 5 * time.Minute
-	// maxError is how much is kept of what a registry said, in bytes.
+	// maxError limits how much of a registry's error is kept, in bytes.
 	maxError = 4 << 10
 )
 
-// target is what a back-off is kept for.
+// target is the key of a back-off.
 type target struct{ podUID, image string }
 
-// attempt is what is remembered of failed pulls.
+// attempt has the failed pulls of a target.
 type attempt struct {
 	failures int
 	delay    time.Duration
@@ -29,11 +29,11 @@ type attempt struct {
 
 func (a attempt) until() time.Time { return a.at.Add(a.delay) }
 
-// expired says that the last failure is so long ago that it counts no more.
+// expired reports whether the last failure is too old to count.
 func (a attempt) expired(now time.Time) bool { return now.Sub(a.at) > 2*backoffMax }
 
-// backoff remembers failed pulls. A success does not clear it, age does: an image that
-// fails again soon after is not given a fresh start.
+// backoff has the failed pulls. A success does not clear it, only age: an image that fails again soon continues its
+// back-off.
 //
 // Upstream: client-go/util/flowcontrol/backoff.go, Backoff.
 type backoff struct {
@@ -41,7 +41,7 @@ type backoff struct {
 	all map[target]attempt
 }
 
-// check returns the attempt that t still has to wait out, false if it may pull.
+// check returns the attempt whose back-off t must wait for, false if it may pull.
 func (b *backoff) check(t target, now time.Time) (attempt, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,8 +49,8 @@ func (b *backoff) check(t target, now time.Time) (attempt, bool) {
 	return a, ok && now.Before(a.until())
 }
 
-// fail notes a pull that began and now failed, and returns how long to wait. Containers
-// of one pod that shared it count once.
+// fail records a failed pull that began at that time, and returns its back-off. Containers of one pod that shared a
+// pull count once.
 func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *backoff) fail(t target, began, now time.Time, err string) attempt {
 	return a
 }
 
-// sweep forgets what counts no more.
+// sweep removes expired attempts.
 func (b *backoff) sweep(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *backoff) drop(now time.Time) {
 	}
 }
 
-// forget drops what is remembered of a pod.
+// forget removes the attempts of a pod.
 func (b *backoff) forget(podUID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

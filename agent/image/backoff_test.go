@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Failed pulls are forgotten though no pull ever succeeds, and what a registry said is cut.
+// Failed pulls expire even if no pull ever succeeds, and a registry's error is clipped.
 func TestBackoffForgets(t *testing.T) {
 	var b backoff
 	now := time.Unix(1e9, 0)

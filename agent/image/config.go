@@ -23,57 +23,56 @@ type Service interface {
 	PullImage(context.Context, *runtimeapi.PullImageRequest, ...grpc.CallOption) (*runtimeapi.PullImageResponse, error)
 }
 
-// Keyring finds the credentials to try, in order, for a repository as
-// docker.io/library/busybox. None means an anonymous pull.
+// Keyring finds the credentials to try, in order, for a repository, for example docker.io/library/busybox. None means
+// an anonymous pull.
 type Keyring interface {
 	Lookup(repository string) []*runtimeapi.AuthConfig
 }
 
-// Providers gets the logins of exec credential providers for a repository. Pod is the pod that pulls; it may be nil.
+// Providers gets the logins of exec credential providers for a repository. Pod is the pod that needs the image; it may
+// be nil.
 type Providers interface {
 	Lookup(ctx context.Context, repository string, pod *v1.Pod) []Credential
 }
 
-// Records remember with which credentials an image was pulled, so that a pod without them
-// does not get it just because another pod pulled it. Image is the name in the manifest,
-// ref the image's id.
+// Records store with which credentials an image was pulled, so that a pod without them cannot use it just because
+// another pod pulled it. Image is the name in the manifest, ref the image's ID.
 type Records interface {
-	// MustPull reports whether a pod has to show by a pull that it may use an image that is
-	// present.
+	// MustPull reports whether a pod must prove by a pull that it may use a present image.
 	MustPull(image, ref string, credentials func() ([]Credential, error)) (bool, error)
-	// Begin notes that a pull begins. Pulled or Failed follows. Pulled is given the
-	// credential that was good, nil for none.
+	// Begin records that a pull begins. Pulled or Failed follows. Pulled receives the credential that succeeded, nil
+	// for none.
 	Begin(image string) error
 	Pulled(image, ref string, with *Credential)
 	Failed(image string)
 }
 
-// Config is what a Puller is built from.
+// Config is what a Puller needs.
 type Config struct {
 	// Service is the runtime's image service. Required.
 	Service Service
-	// Bus is where events go; nil drops them.
+	// Bus receives the events; nil drops them.
 	Bus *trace.Bus
-	// Serialize pulls one image at a time. MaxParallel is the maximum number of pulls at the same time; 0 means no limit. If others
-	// wait, a pull without progress for clearly longer than usual no longer counts. In upstream, it would block all others until
-	// the runtime cancels it.
+	// Serialize pulls one image at a time. MaxParallel is the maximum number of pulls at the same time; 0 means no
+	// limit. If others wait, a pull without progress for clearly longer than usual no longer counts. In upstream, it
+	// would block all others until the runtime cancels it.
 	Serialize   bool
 	MaxParallel int
-	// QPS bounds how many pulls begin per second; 0 means no bound.
+	// QPS limits how many pulls begin per second; 0 means no limit.
 	QPS float64
-	// Burst is the burst of pulls that may exceed QPS; it must be positive if QPS is.
+	// Burst is how many pulls may exceed QPS at once; it must be positive if QPS is.
 	Burst int
 	// Progress measures the bytes of a pull; nil means that they are unknown.
 	Progress ProgressFunc
-	// Keyring holds the node's registry credentials; nil means none.
+	// Keyring has the node's registry credentials; nil means none.
 	Keyring Keyring
 	// Providers are the exec credential providers; nil means none.
 	Providers Providers
 	// Records are the records of pulls; nil means that every pod may use every present image.
 	Records Records
-	// Events may be nil: they are published on the bus only.
+	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
-	// Secrets learns the logins that a pod's pulls are tried with; may be nil.
+	// Secrets learns the logins that a pod's pulls use; may be nil.
 	Secrets *redact.Vault
 }
 
@@ -83,7 +82,7 @@ type Config struct {
 type Puller struct {
 	service  Service
 	bus      *trace.Bus
-	slots    *semaphore.Slots // nil: no bound
+	slots    *semaphore.Slots // nil: no limit
 	tokens   *rate.Limiter
 	progress ProgressFunc
 	keyring  Keyring
@@ -96,7 +95,7 @@ type Puller struct {
 	flights   flights
 }
 
-// New returns a Puller, or every reason why it cannot be built.
+// New returns a Puller, or an error with everything that is wrong.
 func New(c Config) (*Puller, error) {
 	var errs []error
 	if c.Service == nil {

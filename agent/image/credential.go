@@ -8,8 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Credential is a login at a registry and where it is from. With neither a secret nor a
-// service account, all pods of the node may use it.
+// Credential is a login at a registry and its origin. If it has neither a secret nor a service account, all pods of the
+// node may use it.
 type Credential struct {
 	Auth *runtimeapi.AuthConfig
 	// Hash distinguishes logins without keeping them.
@@ -18,7 +18,7 @@ type Credential struct {
 	ServiceAccount *Origin
 }
 
-// Origin names the object that a credential is from.
+// Origin identifies the object that a credential is from.
 type Origin struct{ UID, Namespace, Name string }
 
 // Login is one entry of a docker config.
@@ -26,11 +26,11 @@ type Login struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
 	Email    string `json:"email"`
-	// Auth is base64 of user:password and wins over the two above.
+	// Auth is base64 of user:password and takes precedence over Username and Password.
 	Auth string `json:"auth"`
 }
 
-// credential is the login as a credential of that origin.
+// credential returns the login as a credential of that origin.
 func (l Login) credential(from Credential) Credential {
 	from.Auth = &runtimeapi.AuthConfig{Username: l.Username, Password: l.Password}
 	from.Hash = l.hash()
@@ -46,7 +46,7 @@ func (l Login) hash() string {
 		Password string `json:"password,omitempty"`
 		Email    string `json:"email,omitempty"`
 	}{l.Username, l.Password, l.Email})
-	if err != nil { // cannot be: three strings
+	if err != nil { // cannot happen: three strings
 		return ""
 	}
 	sum := sha256.Sum256(raw)

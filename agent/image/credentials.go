@@ -9,8 +9,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// credentials are those to try for a pod's pull, in order: the pod's secrets, the node's
-// config, the exec providers.
+// credentials returns the credentials to try for a pod's pull, in order: the pod's secrets, the node's config, the exec
+// providers.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, makeLookupPullCredentialsFunc.
 func (p *Puller) credentials(ctx context.Context, req *Request, name Name) ([]Credential, error) {
@@ -31,7 +31,8 @@ func (p *Puller) credentials(ctx context.Context, req *Request, name Name) ([]Cr
 	return found, nil
 }
 
-// disclose tells the vault of the logins, and of how HTTP has them: what a registry or the runtime answers may quote them.
+// disclose adds the logins to the vault, also in the form that HTTP uses: errors of a registry or the runtime may quote
+// them.
 func (p *Puller) disclose(podUID, repository string, found []Credential) {
 	var values []string
 	for _, c := range found {
@@ -46,7 +47,7 @@ func (p *Puller) disclose(podUID, repository string, found []Credential) {
 	}
 }
 
-// secretLogins are the logins of all secrets that hold a docker config.
+// secretLogins returns the logins of all secrets that contain a docker config.
 //
 // Upstream: pkg/credentialprovider/secrets/secrets.go.
 func secretLogins(secrets []v1.Secret) (Logins, error) {
@@ -71,7 +72,7 @@ func secretLogins(secrets []v1.Secret) (Logins, error) {
 	return logins, nil
 }
 
-// authsOf are the credentials as the runtime takes them.
+// authsOf returns the credentials as CRI messages.
 func authsOf(credentials []Credential) []*runtimeapi.AuthConfig {
 	var out []*runtimeapi.AuthConfig
 	for _, c := range credentials {

@@ -12,11 +12,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Ensure returns once the image is on the node. Every refusal that is about the image
-// is an *Error; ctx's own end is returned as such and counts as no failure. The events
-// hang below the span that ctx carries.
+// Ensure returns when the image is on the node. An error about the image is an *Error; the end of ctx is returned as
+// such and does not count as a failure. The span in ctx is the parent of the events.
 //
-// An image that is present and need not be pulled costs one ImageStatus call.
+// For a present image that needs no pull, it makes one ImageStatus call.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists.
 func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
@@ -59,7 +58,7 @@ func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
 			return newResult(&req, img), nil
 		}
 	}
-	if policy == v1.PullNever { // that it is there and not for this pod is not told
+	if policy == v1.PullNever { // the message does not reveal that the image exists but is not for this pod
 		msg := fmt.Sprintf("Container image %q is not present with pull policy of Never", req.Image)
 		p.warn(ctx, &req, string(ErrImageNeverPull), msg)
 		return Result{}, &Error{Reason: ErrImageNeverPull, Message: msg}

@@ -32,7 +32,7 @@ func newPuller(t *testing.T, c Config) *Puller {
 	return p
 }
 
-// said lists the node events, as reason: message.
+// said lists the node events, as "reason: message".
 func said(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, e := range tracetest.Events[trace.NodeEvent](rec) {
@@ -187,7 +187,7 @@ func TestBackoff(t *testing.T) {
 		if _, err := p.Ensure(t.Context(), other); !errors.As(err, &e) || time.Until(e.RetryAt) != 10*s {
 			t.Errorf("error %v", err)
 		}
-		// Success does not clear it, age does.
+		// A success does not clear it, only age.
 		n.down = nil
 		if _, err := p.Ensure(t.Context(), req); err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// ensureAll has one pod for each name ask at once and returns the results by pod.
+// ensureAll calls Ensure for a pod of each name at once and returns the results by pod.
 func ensureAll(ctx context.Context, p *Puller, names ...string) ([]Result, []error) {
 	res, errs := make([]Result, len(names)), make([]error, len(names))
 	var wg sync.WaitGroup
@@ -294,7 +294,7 @@ func TestSharedFailureBacksEveryPodOff(t *testing.T) {
 	})
 }
 
-// Two containers of one pod want the same image: a failure counts once.
+// Two containers of one pod need the same image: a failure counts once.
 func TestOnePodFailsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPuller(t, Config{Service: newNode()})
@@ -358,7 +358,7 @@ func TestLastPodGoesAwayEndsThePull(t *testing.T) {
 		if len(n.ended) != 1 || status.Code(n.ended[0]) != codes.Canceled {
 			t.Errorf("the pull ended with %v", n.ended)
 		}
-		// That was no failure: the next attempt is free to pull.
+		// That was no failure: the next attempt may pull.
 		if _, err := p.Ensure(t.Context(), Request{PodUID: "0", Image: app}); err != nil {
 			t.Error(err)
 		}
@@ -392,7 +392,7 @@ func TestQueue(t *testing.T) {
 				if took := time.Since(began); took != tt.took || n.most != tt.most {
 					t.Errorf("took %v with %d at once, want %v with %d", took, n.most, tt.took, tt.most)
 				}
-				// Nothing of it is a gap: waits and pull add up for the last pod.
+				// There is no gap: waits and pull add up to the total time of the last pod.
 				var waited time.Duration
 				for _, r := range rec.OfKind("pod.wait") {
 					waited = max(waited, r.Dur)
@@ -420,7 +420,7 @@ func TestWaitingPodGoesAway(t *testing.T) {
 				if _, err := p.Ensure(ctx, Request{Image: "r.io/b:1"}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
-				// Its place and token are free for the next.
+				// Its slot and token are free for the next pull.
 				if _, err := p.Ensure(t.Context(), Request{Image: "r.io/c:1"}); err != nil {
 					t.Error(err)
 				}
@@ -466,7 +466,7 @@ func TestProgress(t *testing.T) {
 			running++
 			defer func() { running-- }()
 			for i := int64(0); ctx.Err() == nil; i++ {
-				report(Progress{Done: i / 20 * 100, Total: 1000, Source: "test"}) // news each 200 ms
+				report(Progress{Done: i / 20 * 100, Total: 1000, Source: "test"}) // progress every 200 ms
 				time.Sleep(10 * time.Millisecond)
 			}
 			report(Progress{Done: 1, Total: 1, Source: "too late"})
@@ -480,7 +480,7 @@ func TestProgress(t *testing.T) {
 			t.Error("the progress source still runs")
 		}
 		got := rec.OfKind("image.progress")
-		if len(got) < 8 || len(got) > 9 { // the ninth meets the end
+		if len(got) < 8 || len(got) > 9 { // the ninth coincides with the end
 			t.Errorf("%d progress events in 2 s", len(got))
 		}
 		for i, r := range got {
@@ -505,7 +505,7 @@ func TestNewRejects(t *testing.T) {
 	}
 }
 
-// hungRegistry never answers about images of one registry.
+// hungRegistry never responds for images of one registry.
 type hungRegistry struct{ *node }
 
 func (n hungRegistry) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest, o ...grpc.CallOption) (*runtimeapi.PullImageResponse, error) {
@@ -516,8 +516,8 @@ func (n hungRegistry) PullImage(ctx context.Context, req *runtimeapi.PullImageRe
 	return n.node.PullImage(ctx, req, o...)
 }
 
-// Pulls that go one at a time are not stopped by a registry that does not answer: one of its pulls keeps another
-// registry's waiting for as long as it may go without progress, and the rest of its pulls do not.
+// Serial pulls are not blocked by a registry that does not respond: one of its pulls delays another registry's for as
+// long as a pull may make no progress; its further pulls do not.
 func TestHungPulls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode("r.io/a:1", "r.io/b:1", "r.io/c:1")
@@ -550,7 +550,7 @@ func TestHungPulls(t *testing.T) {
 	})
 }
 
-// A pull that gets on has its turn for as long as it takes.
+// A pull that makes progress keeps its turn for as long as it takes.
 func TestSlowPullKeepsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode("r.io/big:1", "r.io/b:1")

@@ -24,14 +24,14 @@ const (
 	SignatureValidationFailed Reason = "SignatureValidationFailed"
 )
 
-// Error is why Ensure could not give an image.
+// Error says why an image is not available.
 type Error struct {
 	Reason Reason
-	// Message is for the container's status: what users know from kubectl.
+	// Message is the text for the container's status.
 	Message string
-	// Err is the cause; nil when the reason says it all.
+	// Err is the cause; nil if the reason is sufficient.
 	Err error
-	// RetryAt is when a next attempt may pull; zero when no back-off applies.
+	// RetryAt is when the next attempt may pull; zero without a back-off.
 	RetryAt time.Time
 }
 
@@ -39,11 +39,11 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Messag
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// pullError types the runtime's refusal to pull.
+// pullError returns a typed error for a failed pull.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, evalCRIPullErr.
 func pullError(image string, err error) *Error {
-	// Runtimes tell these two apart by the beginning of their message only.
+	// Runtimes distinguish these two only by the beginning of the message.
 	desc := err.Error()
 	if s, ok := status.FromError(err); ok {
 		desc = s.Message()

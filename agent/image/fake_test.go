@@ -12,19 +12,19 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// node is a runtime's image store with a registry behind it.
+// node is a runtime's image store with a registry.
 type node struct {
 	mu       sync.Mutex
 	registry map[string]*runtimeapi.Image // by name with tag
-	secrets  map[string]string            // name → password that the registry wants
+	secrets  map[string]string            // name → password that the registry requires
 	present  map[string]*runtimeapi.Image
 	latency  time.Duration
-	down     error // what every pull fails with
-	blind    error // what every status fails with
+	down     error // the error of every pull
+	blind    error // the error of every status call
 	statuses int
 	pulls    int
 	active   int
-	most     int // the most pulls that ran at once
+	most     int // the maximum number of concurrent pulls
 	begun    []time.Time
 	ended    []error
 }

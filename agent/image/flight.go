@@ -8,11 +8,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// flightKey is what makes two pulls the same.
+// flightKey identifies equal pulls.
 type flightKey struct{ image, runtimeHandler, credentials string }
 
-// flight is one pull under way, for one pod or several. It lives as long as anyone
-// waits for it: the pod that began it may go, the others are still served.
+// flight is one running pull, for one pod or several. It runs as long as a pod waits for it, even if the pod that began
+// it is gone.
 type flight struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -23,11 +23,11 @@ type flight struct {
 	err error
 }
 
-// landed is what a flight brought.
+// landed is the result of a flight.
 type landed struct {
 	image *runtimeapi.Image
-	took  time.Duration // of the runtime
-	used  int           // which of the credentials was good
+	took  time.Duration // the runtime's time
+	used  int           // which of the credentials succeeded
 }
 
 type flights struct {
@@ -35,8 +35,8 @@ type flights struct {
 	all map[flightKey]*flight
 }
 
-// board joins the flight of that key, or begins it by calling run in its own
-// goroutine with a context that outlives ctx. It reports whether it joined.
+// board joins the flight of that key, or begins it by calling run in a separate goroutine with a context that outlives
+// ctx. It reports whether it joined.
 func (f *flights) board(ctx context.Context, key flightKey, run func(context.Context) (landed, error)) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,8 +59,8 @@ func (f *flights) board(ctx context.Context, key flightKey, run func(context.Con
 	return fl, false
 }
 
-// wait returns what the flight brought, or ctx's error once ctx is done. The last
-// rider to give up ends the flight.
+// wait returns the flight's result, or ctx's error if ctx ends. When the last pod stops waiting, the flight is
+// canceled.
 func (f *flights) wait(ctx context.Context, key flightKey, fl *flight) (landed, error) {
 	select {
 	case <-fl.done:
@@ -78,7 +78,7 @@ func (f *flights) wait(ctx context.Context, key flightKey, fl *flight) (landed, 
 	return landed{}, context.Cause(ctx)
 }
 
-// land takes a flight off the board, so that the next pull is a new one.
+// land removes a finished flight, so that the next pull is a new one.
 func (f *flights) land(key flightKey, fl *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

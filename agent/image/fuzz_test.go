@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzParseName takes apart what a pod's author gave as an image.
+// FuzzParseName parses images that a pod's author wrote.
 func FuzzParseName(f *testing.F) {
 	for _, s := range []string{
 		"", "busybox", "busybox:1", "shop/web@sha256:" + strings.Repeat("a", 64), "registry:5000/a/b:c@sha256:" + strings.Repeat("0", 64), "[::1]:5000/x", "A/b", "a//b",
@@ -27,7 +27,7 @@ func FuzzParseName(f *testing.F) {
 		if err != nil || again.Repository != n.Repository || again.Tag != n.Tag || again.Digest != n.Digest || again.Image != n.Image {
 			t.Fatalf("%+v became %+v, %v", n, again, err)
 		}
-		// Credentials for exactly this place are found.
+		// Credentials for exactly this repository are found.
 		if !Fits(place(n.Repository), n.Repository) && !strings.HasPrefix(n.Repository[strings.IndexByte(n.Repository, '/')+1:], "v1/") &&
 			!strings.HasPrefix(n.Repository[strings.IndexByte(n.Repository, '/')+1:], "v2/") {
 			t.Fatalf("%s does not fit itself", n.Repository)
@@ -35,7 +35,7 @@ func FuzzParseName(f *testing.F) {
 	})
 }
 
-// FuzzFits matches places of credentials, which anybody who writes a pull secret chooses, with repositories.
+// FuzzFits matches keys of credentials, which authors of pull secrets choose, with repositories.
 func FuzzFits(f *testing.F) {
 	for _, s := range []string{
 		"", "registry.example.com", "*.example.com", "*.example.com:5000/a", "r*g.e?.com", "[a", "*.*.*", "index.docker.io", "[::1]:5000", `\`, "a..b", strings.Repeat("*a", 100), "/",
@@ -47,7 +47,7 @@ func FuzzFits(f *testing.F) {
 		got := Fits(pattern, repository)
 		host, path, _ := strings.Cut(repository, "/")
 		wantHost, wantPath, _ := strings.Cut(pattern, "/")
-		sameHost := strings.TrimSuffix(wantHost, ":") == strings.TrimSuffix(host, ":") // a colon without a port is none
+		sameHost := strings.TrimSuffix(wantHost, ":") == strings.TrimSuffix(host, ":") // a colon without a port means no port
 		switch {
 		case !got && pattern == repository:
 			t.Fatal("it does not fit itself")
@@ -75,7 +75,7 @@ func afterColon(s string) string {
 	return after
 }
 
-// FuzzDockerConfig reads docker configurations, which are secrets: what is wrong is said without them.
+// FuzzDockerConfig reads docker configs, which are secrets: errors do not quote them.
 func FuzzDockerConfig(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", `{"auths":{"https://registry.example.com/v2/":{"auth":"dXNlcjpodW50ZXIy"}}}`, `{"auths":{"a":{"auth":"not base64 hunter2"}}}`,
@@ -96,7 +96,7 @@ func FuzzDockerConfig(f *testing.F) {
 				t.Fatalf("%q: auth was not taken apart", host)
 			}
 		}
-		// Written as a configuration of the new form, it says the same.
+		// Written in the new form, it has the same meaning.
 		type login struct {
 			Username string `json:"username"`
 			Password string `json:"password"`
@@ -126,7 +126,7 @@ func FuzzDockerConfig(f *testing.F) {
 	})
 }
 
-// saysNoSecret fails if a message has one of the values in JSON that are no keys and are as long as a password.
+// saysNoSecret fails if a message has a value of the JSON that is as long as a password.
 func saysNoSecret(t *testing.T, message string, raw []byte) {
 	t.Helper()
 	var tree any

@@ -13,8 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 )
 
-// A person who holds one pod's pull does not hold another pod's, and what they fail is a
-// failed pull with its back-off.
+// A stepping user who holds one pod's pull does not hold another pod's. A failure that the user injects is a failed
+// pull with its back-off.
 func TestHeldPullHoldsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(app)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// hub is what docker calls its default registry in its config.
+// hub is the name of docker's default registry in docker configs.
 const hub = "index.docker.io"
 
-// Logins are credentials by the place they are for: a host or host/path.
+// Logins are credentials by registry: a host or host/path.
 //
 // Upstream: pkg/credentialprovider/keyring.go, BasicDockerKeyring.
 type Logins map[string][]Credential
 
-// Add takes the entries of one docker config. From says where they are from.
+// Add adds the entries of one docker config. From is their origin.
 func (l Logins) Add(entries map[string]Login, from Credential) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		p := place(key)
@@ -24,9 +24,8 @@ func (l Logins) Add(entries map[string]Login, from Credential) {
 	}
 }
 
-// Lookup returns the credentials of all entries that fit a repository, the more specific
-// first, then in the order they were added. Docker's own name for its default registry fits
-// when nothing else does.
+// Lookup returns the credentials of all entries that match a repository, the more specific first, then in the order in
+// which they were added. Docker's own name for its default registry matches if no other entry does.
 func (l Logins) Lookup(repository string) []Credential {
 	var found []Credential
 	for _, p := range slices.SortedFunc(maps.Keys(l), func(a, b string) int { return cmp.Compare(b, a) }) {
@@ -40,8 +39,8 @@ func (l Logins) Lookup(repository string) []Credential {
 	return found
 }
 
-// place normalises an entry's name to host or host/path, as
-// https://registry.example.com/v2/ to registry.example.com.
+// place normalizes an entry's name to host or host/path, for example https://registry.example.com/v2/ to
+// registry.example.com.
 func place(key string) string {
 	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
 	host, p, _ := strings.Cut(key, "/")
@@ -62,7 +61,7 @@ func Fits(pattern, repository string) bool {
 	if !strings.HasPrefix(repo, wantPath) {
 		return false
 	}
-	if wantHost == host { // IPv6 addresses fit only so
+	if wantHost == host { // IPv6 addresses match only like this
 		return true
 	}
 	wantHost, wantPort, _ := strings.Cut(wantHost, ":")

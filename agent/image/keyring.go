@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxConfig is the largest docker config that is read, in bytes.
+// maxConfig limits the size of a docker config, in bytes.
 const maxConfig = 10 << 20
 
 // FileKeyring has the node's registry credentials: those of the first docker config that exists and can be read. It is read again for each
@@ -26,13 +26,13 @@ type FileKeyring struct {
 	files []string
 }
 
-// NewFileKeyring searches for a config.json in the agent's root directory, the working directory, ~/.docker and /.docker, then for a
-// .dockercfg in the root directory, the working directory, ~ and /. A broken file is reported on bus.
+// NewFileKeyring searches for a config.json in the agent's root directory, the working directory, ~/.docker and
+// /.docker, then for a .dockercfg in the root directory, the working directory, ~ and /. An invalid file is reported on
+// bus.
 //
-// Upstream: pkg/credentialprovider/config.go, DefaultDockerConfigJSONPaths and
-// DefaultDockercfgPaths.
+// Upstream: pkg/credentialprovider/config.go, DefaultDockerConfigJSONPaths and DefaultDockercfgPaths.
 func NewFileKeyring(rootDir string, bus *trace.Bus) *FileKeyring {
-	home, _ := os.UserHomeDir() // "" reads the working directory twice, no harm
+	home, _ := os.UserHomeDir() // "" reads the working directory twice, which does no harm
 	k := &FileKeyring{bus: bus}
 	for _, dir := range []string{rootDir, "", filepath.Join(home, ".docker"), "/.docker"} {
 		k.files = append(k.files, filepath.Join(dir, "config.json"))
@@ -74,8 +74,8 @@ func readDockerConfig(name string) (map[string]Login, error) {
 	return parseDockerConfig(name, raw, filepath.Base(name) == ".dockercfg")
 }
 
-// parseDockerConfig reads a docker config, of the old form that has the entries alone or of
-// the new one. Errors never quote it.
+// parseDockerConfig reads a docker config. old says that it has the old form, with the entries at the top level. Errors
+// never quote it.
 func parseDockerConfig(name string, raw []byte, old bool) (map[string]Login, error) {
 	var entries map[string]Login
 	var err error

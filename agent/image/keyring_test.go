@@ -95,7 +95,7 @@ func TestFileKeyring(t *testing.T) {
 		t.Errorf("logs %+v", logs)
 	}
 
-	// A broken file is passed over and told of, without what it says.
+	// An invalid file is skipped and reported, without its content.
 	for _, data := range []string{`{"auths":"s3cret"`, `{"auths":{"r.io":{"auth":"s3cret!"}}}`} {
 		put(filepath.Join(root, "config.json"), data)
 		want("user:pass:word")

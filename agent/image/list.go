@@ -20,7 +20,7 @@ type Info struct {
 	Digests []string `json:"digests,omitempty"`
 	Bytes   uint64   `json:"bytes"`
 	Pinned  bool     `json:"pinned,omitempty"`
-	// UsedBy are the pods with a container of it.
+	// UsedBy are the pods with a container of this image.
 	UsedBy []string `json:"used_by,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type Lister interface {
 	ListImages(ctx context.Context, in *runtimeapi.ListImagesRequest, opts ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
 }
 
-// List returns the images on the node, the largest first, each with the pods that use it.
+// List returns the images on the node, largest first, each with the pods that use it.
 func List(ctx context.Context, images Lister, pods map[types.UID]*podstate.Pod) ([]Info, error) {
 	res, err := images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {

@@ -9,23 +9,22 @@ import (
 
 const defaultTag = "latest"
 
-// Name is an image's name as a manifest gives it, taken apart.
+// Name is an image's name from a manifest, parsed.
 type Name struct {
-	// Image is the name to ask the runtime for: as given, with a tag if it had
-	// neither tag nor digest. Short names stay short: completing them is the runtime's.
+	// Image is the name for the runtime: as given, with a default tag if it had neither tag nor digest. Short names
+	// stay short: the runtime completes them.
 	Image string
 	// Repository is the complete name without tag and digest, such as docker.io/library/busybox.
 	Repository string
-	// Tag is empty when only a digest is given.
+	// Tag is empty if only a digest is given.
 	Tag string
-	// Digest is as sha256:...; empty when only a tag is given.
+	// Digest is, for example, sha256:...; empty if only a tag is given.
 	Digest string
 }
 
-// ParseName takes an image's name apart.
+// ParseName parses an image's name.
 //
-// Upstream: pkg/util/parsers/parsers.go, ParseImageName, and
-// pkg/kubelet/images/image_manager.go, applyDefaultImageTag.
+// Upstream: pkg/util/parsers/parsers.go, ParseImageName, and pkg/kubelet/images/image_manager.go, applyDefaultImageTag.
 func ParseName(image string) (Name, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -45,8 +44,7 @@ func ParseName(image string) (Name, error) {
 	return n, nil
 }
 
-// DefaultPolicy is the pull policy of a container that names none: Always for the
-// tag latest, IfNotPresent otherwise.
+// DefaultPolicy returns the pull policy of a container without one: Always for the tag latest, IfNotPresent otherwise.
 //
 // Upstream: pkg/apis/core/v1/defaults.go, SetDefaults_Container.
 func (n Name) DefaultPolicy() v1.PullPolicy {

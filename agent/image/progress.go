@@ -20,17 +20,16 @@ type Progress struct {
 	Source trace.ProgressSource
 }
 
-// ProgressFunc follows the pull of an image and calls report when there is news,
-// until ctx is done. It runs only while that pull does.
+// ProgressFunc follows the pull of an image and calls report for each change, until ctx is done. It runs only during
+// that pull.
 type ProgressFunc func(ctx context.Context, image string, report func(Progress))
 
-// reporter turns news into events: not too often, only if anything changed, and
-// never after the pull's end.
+// reporter publishes progress as events: not too often, only changes, and never after the pull's end.
 type reporter struct {
 	bus   *trace.Bus
 	span  trace.Span
 	image string
-	work  *semaphore.Work // nil where pulls have no bound
+	work  *semaphore.Work // nil if pulls are not limited
 
 	mu     sync.Mutex
 	ended  bool
@@ -58,7 +57,7 @@ func (r *reporter) end() {
 	r.ended = true
 }
 
-// follow starts the progress source, if there is one, and returns what ends it.
+// follow starts the progress source, if there is one, and returns the function that stops it.
 func (p *Puller) follow(ctx context.Context, sp trace.Span, image string, work *semaphore.Work) (stop func()) {
 	if p.progress == nil || p.bus == nil {
 		return func() {}

@@ -16,13 +16,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// inspectFailed marks that the pull itself went well and ImageStatus after it did not.
+// inspectFailed says that the pull succeeded but the ImageStatus call after it failed.
 type inspectFailed struct{ error }
 
 func (e inspectFailed) Unwrap() error { return e.error }
 
-// pull brings the image, unless the pod has to back off, by its own pull or with
-// another pod's.
+// pull pulls the image or joins another pod's pull, unless the pod is in back-off.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, pullImage.
 func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageSpec, lookup func() ([]Credential, error)) (Result, error) {
@@ -41,7 +40,7 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 
 	auths := authsOf(credentials)
 	began := time.Now()
-	// A pull may be for other pods too: it is requested here, and then held by nobody.
+	// The pull may be for other pods too: the gate is asked here, and does not hold the pull itself.
 	if err := cri.Ask(ctx, "PullImage", &runtimeapi.PullImageRequest{Image: spec, SandboxConfig: req.SandboxConfig}); err != nil {
 		p.record(req, credentials, landed{}, err)
 		if ctx.Err() != nil {
@@ -76,8 +75,7 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 	return res, nil
 }
 
-// begin records that a pull begins, so that what is found after a crash is known to have
-// been pulled, and not put there by others.
+// begin records that a pull begins. So after a crash, the image is known to have been pulled, not loaded by others.
 func (p *Puller) begin(req *Request) error {
 	if p.records == nil {
 		return nil
@@ -85,7 +83,7 @@ func (p *Puller) begin(req *Request) error {
 	return p.records.Begin(req.Image)
 }
 
-// record tells how the pull went that begin recorded.
+// record records the result of a pull that begin recorded.
 func (p *Puller) record(req *Request, credentials []Credential, got landed, err error) {
 	switch {
 	case p.records == nil:
@@ -98,7 +96,7 @@ func (p *Puller) record(req *Request, credentials []Credential, got landed, err 
 	}
 }
 
-// ride waits for a flight. For a pod that joined one, that is a wait with a name.
+// ride waits for a flight. For a pod that joined one, this is a named wait.
 func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image string, shared bool) (landed, error) {
 	if !shared {
 		return p.flights.wait(ctx, key, fl)
@@ -112,8 +110,7 @@ func (p *Puller) ride(ctx context.Context, key flightKey, fl *flight, image stri
 	return got, err
 }
 
-// fly does the pull: in its turn, within the registry's rate, with each of the
-// credentials until one is good.
+// fly runs the pull: in its turn, within the registry's rate limit, with each credential until one succeeds.
 func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (landed, error) {
 	work, err := p.admit(ctx, spec.Image)
 	if err != nil {
@@ -131,7 +128,7 @@ func (p *Puller) fly(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*r
 	return got, err
 }
 
-// fetch has the runtime pull, then asks what it got: size and user are not in the answer.
+// fetch calls the runtime to pull, then requests the image's status: the response has neither size nor user.
 func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (landed, error) {
 	if len(auths) == 0 {
 		auths = []*runtimeapi.AuthConfig{nil}
@@ -156,7 +153,7 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 		return landed{image: img, used: i}, nil
 	}
 	if len(errs) == 1 {
-		return landed{}, errs[0] // unwrapped: its beginning is the runtime's reason
+		return landed{}, errs[0] // not wrapped: its beginning is the runtime's reason
 	}
 	return landed{}, utilerrors.NewAggregate(errs)
 }
@@ -170,7 +167,7 @@ func pullEvent(image string, img *runtimeapi.Image, shared bool, err error) trac
 	return e
 }
 
-// fingerprint tells sets of credentials apart without keeping them.
+// fingerprint distinguishes sets of credentials without storing them.
 func fingerprint(auths []*runtimeapi.AuthConfig) string {
 	if len(auths) == 0 {
 		return ""
@@ -178,7 +175,7 @@ func fingerprint(auths []*runtimeapi.AuthConfig) string {
 	h := sha256.New()
 	for _, a := range auths {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(a)
-		if err != nil { // cannot be: no required fields, strings from JSON
+		if err != nil { // cannot happen: no required fields, strings from JSON
 			b = []byte(strconv.Quote(a.String()))
 		}
 		_, _ = fmt.Fprintf(h, "%d:%s", len(b), b)

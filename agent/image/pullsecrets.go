@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
-// SecretGetter gets Secrets; objcache.Objects is one.
+// SecretGetter gets Secrets; objcache.Objects implements it.
 type SecretGetter interface {
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 }
@@ -20,7 +20,7 @@ type PullSecrets struct {
 	events  events.Publisher
 }
 
-// NewPullSecrets returns a finder.
+// NewPullSecrets returns PullSecrets that gets Secrets from secrets.
 func NewPullSecrets(secrets SecretGetter, ev events.Publisher) *PullSecrets {
 	return &PullSecrets{secrets: secrets, events: ev}
 }

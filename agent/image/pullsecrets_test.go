@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// cluster has the Secret app; away does not answer, of others there are none.
+// cluster has the Secret app; requests for away fail, and no others exist.
 type cluster struct{}
 
 func (cluster) Secret(_ context.Context, namespace, name string) (*v1.Secret, error) {

@@ -5,25 +5,25 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Request is one container's wish for its image.
+// Request is a request for one container's image.
 type Request struct {
-	// PodUID is the pod of the back-off.
+	// PodUID is the UID of the back-off's pod.
 	PodUID string
 	// Pod is the pod of the events and of the calls to credential providers; nil publishes events on the bus only.
 	Pod *v1.Pod
-	// PullSecrets are those of the pod that exist.
+	// PullSecrets are the pod's pull secrets that exist.
 	PullSecrets []v1.Secret
 	// Container is the container's name, for messages; empty for an image volume.
 	Container string
 	// Field is the container's field in the pod, for events; empty means spec.containers{Container}.
 	Field string
-	// Image is the name as the manifest gives it.
+	// Image is the name in the manifest.
 	Image string
 	// Policy is the pull policy; empty means Name.DefaultPolicy.
 	Policy v1.PullPolicy
 	// Annotations are the pod's, which a runtime may use to choose the image.
 	Annotations map[string]string
-	// SandboxConfig is handed to the runtime with the pull; may be nil.
+	// SandboxConfig is sent to the runtime with the pull; may be nil.
 	SandboxConfig *runtimeapi.PodSandboxConfig
 	// RuntimeHandler is sent with the image's name; leave it empty unless the feature
 	// gate RuntimeClassInImageCriAPI is on.
@@ -37,9 +37,9 @@ func (r *Request) field() string {
 	return "spec.containers{" + r.Container + "}"
 }
 
-// User is the user that an image runs as.
+// User is the user of an image.
 type User struct {
-	// UID is nil when the image names its user instead, or neither.
+	// UID is nil if the image has a user name instead, or no user.
 	UID *int64
 	// Name is the user's name; empty if UID is set or the image has no user (root).
 	Name string
@@ -47,13 +47,13 @@ type User struct {
 
 // Result is an image that is on the node.
 type Result struct {
-	// Ref is the image's id.
+	// Ref is the image's ID.
 	Ref string
 	// Spec is the image reference for CreateContainer.
 	Spec *runtimeapi.ImageSpec
-	// User is whom it runs as, for runAsNonRoot.
+	// User is the image's user, for runAsNonRoot.
 	User User
-	// Pulled says that a pull was needed, Shared that another pod's pull did it.
+	// Pulled says that a pull was needed, Shared that it was another pod's.
 	Pulled, Shared bool
 	// Bytes is the image's size on the node.
 	Bytes int64

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// failed notes a pull that went wrong and types its error.
+// failed records a failed pull and returns a typed error.
 func (p *Puller) failed(ctx context.Context, req *Request, began time.Time, cause error) error {
 	err := pullError(req.Image, cause)
 	p.warn(ctx, req, "Failed", fmt.Sprintf("Failed to pull image %q: %v", req.Image, cause))
@@ -18,7 +18,7 @@ func (p *Puller) failed(ctx context.Context, req *Request, began time.Time, caus
 	return err
 }
 
-// backingOff refuses while the pod has to wait for its next attempt.
+// backingOff returns the error of a pod in back-off.
 func (p *Puller) backingOff(ctx context.Context, req *Request) error {
 	now := time.Now()
 	a, waiting := p.backoff.check(target{req.PodUID, req.Image}, now)

@@ -25,7 +25,7 @@ func serve(t *testing.T, cfg sim.Config) *grpc.ClientConn {
 	return simtest.Serve(t, srv)
 }
 
-// The same over gRPC, with a runtime that knows no content store: no progress, no harm.
+// The same over gRPC, with a runtime without a content store: no progress, and no error.
 func TestSimulatedRuntime(t *testing.T) {
 	conn := serve(t, sim.Config{
 		Latency: map[string]sim.Latency{}, PullBandwidth: -1,

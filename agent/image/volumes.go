@@ -10,10 +10,11 @@ import (
 // Volumes pulls the images of image volumes, as a Puller pulls those of containers.
 type Volumes struct {
 	Images  *Puller
-	Secrets *PullSecrets // nil where there are none
+	Secrets *PullSecrets // nil if there are none
 }
 
-// Ensure has the image of a volume on the node and returns how the runtime names it. Its errors are Puller.Ensure's.
+// Ensure makes sure that the image of a volume is on the node, and returns the runtime's reference. Its errors are
+// Puller.Ensure's.
 func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
 	secrets, err := v.Secrets.Of(ctx, pod)
 	if err != nil {

@@ -19,7 +19,7 @@ type Watcher struct {
 	raw  syscall.RawConn // so that no watch is set on a file that was closed meanwhile
 }
 
-// New returns a watcher that watches nothing. Close it.
+// New returns a watcher without watches. Call Close when done.
 func New() (*Watcher, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -33,7 +33,7 @@ func New() (*Watcher, error) {
 	return w, nil
 }
 
-// limit gives the kernel's two words for "too many" their meaning.
+// limit returns ErrLimit for the kernel's two errors that mean "too many".
 func limit(err error) error {
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENOSPC) {
 		return fmt.Errorf("%w (%w)", ErrLimit, err)
@@ -41,8 +41,8 @@ func limit(err error) error {
 	return err
 }
 
-// Add watches a directory for ops. One that is watched already has them from now on, and the same watch. An error names the
-// directory; fs.ErrNotExist and unix.ENOTDIR are among them, ErrLimit, and fs.ErrClosed after Close.
+// Add watches a directory for ops. If it is already watched, its ops change and the watch stays the same. Errors name
+// the directory; they can be fs.ErrNotExist, unix.ENOTDIR, ErrLimit, and fs.ErrClosed after Close.
 func (w *Watcher) Add(dir string, ops Op) (watch int, err error) {
 	return w.add(dir, uint32(ops)|unix.IN_ONLYDIR)
 }
@@ -62,7 +62,7 @@ func (w *Watcher) add(path string, mask uint32) (wd int, err error) {
 	return wd, nil
 }
 
-// Remove ends a watch. One that is gone already is fine.
+// Remove ends a watch. One that no longer exists is no error.
 func (w *Watcher) Remove(watch int) {
 	_ = w.raw.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(watch)) }) // a watch descriptor is not negative
 }
@@ -77,7 +77,7 @@ func (w *Watcher) Read(buf []byte) ([]Event, error) {
 	return parse(buf[:n]), nil
 }
 
-// ReadWithin is Read that gives up after d, with os.ErrDeadlineExceeded.
+// ReadWithin is Read with a timeout: after d it returns os.ErrDeadlineExceeded.
 func (w *Watcher) ReadWithin(buf []byte, d time.Duration) ([]Event, error) {
 	if err := w.file.SetReadDeadline(time.Now().Add(d)); err != nil {
 		return nil, fmt.Errorf("read inotify: %w", err)
@@ -89,10 +89,11 @@ func (w *Watcher) ReadWithin(buf []byte, d time.Duration) ([]Event, error) {
 	return events, err
 }
 
-// Close ends all watches, and a Read that waits.
+// Close ends all watches, and a Read that is waiting.
 func (w *Watcher) Close() error { return w.file.Close() }
 
-// parse decodes what the kernel wrote. That a watch was removed is left out: whoever removed it knows, and else Moved came before.
+// parse decodes the kernel's data. It omits the removal of a watch: the caller who removed it knows, otherwise a Moved
+// event came before.
 func parse(buf []byte) []Event {
 	var events []Event
 	for len(buf) >= unix.SizeofInotifyEvent {

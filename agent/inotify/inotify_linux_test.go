@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for what should happen at once.
+// patience is how long a test waits for what should happen immediately.
 const patience = time.Minute
 
 func newWatcher(t *testing.T) *Watcher {
@@ -34,7 +34,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// texts are events for people, without their watches.
+// texts returns events as text, without their watches.
 func texts(events []Event) []string {
 	var out []string
 	for _, e := range events {
@@ -43,7 +43,7 @@ func texts(events []Event) []string {
 	return out
 }
 
-// expect reads until as many events came as are wanted.
+// expect reads until the number of wanted events has arrived.
 func expect(t *testing.T, w *Watcher, want ...string) []Event {
 	t.Helper()
 	var got []Event
@@ -82,7 +82,7 @@ func TestEvents(t *testing.T) {
 	expect(t, w, "0x4 a")
 }
 
-// A directory that goes, or is renamed, is told as such; one that comes at its place is not watched.
+// A directory that is removed or renamed is reported as moved; a new one at its path is not watched.
 func TestMoved(t *testing.T) {
 	w, base := newWatcher(t), t.TempDir()
 	dir := filepath.Join(base, "d")
@@ -108,7 +108,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// Whoever does not read in time is notified that events were lost.
+// A reader that is too slow is notified that events were lost.
 func TestOverflow(t *testing.T) {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
 	must(t, err)
@@ -120,7 +120,7 @@ func TestOverflow(t *testing.T) {
 	_, err = w.Add(dir, Create|Delete)
 	must(t, err)
 	file := filepath.Join(dir, "x")
-	for range queue/2 + 1 { // different events each time: the kernel joins like ones
+	for range queue/2 + 1 { // different events each time: the kernel merges equal ones
 		must(t, os.WriteFile(file, nil, 0o600))
 		must(t, os.Remove(file))
 	}
@@ -150,7 +150,7 @@ func TestErrors(t *testing.T) {
 	watch, err := w.AddFile(file, Open)
 	must(t, err)
 	w.Remove(watch)
-	w.Remove(watch) // it is gone already
+	w.Remove(watch) // it no longer exists
 	must(t, w.Close())
 	if _, err := w.Add(dir, Create); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("a closed watcher: error %v, want fs.ErrClosed", err)
@@ -165,7 +165,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Several events are one signal, batches that do not matter are none, and what Close ends is closed.
+// Several events are one signal, batches that do not matter are none, and Close closes everything.
 func TestSignal(t *testing.T) {
 	w, dir := newWatcher(t), t.TempDir()
 	_, err := w.Add(dir, Create)
@@ -203,6 +203,6 @@ func TestSignal(t *testing.T) {
 		t.Fatal("no signal")
 	}
 	must(t, s.Close())
-	for range s.C { // of b, perhaps; then it is closed
+	for range s.C { // one of b may be pending; then it is closed
 	}
 }

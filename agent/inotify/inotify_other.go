@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Watcher is there on Linux only.
+// Watcher is only available on Linux.
 type Watcher struct{}
 
 // New fails.

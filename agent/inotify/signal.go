@@ -1,6 +1,6 @@
 package inotify
 
-// BufferSize is room for one event of any size, in bytes; Signal reads by more.
+// BufferSize is enough for one event of any size, in bytes; Signal reads with a larger buffer.
 const BufferSize = 16 + 256
 
 // Signal reports that something happened, without details. C holds one signal for all events until it is received, and is closed
@@ -11,7 +11,7 @@ type Signal struct {
 	done chan struct{}
 }
 
-// NewSignal reads events of w from now on, with a buffer of this many bytes, and signals the batches for which matters is true; nil
+// NewSignal reads events of w with a buffer of this many bytes, and signals the batches for which matters is true; nil
 // means all. Matters is called by one goroutine; an error ends the signals. Close closes w too.
 func NewSignal(w *Watcher, bytes int, matters func([]Event) (bool, error)) *Signal {
 	c := make(chan struct{}, 1)

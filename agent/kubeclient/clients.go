@@ -17,23 +17,23 @@ import (
 
 // Config is the configuration of the clients.
 type Config struct {
-	// REST says where the API server is and who the agent is: from Load or certs.Client. It is not changed.
+	// REST has the API server and the agent's identity: from Load or certs.Client. It is not changed.
 	REST *rest.Config
-	// Certificate, if not nil, returns the client certificate to show now: that of certs, which rotates it.
+	// Certificate, if not nil, returns the current client certificate; certs rotates it.
 	Certificate func() *tls.Certificate
-	// QPS and Burst are kubeAPIQPS and kubeAPIBurst; QPS 0 is client-go's default of 5, below 0 no limit.
+	// QPS and Burst are kubeAPIQPS and kubeAPIBurst; QPS 0 means client-go's default of 5, below 0 no limit.
 	QPS, Burst int32
-	// EventQPS and EventBurst are eventRecordQPS and eventBurst; 0 is no limit.
+	// EventQPS and EventBurst are eventRecordQPS and eventBurst; 0 means no limit.
 	EventQPS, EventBurst int32
-	// ContentType is contentType; empty is protobuf.
+	// ContentType is contentType; empty means protobuf.
 	ContentType string
-	// LeaseDuration is nodeLeaseDurationSeconds: within it a heartbeat must be answered. Zero is no limit.
+	// LeaseDuration is nodeLeaseDurationSeconds: the timeout of a heartbeat. Zero means no timeout.
 	LeaseDuration time.Duration
-	// UserAgent names the agent to the server; empty is client-go's.
+	// UserAgent is the user agent; empty means client-go's.
 	UserAgent string
-	// Bus is where calls are published; nil publishes nothing.
+	// Bus receives the calls; nil publishes nothing.
 	Bus *trace.Bus
-	// Secrets learns the tokens that are shown to the server; may be nil.
+	// Secrets learns the tokens that are sent to the server; may be nil.
 	Secrets *redact.Vault
 }
 
@@ -85,14 +85,15 @@ func New(cfg Config) (*Clients, error) {
 	return c, nil
 }
 
-// CloseConnections ends all connections, watches included: the next request shows the certificate of that time. Call it
+// CloseConnections closes all connections, including watches: the next request uses the current certificate. Call it
 // when the certificate was rotated.
 func (c *Clients) CloseConnections() { c.conns.closeAll() }
 
-// CloseIdle closes connections without a request in progress; call it after a failed heartbeat, because they may be stale.
+// CloseIdle closes connections without a request in progress; call it after a failed heartbeat, because they may be
+// broken.
 func (c *Clients) CloseIdle() { c.conns.closeIdle() }
 
-// client is one client's share of the common configuration.
+// client returns the configuration of one client.
 func client(base *rest.Config, of *Config, name trace.APIClient, r *reach, qps, burst int32) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
@@ -104,7 +105,7 @@ func client(base *rest.Config, of *Config, name trace.APIClient, r *reach, qps, 
 	return cfg
 }
 
-// setContentType asks for an encoding; protobuf falls back to JSON for what has none, as custom resources.
+// setContentType sets the encoding; for types without protobuf, such as custom resources, JSON is used.
 func setContentType(cfg *rest.Config, contentType string) {
 	if contentType == "" {
 		contentType = runtime.ContentTypeProtobuf

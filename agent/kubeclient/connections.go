@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/util/connrotation"
 )
 
-// connections are the connections that the clients share.
+// connections are the clients' shared connections.
 type connections struct {
 	dialer    *connrotation.Dialer
-	transport *http.Transport // nil when it is client-go's
+	transport *http.Transport // nil if it is client-go's own
 	shown     shown
 }
 
-// newConnections gives cfg a transport of its own and takes the TLS options over to it. certificate, if not nil, is asked
-// at each handshake and stands before the one that cfg names.
+// newConnections sets a separate transport with cfg's TLS options. certificate, if not nil, is called at each handshake
+// and takes precedence over cfg's.
 //
 // Upstream: pkg/kubelet/certificate/transport.go, UpdateTransport.
 func newConnections(cfg *rest.Config, certificate func() *tls.Certificate) (*connections, error) {
@@ -32,7 +32,7 @@ func newConnections(cfg *rest.Config, certificate func() *tls.Certificate) (*con
 		cfg.Dial = dialer.DialContext // client-go's own transport runs the provider
 		return &connections{dialer: dialer}, nil
 	}
-	server, _, err := rest.DefaultServerUrlFor(cfg) // whether it is https depends on what is taken out below
+	server, _, err := rest.DefaultServerUrlFor(cfg) // whether it is https depends on options that are removed below
 	if err != nil {
 		return nil, fmt.Errorf("server address %q: %w", cfg.Host, err)
 	}
@@ -67,7 +67,7 @@ func newConnections(cfg *rest.Config, certificate func() *tls.Certificate) (*con
 		DisableCompression:  cfg.DisableCompression,
 	})
 	cfg.Transport, cfg.Proxy = reauth{c}, nil
-	cfg.TLSClientConfig = rest.TLSClientConfig{} // all of it is in the transport
+	cfg.TLSClientConfig = rest.TLSClientConfig{} // all of it is in the transport now
 	return c, nil
 }
 
@@ -79,8 +79,7 @@ func (c *connections) closeIdle() {
 	}
 }
 
-// reauth opens new connections when the server does not accept the certificate of the old ones any more, and there is
-// another by now.
+// reauth opens new connections if the server no longer accepts the old certificate and there is a new one.
 type reauth struct{ *connections }
 
 // RoundTrip implements http.RoundTripper.
@@ -92,5 +91,5 @@ func (r reauth) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper lets client-go find the transport.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (r reauth) WrappedRoundTripper() http.RoundTripper { return r.transport }

@@ -7,11 +7,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// describe says what a request asks for, from its method and path: /api/v1/namespaces/shop/pods/cart/status,
-// /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-1.
+// describe returns the verb and object of a request, from its method and path:
+// /api/v1/namespaces/shop/pods/cart/status, /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lab-1.
 func describe(client trace.APIClient, req *http.Request) trace.APICall {
 	call := trace.APICall{Client: client, Verb: trace.APIVerb(strings.ToLower(req.Method)), Resource: req.URL.Path}
-	// A server may be below a path of its own: the API begins at "api" or "apis".
+	// A server's URL may have a path: the API begins at "api" or "apis".
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	for len(parts) > 0 && parts[0] != "api" && parts[0] != "apis" {
 		parts = parts[1:]

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// disclosing tells the vault which token the server is shown: a plugin's, or one of a file that is read again, is known nowhere
-// else here. The server, or a proxy before it, may quote it.
+// disclosing adds the tokens in requests to the vault: a plugin's token, or one from a file that is read again, is not
+// known anywhere else. The server, or a proxy before it, may quote it.
 type disclosing struct {
 	next    http.RoundTripper
 	secrets *redact.Vault
@@ -26,5 +26,5 @@ func (d *disclosing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return d.next.RoundTrip(req)
 }
 
-// WrappedRoundTripper lets client-go find the transport.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (d *disclosing) WrappedRoundTripper() http.RoundTripper { return d.next }

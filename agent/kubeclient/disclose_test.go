@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// A proxy-url that is refused is not quoted with its user and password, nor are others of the file.
+// The error about an invalid proxy-url does not quote its user and password, nor do other errors of the file.
 func TestLoadQuotesNoCredentials(t *testing.T) {
 	for proxy, want := range map[string]string{
 		"someone:pass-word-1@proxy:3128":          "proxy-url",
@@ -42,7 +42,7 @@ users: [{name: u, user: {token: token-3}}], contexts: [{name: x, context: {clust
 	}
 }
 
-// What a plugin gives, and what a file has later, is known before a server can quote it.
+// Tokens of a plugin, and later ones of a file, are known before a server can quote them.
 func TestShownTokensAreKnown(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "nobody knows "+r.Header.Get("Authorization"), http.StatusForbidden)

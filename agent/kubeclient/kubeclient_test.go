@@ -72,7 +72,8 @@ func roundTrip(rt http.RoundTripper, req *http.Request) (int, http.Header, error
 	return resp.StatusCode, resp.Header, resp.Body.Close()
 }
 
-// Overloaded servers are asked again when they say, with the whole body, and each try and wait is seen.
+// Requests to an overloaded server are repeated when it says, with the whole body, and each attempt and wait is
+// published.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := tracetest.New(t)
@@ -209,7 +210,7 @@ func TestClients(t *testing.T) {
 		t.Errorf("after rotation the server sees %s", got)
 	}
 	current.Store(pair(t, "three", time.Hour))
-	deny.Store(true) // the old one is refused
+	deny.Store(true) // the old one is rejected
 	_ = who()
 	if got := who(); got != "three" {
 		t.Errorf("after a refusal the server sees %s", got)
@@ -252,7 +253,7 @@ func TestLoadAndExpired(t *testing.T) {
 	}
 }
 
-// pair is a self-signed certificate that ends after ttl.
+// pair returns a self-signed certificate that expires after ttl.
 func pair(t *testing.T, name string, ttl time.Duration) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -10,14 +10,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// requestLimit is how long a request may take, its answer read, that is not a watch: what the API server gives itself
-// (--request-timeout). What is behind a connection that lives and never answers (a proxy, an admission webhook) must
-// not hold for ever whoever asks. Upstream's kubelet has no such limit for its main client.
+// requestLimit is the timeout of a request other than a watch, including the response's body: the API server's own
+// timeout (--request-timeout). A connection that stays open without a response (because of a proxy or an admission
+// webhook) must not block callers forever. Upstream's kubelet has no such timeout for its main client.
 const requestLimit = time.Minute
 
 var errNoAnswer = errors.New("the API server has not answered within " + requestLimit.String())
 
-// limited gives a request its limit. done is called when the answer was read, or there is none.
+// limited gives a request its timeout. done is called when the response was read, or there is none.
 func limited(req *http.Request, verb trace.APIVerb) (_ *http.Request, done func()) {
 	if verb == trace.APIWatch {
 		return req, func() {}
@@ -26,7 +26,7 @@ func limited(req *http.Request, verb trace.APIVerb) (_ *http.Request, done func(
 	return req.WithContext(ctx), cancel
 }
 
-// limitedBody ends the limit when the body is closed.
+// limitedBody ends the timeout when the body is closed.
 type limitedBody struct {
 	io.ReadCloser
 	done func()

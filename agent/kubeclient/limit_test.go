@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// silent is an API server that takes requests and never answers.
+// silent is an API server that accepts requests and never responds.
 type silent struct{}
 
 func (silent) RoundTrip(req *http.Request) (*http.Response, error) {

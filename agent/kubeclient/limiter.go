@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// limiter is a token bucket that says when somebody waits for it.
+// limiter is a token bucket that publishes waits.
 type limiter struct {
 	flowcontrol.RateLimiter
 	bus  *trace.Bus

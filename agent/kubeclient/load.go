@@ -34,7 +34,7 @@ func Load(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// withheld is an error without what it quotes of the kubeconfig's credentials: a proxy-url that is refused is quoted whole.
+// withheld returns an error without the kubeconfig's credentials: an error about an invalid proxy-url quotes all of it.
 func withheld(path string, err error) error {
 	file, unread := clientcmd.LoadFromFile(path)
 	if unread != nil {
@@ -55,8 +55,8 @@ func withheld(path string, err error) error {
 	return err
 }
 
-// Secrets are what a kubeconfig has to show who one is, for a vault. A plugin's token and one that is read again from its
-// file are learned when they are shown.
+// Secrets returns a kubeconfig's credentials, for a vault. Tokens of plugins and of files that are read again are
+// learned when they are sent.
 func Secrets(cfg *rest.Config) []string {
 	values := append(redact.URLSecrets(cfg.Host), cfg.BearerToken, cfg.Password)
 	if cfg.Proxy == nil {
@@ -69,8 +69,8 @@ func Secrets(cfg *rest.Config) []string {
 	return append(values, redact.URLSecrets(proxy.String())...)
 }
 
-// Expired returns an error when cfg's client certificate is no longer, or not yet, valid. Without a certificate, as with a
-// token, there is nothing to check.
+// Expired returns an error if cfg's client certificate is no longer, or not yet, valid. Without a certificate, for
+// example with a token, there is nothing to check.
 func Expired(cfg *rest.Config, now time.Time) error {
 	pem := cfg.CertData
 	if len(pem) == 0 {
@@ -98,7 +98,7 @@ func Expired(cfg *rest.Config, now time.Time) error {
 	return nil
 }
 
-// explain adds what a person can do to errors of the connection.
+// explain adds to errors of the connection what an administrator can do.
 func explain(err error) error {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		return fmt.Errorf("the API server's certificate is expired or not yet valid (until %s): renew it, or set the clock: %w",

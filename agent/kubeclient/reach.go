@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// reach notices that the server answers again. The clients share it: what one finds out is good for all.
+// reach notices that the server responds again. The clients share it: the result of one is valid for all.
 type reach struct {
 	lost atomic.Bool
 	back atomic.Pointer[func()]
 }
 
-// saw takes the outcome of a request. A server that has trouble of its own does not count as back.
+// saw handles the result of a request. Server errors do not count as a recovery.
 func (r *reach) saw(resp *http.Response, err error) {
 	switch {
 	case r == nil || errors.Is(err, context.Canceled):

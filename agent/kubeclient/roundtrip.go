@@ -12,17 +12,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxAttempts bounds the tries of a request that the server wants to be asked again later.
+// maxAttempts limits the attempts of a request for which the server requests retries.
 //
 // Upstream: client-go/rest/request.go, NewRequest (ten retries).
 const maxAttempts = 11
 
-// roundTripper publishes each attempt, and tries again when and as the server asks. client-go would do that too, unseen.
+// roundTripper publishes each attempt, and retries as the server requests. client-go would retry too, but not publish
+// it.
 type roundTripper struct {
 	bus    *trace.Bus
 	client trace.APIClient
 	next   http.RoundTripper
-	reach  *reach // nil is nobody to tell
+	reach  *reach // may be nil
 }
 
 // Wrap returns a decorator of transports that publishes the calls of the named client and retries those for which the server
@@ -37,7 +38,7 @@ func wrap(bus *trace.Bus, client trace.APIClient, r *reach) func(http.RoundTripp
 	}
 }
 
-// WrappedRoundTripper lets client-go find the transport.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (t *roundTripper) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -51,7 +52,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil || call.RetryAfter == 0 {
 			return resp, err
 		}
-		resp.Header.Del("Retry-After") // else client-go repeats what was repeated here
+		resp.Header.Del("Retry-After") // otherwise client-go would repeat these retries
 		again, ok := repeat(req)
 		if attempt == maxAttempts || !ok {
 			return resp, nil
@@ -100,7 +101,7 @@ func (t *roundTripper) once(req *http.Request, call *trace.APICall) (*http.Respo
 	return resp, nil
 }
 
-// pause waits as long as the server asks, and up to a tenth longer so that not all come at once.
+// pause waits as long as the server requests, plus up to a tenth, so that not all clients retry at once.
 func (t *roundTripper) pause(ctx context.Context, call trace.APICall) error {
 	d := call.RetryAfter + rand.N(call.RetryAfter/10+1)
 	wait := trace.Wait{
@@ -119,7 +120,7 @@ func (t *roundTripper) pause(ctx context.Context, call trace.APICall) error {
 	}
 }
 
-// retryAfter is how long the server asks to wait, 0 when the answer stands.
+// retryAfter returns how long the server requests to wait, 0 if the response is final.
 func retryAfter(resp *http.Response) time.Duration {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode/100 != 5 {
 		return 0
@@ -131,7 +132,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// repeat is the request with its body at the start again; false when that is not available.
+// repeat returns the request with its body at the start again; false if that is not possible.
 func repeat(req *http.Request) (*http.Request, bool) {
 	again := req.Clone(req.Context())
 	if req.Body == nil || req.Body == http.NoBody {
@@ -148,7 +149,7 @@ func repeat(req *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// drain reads a little of an answer that nobody wants, so that its connection can be used again.
+// drain reads a little of an unneeded response, so that its connection can be reused.
 func drain(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	_ = resp.Body.Close()

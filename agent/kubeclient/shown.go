@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// shown remembers which certificate the server was last shown.
+// shown has the certificate that was last sent to the server.
 type shown struct {
 	current func() *tls.Certificate
 	last    atomic.Pointer[tls.Certificate]
 }
 
-// get implements tls.Config.GetClientCertificate. Without a certificate the handshake continues: the server refuses then.
+// get implements tls.Config.GetClientCertificate. Without a certificate the handshake continues, and the server
+// refuses.
 func (s *shown) get(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	cert := s.current()
 	if cert == nil {
@@ -22,7 +23,7 @@ func (s *shown) get(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return cert, nil
 }
 
-// outdated says whether another certificate is to be had than the last that was shown.
+// outdated reports whether there is a newer certificate than the last one sent.
 func (s *shown) outdated() bool {
 	last := s.last.Load()
 	if s.current == nil || last == nil {
@@ -32,7 +33,8 @@ func (s *shown) outdated() bool {
 	return now != nil && (len(last.Certificate) == 0 || !bytes.Equal(now.Certificate[0], last.Certificate[0]))
 }
 
-// fromFiles reads the pair at each handshake, so that one that was replaced is used. A pair that cannot be read is none.
+// fromFiles reads the pair at each handshake, so that a replaced one is used. A pair that cannot be read counts as
+// none.
 func fromFiles(certFile, keyFile string) func() *tls.Certificate {
 	return func() *tls.Certificate {
 		cert, err := tls.LoadX509KeyPair(certFile, keyFile)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// watchBody tells when a watch's stream is over, once.
+// watchBody reports the end of a watch's stream, once.
 type watchBody struct {
 	io.ReadCloser
 	once sync.Once

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// exec runs a command in the container and returns what it printed.
+// exec runs a command in the container and returns its output.
 //
 // Upstream: cri-client/pkg/remote_runtime.go, execSyncV1.
 func (r *Runner) exec(ctx context.Context, containerID string, command []string) (string, error) {
@@ -34,7 +34,8 @@ func (r *Runner) exec(ctx context.Context, containerID string, command []string)
 	return said, nil
 }
 
-// exitError is of a command that failed. What it printed is for the container's status; errors are published.
+// exitError is the error of a failed command. The output is for the container's status only, because errors are
+// published.
 type exitError struct {
 	line    string
 	code    int32
@@ -46,7 +47,7 @@ func (e *exitError) Error() string {
 	return fmt.Sprintf("command '%s' exited with %d, %d bytes of output", e.line, e.code, e.printed)
 }
 
-// quoted is the error with what the command printed.
+// quoted returns the error with the command's output.
 func quoted(err error) string {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return fmt.Sprintf("command '%s' exited with %d: %s", e.line, e.code, e.stderr)

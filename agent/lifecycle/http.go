@@ -14,11 +14,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxAnswer is how many bytes of an answer are read.
+// maxAnswer limits how many bytes of a response are read.
 const maxAnswer = 10 << 10
 
-// get calls a hook over HTTP. Any answer is good, whatever its status. A server that
-// speaks HTTP where the manifest says HTTPS is called again without TLS.
+// get calls a hook over HTTP. It succeeds with any response, whatever its status. If a server responds with HTTP to
+// HTTPS, it is called again without TLS.
 //
 // Upstream: pkg/kubelet/lifecycle/handlers.go, runHTTPHandler.
 func (r *Runner) get(ctx context.Context, pod *v1.Pod, c *v1.Container, podIP string, get *v1.HTTPGetAction) error {
@@ -35,7 +35,7 @@ func (r *Runner) get(ctx context.Context, pod *v1.Pod, c *v1.Container, podIP st
 	}
 	req = req.Clone(ctx)
 	req.URL.Scheme = "http"
-	req.Header.Del("Authorization") // it was meant for a server that proves who it is
+	req.Header.Del("Authorization") // it was for a server that TLS authenticates
 	if r.send(req) != nil {
 		return redact.URLError(err)
 	}
@@ -46,7 +46,7 @@ func (r *Runner) get(ctx context.Context, pod *v1.Pod, c *v1.Container, podIP st
 func (r *Runner) send(req *http.Request) error {
 	resp, err := r.client.Do(req)
 	if err != nil {
-		if said := err.Error(); len(said) > maxAnswer && !isPlain(err) { // it quotes what the server sent
+		if said := err.Error(); len(said) > maxAnswer && !isPlain(err) { // it quotes the server
 			return errors.New(trace.Clip(said, maxAnswer))
 		}
 		return err
@@ -55,7 +55,7 @@ func (r *Runner) send(req *http.Request) error {
 	return resp.Body.Close()
 }
 
-// isPlain reports whether a server that was called with TLS answered without.
+// isPlain reports whether a server responded to TLS without TLS.
 func isPlain(err error) bool {
 	return errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -26,7 +26,7 @@ type Exec interface {
 // Config is what a Runner needs.
 type Config struct {
 	Exec Exec
-	// Events may be nil: they are published on the bus only.
+	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
 	Bus    *trace.Bus
 }
@@ -76,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containe
 		if err := sleep(ctx, h.Sleep.Seconds); err != nil {
 			return fmt.Sprintf("Sleep lifecycle hook (%d) %s%v", h.Sleep.Seconds, where, err), err
 		}
-	default: // tcpSocket too: it is there for the API's sake and was never run
+	default: // tcpSocket too: it exists only in the API and was never run
 		err := fmt.Errorf("invalid handler: %v", h)
 		return fmt.Sprintf("Cannot run handler: %v", err), err
 	}
@@ -95,7 +95,7 @@ func describe(h *v1.LifecycleHandler) string {
 	return ""
 }
 
-// sleep waits, unless the container's end comes first.
+// sleep waits, unless ctx ends first.
 func sleep(ctx context.Context, seconds int64) error {
 	t := time.NewTimer(time.Duration(seconds) * time.Second)
 	defer t.Stop()

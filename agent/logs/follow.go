@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// How long following waits before it looks again without having been told: longer while nothing happens, and
-// shortly after a writer closed the log, since that is what the end of a container looks like here.
+// How long following waits before it checks without a notification: longer while nothing happens, and shortly after a
+// writer closed the log, because that usually is the container's exit.
 const (
 	lookSoon = 10 * time.Millisecond
 	lookLate = time.Second
 )
 
 func (l *Log) follow(ctx context.Context, w *writer, running func(context.Context) (bool, error), flush func()) error {
-	var told chan bool // nil where the node has no inotify instance left: then it looks once a second
+	var told chan bool // nil if the node has no inotify instance left: then it checks once per second
 	if changes, err := watch(filepath.Dir(l.path)); err == nil {
 		defer changes.close()
 		told = changes.C
@@ -27,7 +27,7 @@ func (l *Log) follow(ctx context.Context, w *writer, running func(context.Contex
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
-		// Asked before reading: what it logged before it ended is there then.
+		// Check before reading: then everything from before the exit is in the log.
 		alive, err := running(ctx)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (l *Log) follow(ctx context.Context, w *writer, running func(context.Contex
 	}
 }
 
-// reopen goes over to the new file when the log was rotated, after the old one's end.
+// reopen continues with the new file after the log was rotated, when the old one's end was read.
 func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
 	now, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
 	if before, err := l.file.Stat(); err != nil || os.SameFile(before, now) {
 		return false, err
 	}
-	if err := l.drain(ctx, w); err != nil { // nothing is written to the old one any more
+	if err := l.drain(ctx, w); err != nil { // nothing more is written to the old one
 		return false, err
 	}
 	next, err := l.files.Open(ctx, l.path)
@@ -82,9 +82,9 @@ func (l *Log) reopen(ctx context.Context, w *writer) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("follow container log: %w", err)
 	}
-	_ = l.file.Close() // it was only read
+	_ = l.file.Close() // nothing was written
 	l.file = next
 	l.read.Reset(next)
-	l.part, l.long = l.part[:0], nil // it is never finished
+	l.part, l.long = l.part[:0], nil // it will not be completed
 	return true, nil
 }

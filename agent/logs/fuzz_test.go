@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 )
 
-// FuzzEntry reads an entry of a log beside a reader of its own. What a container says is in it.
+// FuzzEntry parses an entry of a log and compares with a simple parser. A container writes the text.
 func FuzzEntry(f *testing.F) {
 	for _, s := range []string{
 		"", "2016-10-06T00:17:09.669794202Z stdout F text\n", "2016-10-06T00:17:09Z stderr P begins\n", "2016-10-06T00:17:09.669794202+02:00 stdout P:more:tags x",
@@ -43,7 +43,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// FuzzTail finds where the last entries begin, beside a reader from the start.
+// FuzzTail finds where the last entries begin, and compares with a reader from the start.
 func FuzzTail(f *testing.F) {
 	for _, s := range []string{"", "\n", "a\nb\nc\n", "a\nb\nc", "\n\n\n\n", strings.Repeat("x", tailBlock) + "\n" + strings.Repeat("y\n", tailBlock)} {
 		for _, n := range []int64{-1, 0, 1, 2, 5, 1 << 62} {
@@ -61,7 +61,7 @@ func FuzzTail(f *testing.F) {
 			want = 0
 			newlines := int64(bytes.Count(data, []byte("\n")))
 			for i, b := range data {
-				if b == '\n' && newlines > n { // the entries behind it are too many yet
+				if b == '\n' && newlines > n { // more than n entries follow it
 					newlines--
 					want = int64(i) + 1
 				}
@@ -70,14 +70,14 @@ func FuzzTail(f *testing.F) {
 		if got != want {
 			t.Fatalf("at %d of %d, want %d", got, len(data), want)
 		}
-		// It reads from the end no more than it needs, and nothing twice.
+		// It reads no more than necessary from the end, and nothing twice.
 		if file.n > int64(len(data))-got+tailBlock || file.n > int64(len(data)) {
 			t.Fatalf("%d bytes read for the last %d of %d", file.n, int64(len(data))-got, len(data))
 		}
 	})
 }
 
-// counting counts what is read.
+// counting counts the bytes read.
 type counting struct {
 	r io.ReaderAt
 	n int64
@@ -88,7 +88,7 @@ func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 	return c.r.ReadAt(p, off)
 }
 
-// FuzzLog copies a whole log, beside a reader that splits it into lines.
+// FuzzLog copies a whole log, and compares with a reader that splits it into lines.
 func FuzzLog(f *testing.F) {
 	const entry = "2016-10-06T00:17:09.669794202Z stdout F text\n"
 	for _, s := range []string{
@@ -129,7 +129,7 @@ func FuzzLog(f *testing.F) {
 		}
 		var want []byte
 		for e := range bytes.Lines(data) {
-			// What is longer than is kept is understood by its head; a last entry without an end has its say, too.
+			// An entry that is too long to keep is parsed by its head; a last entry without an end counts too.
 			if l, err := parse(e); err == nil && !l.at.Before(o.Since) { // of the year 0: nothing is that old
 				want = append(want, l.text...)
 			}

@@ -14,7 +14,7 @@ type line struct {
 	stderr bool
 	// text ends with a newline, unless the line continues in the next entry.
 	text []byte
-	// partial says that the line continues in the next entry; none that the entry is left out.
+	// partial says that the line continues in the next entry; none that the entry is omitted.
 	partial, none bool
 }
 
@@ -46,7 +46,7 @@ func parse(entry []byte) (line, error) {
 	if !ok {
 		return line{}, errTag
 	}
-	// There may be more tags one day, separated by colons.
+	// There may be more tags in the future, separated by colons.
 	if first, _, _ := bytes.Cut(tags, []byte{':'}); string(first) == "P" {
 		l.partial = true
 		text = bytes.TrimSuffix(text, []byte{'\n'})

@@ -19,18 +19,18 @@ type Log struct {
 	files *guestfile.Files
 	file  *os.File
 	read  *bufio.Reader
-	// part is an entry of which the rest is not there yet; at most maxPart of it.
+	// part is the incomplete last entry, at most maxPart of it.
 	part []byte
-	// long is the head of an entry that is longer: its text is written as it comes.
+	// long is the head of an entry that is longer: its text is written as it arrives.
 	long *line
-	// left is how many entries are still wanted; negative is all.
+	// left is how many entries remain to be written; negative means all.
 	left int64
-	// understood is whether an entry had the CRI's format.
+	// understood says that an entry had the CRI's format.
 	understood bool
 }
 
-// maxPart is how much of an entry is kept until it is whole, in bytes. A runtime cuts what a container says in a line into
-// entries of 16 KiB; one that was told not to (containerd, max_container_log_line_size) writes any length.
+// maxPart is how much of an entry is kept until it is complete, in bytes. A runtime splits a container's lines into
+// entries of 16 KiB; if configured not to (containerd, max_container_log_line_size), it writes any length.
 const maxPart = 64 << 10
 
 // Open opens the log at path, at the first requested entry. The caller closes it. The runtime names and writes the log (with
@@ -46,7 +46,7 @@ func Open(ctx context.Context, files *guestfile.Files, path string, o Options) (
 	}
 	l := &Log{path: resolved, opts: o, files: files, file: f, left: -1}
 	if err := l.seek(ctx); err != nil {
-		_ = f.Close() // it was only read
+		_ = f.Close() // nothing was written
 		return nil, err
 	}
 	l.read = bufio.NewReaderSize(f, 32<<10)
@@ -94,7 +94,7 @@ func (l *Log) Copy(ctx context.Context, running func(context.Context) (bool, err
 		err = l.follow(ctx, w, running, flush)
 	}
 	if err == nil && len(l.part) > 0 {
-		err = l.entry(w, l.part) // a last entry that was never finished
+		err = l.entry(w, l.part) // a last entry without an end
 	}
 	if errors.Is(err, errLimit) {
 		return nil
@@ -102,7 +102,7 @@ func (l *Log) Copy(ctx context.Context, running func(context.Context) (bool, err
 	return err
 }
 
-// drain writes all entries that are there.
+// drain writes all available entries.
 func (l *Log) drain(ctx context.Context, w *writer) error {
 	for l.left != 0 {
 		if err := ctx.Err(); err != nil {
@@ -137,7 +137,7 @@ func (l *Log) drain(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// stretch writes what is there of an entry that is longer than is kept.
+// stretch writes the available part of an entry that is too long to keep.
 func (l *Log) stretch(w *writer) error {
 	if l.long != nil {
 		l.long.text = l.part
@@ -145,7 +145,7 @@ func (l *Log) stretch(w *writer) error {
 	}
 	head, err := parse(l.part)
 	if err != nil {
-		l.long = &line{none: true} // it is left out to its end, or ends all
+		l.long = &line{none: true} // it is omitted to its end, or ends the copy
 		return l.refuse(err, l.part)
 	}
 	l.understood = true
@@ -156,7 +156,7 @@ func (l *Log) stretch(w *writer) error {
 	return nil
 }
 
-// entry writes one entry. One that makes no sense is left out, unless it is the first.
+// entry writes one entry. An invalid one is omitted, unless it is the first.
 func (l *Log) entry(w *writer, entry []byte) error {
 	if long := l.long; long != nil {
 		l.long = nil
@@ -180,7 +180,7 @@ func (l *Log) entry(w *writer, entry []byte) error {
 	return w.write(parsed)
 }
 
-// refuse says what an entry that makes no sense does to the rest: nothing, unless it is the first.
+// refuse returns the error for an invalid entry: nil, unless it is the first.
 func (l *Log) refuse(err error, entry []byte) error {
 	if l.understood {
 		return nil

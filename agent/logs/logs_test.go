@@ -108,7 +108,7 @@ func TestUnsupportedFormat(t *testing.T) {
 	}
 }
 
-// A follower reads what comes, through a rotation, until the container has ended.
+// A follower reads what is written, across a rotation, until the container has exited.
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	write(t, path, t1+" stdout F skipped\n"+t1+" stdout F one\n"+t1+" stdout F t")
@@ -260,7 +260,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// hungReopener does not answer about one container.
+// hungReopener does not respond about one container.
 type hungReopener struct{ reopened chan string }
 
 func (h hungReopener) ReopenContainerLog(ctx context.Context, r *runtimeapi.ReopenContainerLogRequest, _ ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error) {
@@ -272,7 +272,7 @@ func (h hungReopener) ReopenContainerLog(ctx context.Context, r *runtimeapi.Reop
 	return &runtimeapi.ReopenContainerLogResponse{}, nil
 }
 
-// A container whose log cannot be opened again does not keep other logs waiting for longer than the patience.
+// If a container's log cannot be reopened, other logs are delayed for a bounded time.
 func TestHungRotation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -316,7 +316,7 @@ func open(t *testing.T, path string, o Options) (*Log, error) {
 	return Open(t.Context(), guestfile.New(guestfile.Config{}), path, o)
 }
 
-// A runtime that was told to cut no lines writes entries of any length: they are written as they come, and not kept.
+// A runtime that does not split lines writes entries of any length: they are written as they arrive, and not kept.
 func TestLongEntries(t *testing.T) {
 	const size = 8 << 20
 	text := strings.Repeat("x", size)
@@ -337,7 +337,7 @@ func TestLongEntries(t *testing.T) {
 	if have := cap(l.part); have > 4*maxPart {
 		t.Errorf("%d bytes are kept of an entry", have)
 	}
-	// A first entry that makes no sense is an error however long it is, which does not tell all of it.
+	// An invalid first entry is an error however long it is; the error does not quote all of it.
 	write(t, path+"x", text)
 	bad, err := open(t, path+"x", Options{})
 	if err != nil {
@@ -349,7 +349,7 @@ func TestLongEntries(t *testing.T) {
 	}
 }
 
-// What is no file is not opened as a log.
+// Only regular files are opened as logs.
 func TestNoLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

@@ -11,9 +11,9 @@ import (
 type Options struct {
 	// Tail is the number of entries from the end; nil means all.
 	Tail *int64
-	// Limit is how many bytes are written at most; nil is all.
+	// Limit is the maximum number of bytes written; nil means no limit.
 	Limit *int64
-	// Since leaves out what was logged before.
+	// Since omits what was logged before.
 	Since time.Time
 	// Follow continues until the container has exited.
 	Follow bool
@@ -26,7 +26,7 @@ func OptionsOf(o *v1.PodLogOptions, now time.Time) Options {
 	out := Options{Tail: o.TailLines, Limit: o.LimitBytes, Follow: o.Follow, Timestamps: o.Timestamps}
 	switch {
 	case o.SinceSeconds != nil:
-		most := int64(math.MaxInt64 / time.Second) // more would be a time to come
+		most := int64(math.MaxInt64 / time.Second) // more would be in the future
 		out.Since = now.Add(-time.Duration(min(*o.SinceSeconds, most)) * time.Second)
 	case o.SinceTime != nil:
 		out.Since = o.SinceTime.Time

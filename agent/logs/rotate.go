@@ -16,26 +16,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Container is a container that runs.
+// Container is a running container.
 type Container struct {
 	ID string
-	// Path is its log's.
+	// Path is the path of its log.
 	Path string
 	Pod  trace.Pod
 }
 
-// Reopener is the part of the CRI that rotating needs.
+// Reopener is the part of the CRI that rotation needs.
 type Reopener interface {
 	ReopenContainerLog(context.Context, *runtimeapi.ReopenContainerLogRequest, ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error)
 }
 
 // RotatorConfig is what a Rotator needs.
 type RotatorConfig struct {
-	// MaxSize is in bytes (containerLogMaxSize). Negative turns rotation off.
+	// MaxSize is in bytes (containerLogMaxSize). Negative disables rotation.
 	MaxSize int64
 	// MaxFiles counts the log in use too; at least 2 (containerLogMaxFiles).
 	MaxFiles int
-	// Workers is how many logs are rotated at a time (containerLogMaxWorkers).
+	// Workers is how many logs are rotated concurrently (containerLogMaxWorkers).
 	Workers int
 	// Interval is the time between two checks of the sizes (containerLogMonitorInterval).
 	Interval time.Duration
@@ -45,7 +45,7 @@ type RotatorConfig struct {
 	Bus        *trace.Bus
 }
 
-// Rotator keeps the logs of running containers short.
+// Rotator rotates the logs of running containers.
 type Rotator struct {
 	cfg   RotatorConfig
 	turns *semaphore.Slots
@@ -67,7 +67,7 @@ func NewRotator(cfg RotatorConfig) (*Rotator, error) {
 	return &Rotator{cfg, turns}, err
 }
 
-// Run looks once per interval until ctx ends. Looking is a stat per container and no call to the runtime.
+// Run checks the logs once per interval until ctx ends. A check is one stat per container and no call to the runtime.
 func (r *Rotator) Run(ctx context.Context) error {
 	if r.cfg.MaxSize < 0 {
 		<-ctx.Done()
@@ -85,7 +85,7 @@ func (r *Rotator) Run(ctx context.Context) error {
 	}
 }
 
-// pass looks at each log once and rotates those that are too long.
+// pass checks each log once and rotates those that are too long.
 func (r *Rotator) pass(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -94,7 +94,7 @@ func (r *Rotator) pass(ctx context.Context) {
 		if missing := errors.Is(err, fs.ErrNotExist); !missing && (err != nil || st.Size() < r.cfg.MaxSize) {
 			continue
 		}
-		// One whose runtime does not answer keeps the next ones waiting for some seconds only.
+		// If the runtime does not respond about one, the next ones wait for only some seconds.
 		work, stopped := r.turns.Enter(ctx, semaphore.Turn{Pod: c.Pod}, "rotate")
 		if stopped != nil {
 			return
@@ -109,7 +109,7 @@ func (r *Rotator) pass(ctx context.Context) {
 	}
 }
 
-// one rotates a container's log, or has the runtime make it again when it is missing.
+// one rotates a container's log or, if it is missing, calls the runtime to create it again.
 //
 // Upstream: pkg/kubelet/logs/container_log_manager.go, processContainer.
 func (r *Rotator) one(ctx context.Context, c Container, size int64, missing bool) error {

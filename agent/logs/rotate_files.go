@@ -16,12 +16,12 @@ import (
 const (
 	zipped = ".gz"
 	halved = ".tmp"
-	// rotatedAt sorts by age.
+	// rotatedAt is a time format that sorts by age.
 	rotatedAt = "20060102-150405"
 )
 
-// rotate makes room, compresses what was rotated before, and moves the log away. The newest
-// rotated log stays as it is: the container and log collectors may still be at it.
+// rotate removes old files, compresses earlier rotated ones, and renames the log. The newest rotated log is not
+// compressed: the container and log collectors may still use it.
 //
 // Upstream: pkg/kubelet/logs/container_log_manager.go, rotateLog.
 func (r *Rotator) rotate(ctx context.Context, c Container) error {
@@ -48,15 +48,15 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 		return fmt.Errorf("rotate: %w", err)
 	}
 	if err := r.reopen(ctx, c.ID); err != nil {
-		// Back again, to be tried again: the container still writes to it.
+		// Rename it back, to retry: the container still writes to it.
 		return errors.Join(err, os.Rename(away, c.Path))
 	}
 	return nil
 }
 
-// planRotation decides which files stay. Left over from a rotation that was cut short are
-// halves, and logs that are there compressed as well. Of the rest, the newest stay: as many as
-// make maxFiles with the log that is rotated now and the one that begins.
+// planRotation decides which files to keep. It removes incomplete files of an interrupted rotation, and logs that also
+// exist compressed. Of the rest it keeps the newest, so that there are maxFiles with the log that is rotated now and
+// the new one.
 func planRotation(files []string, maxFiles int) (keep, remove []string) {
 	for _, f := range files {
 		if strings.HasSuffix(f, halved) || slices.Contains(files, f+zipped) {
@@ -70,14 +70,14 @@ func planRotation(files []string, maxFiles int) (keep, remove []string) {
 	return keep[excess:], append(remove, keep[:excess]...)
 }
 
-// compress replaces a file by a compressed one; whoever looks sees one of the two whole. How long the file is, what the
-// container said decides: it is read until ctx ends. Root alone writes in its directory.
+// compress replaces a file by a compressed one; readers see one of the two completely. The container determines the
+// file's length: it is read until ctx ends. Only root writes in its directory.
 func compress(ctx context.Context, path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // nothing was written
 	st, err := in.Stat()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (u until) Read(p []byte) (int, error) {
 	return u.from.Read(p)
 }
 
-// globEscape makes a path match itself.
+// globEscape returns a pattern that matches the path itself.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Running returns the containers of pods that run and write a log, in no order.
+// Running returns the running containers of pods that write a log, in no order.
 func Running(pods map[types.UID]*podstate.Pod) []Container {
 	var out []Container
 	for uid, pod := range pods {

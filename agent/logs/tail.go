@@ -8,8 +8,8 @@ import (
 
 const tailBlock = 32 << 10
 
-// tailStart returns where the last n entries of the file begin. It reads from the end, and no
-// more than that. An entry that is still being written comes on top.
+// tailStart returns where the last n entries of the file begin. It reads from the end, and only as much as necessary.
+// An incomplete last entry does not count.
 //
 // Upstream: cri-client/pkg/logs/tail.go.
 func tailStart(ctx context.Context, f io.ReaderAt, size, n int64) (int64, error) {
@@ -27,7 +27,7 @@ func tailStart(ctx context.Context, f io.ReaderAt, size, n int64) (int64, error)
 		if _, err := f.ReadAt(block, start); err != nil {
 			return 0, err
 		}
-		// The newline that ends the entry before the first one wanted is the (n+1)th from the end.
+		// The newline before the first of these entries is the (n+1)th from the end.
 		for i := bytes.LastIndexByte(block, '\n'); i >= 0; i = bytes.LastIndexByte(block[:i], '\n') {
 			if found++; found > n {
 				return start + int64(i) + 1, nil

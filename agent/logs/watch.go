@@ -6,9 +6,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/inotify"
 )
 
-// changes tells that something happened in a directory.
+// changes reports events in a directory.
 type changes struct {
-	// C has true when a writer closed a file.
+	// C receives true when a writer closed a file.
 	C    chan bool
 	in   *inotify.Watcher
 	done chan struct{}
@@ -42,7 +42,7 @@ func (c *changes) read() {
 		for _, e := range events {
 			closed = closed || e.Has(inotify.CloseWrite)
 		}
-		// One that is not taken yet stands for this one too.
+		// A pending notification is also one for this event.
 		select {
 		case c.C <- closed:
 		case was := <-c.C:

@@ -6,18 +6,18 @@ import (
 	"math"
 )
 
-// stampFormat has nine digits always, so that columns line up.
+// stampFormat always has nine digits, so that columns are aligned.
 const stampFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// errLimit says that as much was written as was wanted.
+// errLimit says that the limit is reached.
 var errLimit = errors.New("limit reached")
 
-// writer writes lines as the options want them. A nil stream is not wanted.
+// writer writes lines according to the options. A nil stream is skipped.
 type writer struct {
 	stdout, stderr io.Writer
 	opts           Options
 	left           int64
-	// begun is whether the last line continues in the next entry.
+	// begun says that the last line continues in the next entry.
 	begun bool
 	buf   []byte
 }

@@ -27,21 +27,21 @@ import (
 // Handler handles the event of an iteration. The contexts carry the iteration's span. Calls are serial and should return
 // immediately; pod workers do the work.
 type Handler interface {
-	// Config takes what a source changed.
+	// Config handles a change of a source.
 	Config(ctx context.Context, u podsource.Update)
 	// Lifecycle handles a change in the runtime.
 	Lifecycle(ctx context.Context, e pleg.Event)
 	// Sync handles a pod whose sync is due.
 	Sync(ctx context.Context, uid types.UID)
-	// Probed takes what a probe newly says.
+	// Probed handles a changed probe result.
 	Probed(ctx context.Context, u probe.Update)
 	// Housekeep looks for the remains of unknown pods. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
 
-// Ready reports whether the runtime can be worked with.
+// Ready reports whether the runtime is ready.
 type Ready interface {
-	// Ready returns whether, and why not.
+	// Ready returns whether it is ready, and if not, the reason.
 	Ready() (ok bool, why string)
 	// Changed returns a channel that is closed at the next change.
 	Changed() <-chan struct{}
@@ -55,9 +55,9 @@ type Config struct {
 	Lifecycle <-chan pleg.Event
 	// Probes delivers changed probe results; may be nil.
 	Probes <-chan probe.Update
-	// Requests are for syncs and housekeeping; nil means none.
+	// Requests are for syncs and housekeeping; may be nil.
 	Requests *Requests
-	// Period is housekeeping's safety net; zero means 1 minute.
+	// Period is the longest time between two rounds of housekeeping; zero means 1 minute.
 	Period time.Duration
 	Bus    *trace.Bus
 }
@@ -67,7 +67,7 @@ type Loop struct {
 	cfg  Config
 	n    uint64
 	born time.Time
-	last atomic.Int64 // when the iteration began that is under way, as time since born; 0: none is. Not by the wall clock, which may be set.
+	last atomic.Int64 // when the current iteration began, as time since born; 0 if none runs. Not the wall clock, which may be set
 }
 
 // New returns a loop that has not run.
@@ -84,8 +84,7 @@ func New(cfg Config) (*Loop, error) {
 	return &Loop{cfg: cfg, born: time.Now()}, nil
 }
 
-// Alive returns when the loop last showed that it is not stuck. An idle loop that waits
-// is alive at any time: its time is now.
+// Alive returns when the loop last showed that it is not stuck; for an idle loop, the current time.
 func (l *Loop) Alive() time.Time {
 	if since := l.last.Load(); since != 0 {
 		return l.born.Add(time.Duration(since))
@@ -131,11 +130,11 @@ func (l *Loop) housekeep(ctx context.Context, op trace.LoopOp, idle time.Time) {
 	})
 }
 
-// iterate is one iteration: publish, handle, publish.
+// iterate runs one iteration: publish, handle, publish.
 func (l *Loop) iterate(ctx context.Context, cause trace.Span, ev trace.Loop, idle time.Time, handle func(context.Context, *trace.Loop)) {
 	l.n++
 	ev.N, ev.Idle = l.n, time.Since(idle)
-	cause.Pod = trace.Pod{} // an iteration is the node's, whatever pod it is about
+	cause.Pod = trace.Pod{} // an iteration is the node's, whatever pod it handles
 	l.last.Store(max(1, int64(time.Since(l.born))))
 	span := trace.Begin(l.cfg.Bus, cause, ev)
 	handle(trace.ContextWith(ctx, span), &ev)
@@ -143,7 +142,7 @@ func (l *Loop) iterate(ctx context.Context, cause trace.Span, ev trace.Loop, idl
 	l.last.Store(0)
 }
 
-// awaitRuntime returns when the runtime can be worked with; false when ctx ended.
+// awaitRuntime returns when the runtime is ready; false if ctx ended.
 func (l *Loop) awaitRuntime(ctx context.Context) bool {
 	changed := l.cfg.Ready.Changed()
 	ok, why := l.cfg.Ready.Ready()

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// handler notes what it is asked, and checks that it is asked one thing at a time.
+// handler records its calls and checks that they are serial.
 type handler struct {
 	t    *testing.T
 	slow func(context.Context)
@@ -70,7 +70,7 @@ func (h *handler) took() []string {
 	return d
 }
 
-// ready is a runtime that is turned on and off.
+// ready is a runtime that a test turns on and off.
 type ready struct {
 	mu      sync.Mutex
 	ok      bool
@@ -188,13 +188,13 @@ func TestDispatch(t *testing.T) {
 	})
 }
 
-// Nothing is handled while the runtime is down; that is a named wait, and nothing is lost.
+// Nothing is handled while the runtime is down. That is a named wait, and nothing is lost.
 func TestWaitsForTheRuntime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, false, nil)
 		sent := make(chan struct{})
 		go func() { r.updates <- podsource.Update{Op: podsource.OpAdd}; close(sent) }()
-		r.ready.set(false) // a change that is no change
+		r.ready.set(false) // a notification without a change
 		equal(t, "handled while it is down", []string(nil), r.h.took())
 		waits := tracetest.Events[trace.Wait](r.rec)
 		equal(t, "waits", []trace.Wait{{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: "it is down", Class: trace.Classify("it is down")}}, waits)
@@ -206,7 +206,7 @@ func TestWaitsForTheRuntime(t *testing.T) {
 		equal(t, "handled once it is up", []string{"config ADD"}, r.h.took())
 		equal(t, "records of the wait", 2, len(tracetest.Events[trace.Wait](r.rec)))
 		r.ready.set(false)
-		r.due <- "u1" // the select was entered before
+		r.due <- "u1" // the loop entered its select before
 		r.h.took()
 		go func() { r.due <- "u2" }()
 		equal(t, "handled while it is down again", []string(nil), r.h.took())

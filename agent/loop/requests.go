@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Requests are what workers and their manager request of the loop. They are built before both. Safe for concurrent use.
+// Requests are the requests of workers and their manager to the loop. They are built before both. Safe for concurrent
+// use.
 type Requests struct {
 	due  chan types.UID
 	tidy chan struct{}
@@ -31,6 +32,6 @@ func (r *Requests) Sync(ctx context.Context) func(types.UID) {
 func (r *Requests) Housekeep() {
 	select {
 	case r.tidy <- struct{}{}:
-	default: // it is requested already
+	default: // already requested
 	}
 }

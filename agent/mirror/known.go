@@ -14,30 +14,30 @@ import (
 // look up mirrors and the Manager can notify the status manager. Safe for concurrent use; do not change the pods that it returns.
 type Known struct {
 	mu sync.Mutex
-	// statics are the static pods by full name: the first is the one that runs, or is to; those behind
-	// it take its place when nothing of it is left.
+	// statics are the static pods by full name: the first one runs or will run; the next one takes its place when the
+	// first is gone.
 	statics map[string][]*v1.Pod
 	// mirrors are the API's, by full name.
 	mirrors map[string]*v1.Pod
-	// made are mirrors that the watch has yet to show, ended those that it has yet to show gone.
+	// made are mirrors that the watch has not delivered yet; ended are those whose deletion it has not delivered yet.
 	made  map[string]made
 	ended map[types.UID]bool
-	// listed says that the API's mirrors are known, complete that all static pods are.
+	// listed says that the API's mirrors are known, complete that all static pods are known.
 	listed, complete bool
 }
 
-// made is a mirror as the API server answered, and when.
+// made is a mirror as the API server returned it, and when.
 type made struct {
 	mirror *v1.Pod
 	at     time.Time
 }
 
-// NewKnown returns a Known that knows no pods.
+// NewKnown returns a Known without pods.
 func NewKnown() *Known {
 	return &Known{statics: map[string][]*v1.Pod{}, mirrors: map[string]*v1.Pod{}, made: map[string]made{}, ended: map[types.UID]bool{}}
 }
 
-// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.
+// Mirror returns the mirror of this version of a static pod; nil if there is none.
 func (m *Known) Mirror(uid types.UID) *v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *Known) Static(uid types.UID) types.UID {
 	return uid
 }
 
-// holder is the static pod to which the mirror of that name belongs.
+// holder returns the static pod that owns the mirror of that name.
 func (m *Known) holder(name string) *v1.Pod {
 	if list := m.statics[name]; len(list) > 0 {
 		return list[0]
@@ -75,8 +75,8 @@ func (m *Known) holder(name string) *v1.Pod {
 	return nil
 }
 
-// shows reports whether a mirror is of this version of a static pod.
-// Upstream: pkg/kubelet/pod/pod_manager.go, IsMirrorPodOf.
+// shows reports whether a mirror is one of this version of a static pod. Upstream: pkg/kubelet/pod/pod_manager.go,
+// IsMirrorPodOf.
 func shows(mirror, static *v1.Pod) bool {
 	hash, ok := mirror.Annotations[podspec.AnnotationMirror]
 	return ok && hash == static.Annotations[podspec.AnnotationHash]

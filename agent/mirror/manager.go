@@ -32,18 +32,18 @@ type Config struct {
 	Bus *trace.Bus
 }
 
-// Manager keeps the mirrors of static pods. All methods are safe for concurrent use; pods given to it
-// must not change afterwards, nor those it returns.
+// Manager creates and deletes the mirrors of static pods. All methods are safe for concurrent use; pods given to it,
+// and those that it returns, must not change.
 type Manager struct {
 	*Known
 	cfg  Config
 	wake chan struct{}
 }
 
-// lag is how long the watch may take to show what was made; then it was deleted unseen.
+// lag is how long the watch may take to deliver a new mirror; after that, the mirror counts as deleted.
 const lag = 5 * time.Second
 
-// New returns a manager that knows no pods.
+// New returns a manager without pods.
 func New(c Config) (*Manager, error) {
 	if c.Client == nil || c.Node == "" || c.NodeUID == nil {
 		return nil, errors.New("mirror: Config needs Client, Node and NodeUID")
@@ -54,7 +54,7 @@ func New(c Config) (*Manager, error) {
 	return &Manager{Known: c.Known, cfg: c, wake: make(chan struct{}, 1)}, nil
 }
 
-// Wake makes Run look at everything again.
+// Wake makes Run check everything again.
 func (m *Manager) Wake() {
 	select {
 	case m.wake <- struct{}{}:
@@ -77,7 +77,7 @@ func (m *Manager) Add(p *v1.Pod) {
 	m.statics[name] = append(list, p)
 }
 
-// Remove reports that nothing of a static pod is left, and that it is not desired.
+// Remove reports that a static pod is gone and no longer desired.
 func (m *Manager) Remove(uid types.UID) {
 	defer m.Wake()
 	m.mu.Lock()

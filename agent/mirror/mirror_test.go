@@ -22,7 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeAPI has mirror pods. It shows them to the manager when told to.
+// fakeAPI has mirror pods. It delivers them to the manager on request.
 type fakeAPI struct {
 	corev1.PodInterface
 	mu    sync.Mutex
@@ -88,7 +88,7 @@ func static(name, hash string) *v1.Pod {
 	}}
 }
 
-// hungAPI does not answer about some pods.
+// hungAPI does not respond about some pods.
 type hungAPI struct{ *fakeAPI }
 
 func (f hungAPI) Pods(string) corev1.PodInterface { return f }
@@ -101,7 +101,7 @@ func (f hungAPI) Create(ctx context.Context, p *v1.Pod, o metav1.CreateOptions) 
 	return f.fakeAPI.Create(ctx, p, o)
 }
 
-// Mirrors that cannot be made hold up the others for a bounded time.
+// Mirrors that cannot be created delay the others for a bounded time.
 func TestHungWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &fakeAPI{pods: map[string]*v1.Pod{}}

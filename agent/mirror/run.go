@@ -19,19 +19,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The back-off after a failure doubles from the first to the last of these.
+// The back-off after a failure doubles from the first to the last value.
 const (
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 30 * time.Second
 )
 
-// step is one thing to do: delete a mirror, or make one.
+// step is one action: delete or create a mirror.
 type step struct {
 	remove *v1.Pod
 	create *v1.Pod // the static pod
 }
 
-// Run keeps the mirrors until ctx ends, and returns nil then.
+// Run creates and deletes mirrors until ctx ends, and then returns nil.
 func (m *Manager) Run(ctx context.Context) error {
 	pauses := backoff.Spread(firstRetry, lastRetry)
 	for tries := 0; ; {
@@ -69,12 +69,12 @@ func (m *Manager) wait(delay time.Duration, tries int, err error) func() {
 	return func() { trace.End(m.cfg.Bus, span, w) }
 }
 
-// plan is what to do now.
+// plan returns the actions to do now.
 func (m *Manager) plan() []step {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.listed {
-		return nil // what is there is not known yet
+		return nil // the existing mirrors are not known yet
 	}
 	var steps []step
 	for _, name := range slices.Sorted(maps.Keys(m.statics)) {
@@ -97,15 +97,14 @@ func (m *Manager) plan() []step {
 	return steps
 }
 
-// atOnce is how many mirrors are worked on at once, stepLimit how long one may take: a namespace in which writes hang (a
-// webhook) holds the mirrors of others up for so long.
+// atOnce is how many mirrors are handled concurrently, stepLimit the timeout for each: a namespace in which writes hang
+// (because of a webhook) delays other mirrors for at most this long.
 const (
 	atOnce    = 4
 	stepLimit = 15 * time.Second
 )
 
-// pass does what is to be done. A mirror that was made or deleted is noted at once; the watch tells
-// the same later.
+// pass runs the plan. It records created and deleted mirrors at once; the watch delivers them later.
 func (m *Manager) pass(ctx context.Context) error {
 	steps := m.plan()
 	errs := make([]error, len(steps))
@@ -135,15 +134,14 @@ func (m *Manager) step(ctx context.Context, s step) error {
 	return nil
 }
 
-// delete ends a mirror at once.
-// Upstream: pkg/kubelet/pod/mirror_client.go, DeleteMirrorPod.
+// delete deletes a mirror without a grace period. Upstream: pkg/kubelet/pod/mirror_client.go, DeleteMirrorPod.
 func (m *Manager) delete(ctx context.Context, p *v1.Pod) error {
 	err := m.traced(ctx, trace.DeleteMirror, p, func(ctx context.Context) error {
 		err := m.cfg.Client.Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID)),
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // gone already, or another has its name
+			return nil // already deleted, or another pod has its name
 		}
 		return err
 	})
@@ -160,11 +158,11 @@ func (m *Manager) delete(ctx context.Context, p *v1.Pod) error {
 	return nil
 }
 
-// create makes the mirror of a static pod. It is owned by the node, as the API server demands.
-// Upstream: pkg/kubelet/pod/mirror_client.go, CreateMirrorPod.
+// create creates the mirror of a static pod. Its owner is the node, as the API server requires. Upstream:
+// pkg/kubelet/pod/mirror_client.go, CreateMirrorPod.
 func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 	p := static.DeepCopy()
-	p.UID = "" // the API server gives it one; the hash tells whose it is
+	p.UID = "" // the API server sets it; the hash identifies the static pod
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}
 	}
@@ -179,8 +177,8 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 		return err
 	})
 	if apierrors.IsAlreadyExists(err) {
-		// It was made a moment ago, or something else has the name: the watch tells of a mirror, and the
-		// next try finds out.
+		// It was created a moment ago, or another pod has the name: the watch delivers a mirror, or the next attempt
+		// finds out.
 		var e error
 		mirror, e = m.cfg.Client.Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 		switch {
@@ -197,7 +195,7 @@ func (m *Manager) create(ctx context.Context, static *v1.Pod) error {
 	return nil
 }
 
-// keep notes a mirror before the watch tells of it, so that its status follows at once.
+// keep records a mirror before the watch delivers it, so that its status follows at once.
 func (m *Manager) keep(ctx context.Context, static, mirror *v1.Pod) {
 	name := podspec.FullName(static)
 	m.mu.Lock()

@@ -11,16 +11,16 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// lookupTimeout bounds how long the node's name is looked up.
+// lookupTimeout limits the look-up of the node's name.
 const lookupTimeout = 2 * time.Second
 
 // whereabouts finds the node's addresses.
 type whereabouts struct {
 	hostname string
 	ips      []net.IP // --node-ip
-	external bool     // a cloud provider tells them
+	external bool     // a cloud provider sets them
 	lookup   func(ctx context.Context, host string) ([]net.IP, error)
-	route    func(net.IP) (net.IP, error) // the address that the default route leaves by
+	route    func(net.IP) (net.IP, error) // the source address of the default route
 	own      func() ([]net.Addr, error)
 }
 
@@ -36,7 +36,8 @@ func newWhereabouts(c *Config) whereabouts {
 	}
 }
 
-// addresses are --node-ip, else what the name resolves to, else that of the default route; and the hostname.
+// addresses returns --node-ip, otherwise the addresses of the node's name, otherwise that of the default route; and the
+// hostname.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, NodeAddress.
 func (w *whereabouts) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAddress, error) {
@@ -49,7 +50,7 @@ func (w *whereabouts) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAd
 	}
 	if w.external {
 		if len(node.Status.Addresses) > 0 {
-			return node.Status.Addresses, nil // the provider's
+			return node.Status.Addresses, nil // set by the cloud provider
 		}
 		if len(w.ips) == 0 {
 			return []v1.NodeAddress{hostname}, nil
@@ -69,7 +70,7 @@ func (w *whereabouts) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAd
 	return append(out, hostname), nil
 }
 
-// given are the addresses of --node-ip that are addresses; 0.0.0.0 and :: only name a family.
+// given returns the addresses of --node-ip; 0.0.0.0 and :: only select a family.
 func given(ips []net.IP) []net.IP {
 	if len(ips) == 0 || ips[0].IsUnspecified() {
 		return nil
@@ -90,7 +91,7 @@ func (w *whereabouts) find(ctx context.Context, name string) (net.IP, error) {
 	}
 	want4 := family == nil || family.To4() != nil
 	var other net.IP
-	found, _ := w.lookup(ctx, name) // without an answer the route tells
+	found, _ := w.lookup(ctx, name) // without a result, the default route decides
 	for _, ip := range found {
 		switch {
 		case w.valid(ip) != nil:
@@ -110,7 +111,7 @@ func (w *whereabouts) find(ctx context.Context, name string) (net.IP, error) {
 	return ip, nil
 }
 
-// valid says what is wrong with an address as this node's.
+// valid returns an error if an address cannot be this node's.
 func (w *whereabouts) valid(ip net.IP) error {
 	switch {
 	case ip.To16() == nil:
@@ -136,7 +137,7 @@ func (w *whereabouts) valid(ip net.IP) error {
 	return errors.New("no interface of this machine has it")
 }
 
-// setProvidedIPs tells the cloud provider of --node-ip.
+// setProvidedIPs sets the annotation with --node-ip for the cloud provider.
 func setProvidedIPs(node *v1.Node, ips []net.IP) {
 	list := given(ips)
 	if len(list) == 0 {

@@ -12,26 +12,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// slowFactsAge is how old the facts may be that cost something to learn.
+// slowFactsAge is the maximum age of facts that need a call.
 const slowFactsAge = 30 * time.Second
 
-// maxImageNames is how many names of an image go into the status.
+// maxImageNames limits the names of an image in the status.
 const maxImageNames = 5
 
-// slowFacts are the facts that cost a call to learn.
+// slowFacts are the facts that need a call.
 type slowFacts struct {
 	at        time.Time
 	images    []v1.ContainerImage
 	addresses []v1.NodeAddress
-	problem   string // with the addresses, as last said
+	problem   string // with the addresses, as last reported
 }
 
-// facts are what is true of the node now.
+// facts are the current facts about the node.
 type facts struct {
 	now                   metav1.Time
 	capacity, allocatable v1.ResourceList
 	info                  v1.NodeSystemInfo
-	addresses             []v1.NodeAddress // nil leaves those that there are
+	addresses             []v1.NodeAddress // nil keeps the existing ones
 	images                []v1.ContainerImage
 	runtime               Runtime
 	port                  int32
@@ -42,10 +42,10 @@ type facts struct {
 	volumesKnown          bool
 }
 
-// told is an event to record once the status that it is about is written.
+// told is an event to record when its status has been written.
 type told struct{ eventType, reason, message string }
 
-// apply asks for the facts and gives node their status.
+// apply collects the facts and sets node's status from them.
 func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	c := &n.cfg
 	n.refresh(ctx, node)
@@ -70,7 +70,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	return out
 }
 
-// refresh asks for the facts that cost a call, when they are old.
+// refresh renews the facts that need a call, if they are too old.
 func (n *Node) refresh(ctx context.Context, node *v1.Node) {
 	now := time.Now()
 	if !n.slow.at.IsZero() && now.Sub(n.slow.at) < slowFactsAge {
@@ -94,7 +94,7 @@ func (n *Node) refresh(ctx context.Context, node *v1.Node) {
 	}
 }
 
-// setStatus gives node the status that the facts make and returns the reasons of the events to record. It is pure.
+// setStatus sets node's status from the facts and returns the reasons of the events to record. It is pure.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go.
 func setStatus(node *v1.Node, f facts) (reasons []string) {
@@ -118,7 +118,7 @@ func setStatus(node *v1.Node, f facts) (reasons []string) {
 	return setConditions(s, f)
 }
 
-// setResources takes over what the machine has. Extended resources of others stay.
+// setResources sets the machine's resources. Extended resources of other components are kept.
 func setResources(s *v1.NodeStatus, capacity, allocatable v1.ResourceList) {
 	was := s.Capacity
 	s.Capacity = capacity.DeepCopy()
@@ -139,7 +139,7 @@ func setResources(s *v1.NodeStatus, capacity, allocatable v1.ResourceList) {
 	}
 }
 
-// imageList is the largest images first, with a few names each.
+// imageList returns the largest images first, with a few names each.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, Images.
 func imageList(images []Image, limit int32) []v1.ContainerImage {

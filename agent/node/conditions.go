@@ -9,7 +9,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// pressures are the conditions of resources, in the order of the object.
+// pressures are the pressure conditions, in the object's order.
 var pressures = []struct {
 	kind      v1.NodeConditionType
 	of        func(Pressure) bool
@@ -69,7 +69,7 @@ func setConditions(s *v1.NodeStatus, f facts) (reasons []string) {
 	return reasons
 }
 
-// setCondition puts c in place of that of its type and says whether the status turned.
+// setCondition replaces the condition of c's type and reports whether its status changed.
 func setCondition(s *v1.NodeStatus, c v1.NodeCondition, f facts) (turned bool) {
 	c.LastHeartbeatTime = f.now
 	old := condition(s, c.Type)
@@ -86,7 +86,7 @@ func setCondition(s *v1.NodeStatus, c v1.NodeCondition, f facts) (turned bool) {
 	return turned
 }
 
-// condition is the condition of a type; nil when there is none.
+// condition returns the condition of a type; nil if there is none.
 func condition(s *v1.NodeStatus, kind v1.NodeConditionType) *v1.NodeCondition {
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == kind {

@@ -13,14 +13,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Config says who the node is and where the facts about it come from. Callbacks that are nil say nothing; they are called from one
+// Config has the node's identity and the sources of the facts about it. Callbacks may be nil; they are called from one
 // goroutine at a time, and must not block for long.
 //
-// Many fields: a Node object says as many things of a node, and each comes from another part.
+// Many fields: a Node object has many facts, and each is from another part.
 type Config struct {
 	Name     string
-	Hostname string // Empty is Name.
-	// Client registers and watches; Heartbeat, not throttled, writes the status and the lease.
+	Hostname string // Empty means Name.
+	// Client registers and watches; Heartbeat, which is not throttled, writes the status and the lease.
 	Client, Heartbeat kubernetes.Interface
 	// Self is shared with the rest of the agent; nil means a new one.
 	Self *Self
@@ -37,13 +37,13 @@ type Config struct {
 	IPs []net.IP
 	// Info does not change while the agent runs: see ReadInfo. The runtime's version is in Runtime.
 	Info v1.NodeSystemInfo
-	// Cgroups describes the node; it is no part of its object.
+	// Cgroups describes the node's cgroups; it is not part of its object.
 	Cgroups Cgroups
-	// Port is that of the HTTPS server.
+	// Port is the port of the HTTPS server.
 	Port int32
 	// Declared is declaredFeatures: see DeclaredFeatures.
 	Declared []string
-	// MaxImages is nodeStatusMaxImages; -1 is no limit.
+	// MaxImages is nodeStatusMaxImages; -1 means no limit.
 	MaxImages int32
 
 	// Resources returns capacity and allocatable, from allocatable.Compute and the device plugins. It may be called from several
@@ -57,22 +57,22 @@ type Config struct {
 	NotReady func() []error
 	// Pressure returns the resources that are under pressure.
 	Pressure func() Pressure
-	// VolumesInUse returns the attachable volumes in use; false while that is not known yet.
+	// VolumesInUse returns the attachable volumes in use; false if they are not known yet.
 	VolumesInUse func() ([]v1.UniqueVolumeName, bool)
 	// Seen receives the object after each change, so that volumes that are reported in use may be mounted.
 	Seen func(*v1.Node)
-	// HeartbeatFailed is called when writing failed again; connections may be stale.
+	// HeartbeatFailed is called when writing has failed repeatedly; connections may be broken.
 	HeartbeatFailed func()
 
 	// StatusFrequency is nodeStatusUpdateFrequency, ReportFrequency nodeStatusReportFrequency, LeaseDuration
-	// nodeLeaseDurationSeconds. Zero is 10 s, 5 min, 40 s.
+	// nodeLeaseDurationSeconds. Zero means 10 s, 5 min, 40 s.
 	StatusFrequency, ReportFrequency, LeaseDuration time.Duration
 
 	Events events.Publisher // nil records none
 	Bus    *trace.Bus
 }
 
-// Image is one image that the runtime has.
+// Image is one image of the runtime.
 type Image struct {
 	Digests, Tags []string // Names with digest, and with tag.
 	Size          int64    // Bytes.
@@ -80,12 +80,12 @@ type Image struct {
 
 // Runtime is the result of the CRI's Version and Status calls.
 type Runtime struct {
-	Name, Version string // As containerd, 2.4.2.
+	Name, Version string // For example containerd, 2.4.2.
 	Handlers      []v1.NodeRuntimeHandler
-	Features      *v1.NodeFeatures // nil when the runtime says nothing
+	Features      *v1.NodeFeatures // nil if the runtime does not report them
 }
 
-// Pressure is what a node is short of.
+// Pressure says which resources of the node are under pressure.
 type Pressure struct{ Memory, Disk, PID bool }
 
 func (c *Config) check() error {

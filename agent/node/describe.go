@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// describe returns in what node differs from old. Heartbeat times do not count. Empty is no difference.
+// describe returns the differences between node and old. Heartbeat times do not count. Empty means no difference.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, nodeStatusHasChanged.
 func describe(old, node *v1.Node) []trace.Change {

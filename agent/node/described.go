@@ -19,7 +19,7 @@ type Cgroups struct {
 	Driver  string // cgroupfs or systemd
 }
 
-// Description describes a node that has this status.
+// Description returns the description of a node with this status.
 func Description(name string, s *v1.NodeStatus, c Cgroups) trace.NodeDescribed {
 	d := trace.NodeDescribed{
 		Node: name, OSImage: s.NodeInfo.OSImage, Kernel: s.NodeInfo.KernelVersion, OS: s.NodeInfo.OperatingSystem,
@@ -36,7 +36,8 @@ func Description(name string, s *v1.NodeStatus, c Cgroups) trace.NodeDescribed {
 	return d
 }
 
-// Standalone is the description of a node that has no object in the API. The IPs are the machine's, the primary one first.
+// Standalone returns the description of a node without an object in the API. The IPs are the machine's, the primary one
+// first.
 func Standalone(name string, info v1.NodeSystemInfo, r Runtime, ips []string, capacity, allocatable v1.ResourceList, c Cgroups) trace.NodeDescribed {
 	s := v1.NodeStatus{Capacity: capacity, Allocatable: allocatable, NodeInfo: info}
 	s.NodeInfo.ContainerRuntimeVersion = RuntimeVersion(r)
@@ -49,14 +50,14 @@ func Standalone(name string, info v1.NodeSystemInfo, r Runtime, ips []string, ca
 	return d
 }
 
-// RuntimeVersion is the runtime as a node's status names it.
+// RuntimeVersion returns the runtime as in a node's status.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, VersionInfo.
 func RuntimeVersion(r Runtime) string {
 	return r.Name + "://" + cmp.Or(strings.TrimPrefix(r.Version, "v"), "Unknown")
 }
 
-// tell publishes what the status says of the node, unless that was told already.
+// tell publishes the status's description of the node, if it has changed.
 func (n *Node) tell(ctx context.Context, s *v1.NodeStatus) {
 	d := Description(n.cfg.Name, s, n.cfg.Cgroups)
 	if n.described != nil {
@@ -68,7 +69,7 @@ func (n *Node) tell(ctx context.Context, s *v1.NodeStatus) {
 	trace.Point(n.cfg.Bus, trace.FromContext(ctx), d)
 }
 
-// differences says in words in what a description differs from the one before.
+// differences returns in words how a description differs from the earlier one.
 func differences(was, is *trace.NodeDescribed) (out []string) {
 	for _, list := range []struct {
 		name string
@@ -102,7 +103,7 @@ func differences(was, is *trace.NodeDescribed) (out []string) {
 	return out
 }
 
-// difference is nothing, or one sentence.
+// difference returns one sentence, or nothing.
 func difference(name, was, is string) []string {
 	switch {
 	case was == is:

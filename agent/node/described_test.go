@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// What the node has is told before the API server is asked, once, and again when it is something else.
+// The node's description is published before the first request to the API server, once, and again when it changes.
 func TestDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var memory atomic.Pointer[string]
@@ -44,7 +44,7 @@ func TestDescribed(t *testing.T) {
 			Resources: []trace.NodeResource{{Name: "cpu", Capacity: "2", Allocatable: "1900m"}, {Name: "memory", Capacity: "4Gi", Allocatable: "3Gi"}},
 			Addresses: []trace.NodeAddress{{Type: "InternalIP", Address: "10.0.0.5"}, {Type: "Hostname", Address: "lab-1"}},
 		}
-		adopted := first // what others add to the object counts
+		adopted := first // changes by others to the object count
 		adopted.Changed = []string{"capacity example.com/gpu 1", "allocatable example.com/gpu 1"}
 		adopted.Resources = []trace.NodeResource{first.Resources[0], {Name: "example.com/gpu", Capacity: "1", Allocatable: "1"}, first.Resources[1]}
 		grown := adopted

@@ -10,8 +10,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// HostIPs are the configured addresses, or the one that the default route leaves by, or
-// without one the first that others could reach, or localhost. It is never empty.
+// HostIPs returns the configured addresses; otherwise the source address of the default route, the first address that
+// others could reach, or localhost. It is never empty.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, NodeAddress.
 func HostIPs(configured []string) []string {

@@ -11,11 +11,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// kubernetesVersion is the release whose behavior this is.
+// kubernetesVersion is the release whose behavior the agent follows.
 const kubernetesVersion = "v1.37.1"
 
-// KubeletVersion is the version in the node's status: that of the Kubernetes release that this follows, which controllers and tools
-// read, with kubeloupe's own as build metadata, which they skip: v1.37.1+kubeloupe.0.3.0.
+// KubeletVersion returns the version in the node's status: the Kubernetes release that the agent follows, which
+// controllers and tools read, with kubeloupe's own version as build metadata, which they ignore:
+// v1.37.1+kubeloupe.0.3.0.
 func KubeletVersion(own string) string {
 	own = strings.TrimPrefix(own, "v")
 	own = strings.Map(func(r rune) rune {
@@ -35,8 +36,8 @@ func KubeletVersion(own string) string {
 	return kubernetesVersion + "+kubeloupe." + own
 }
 
-// ReadInfo reads who the machine is from /proc, /sys and /etc below root ("/" in earnest). What cannot be read is empty. swap
-// is in bytes.
+// ReadInfo reads the machine's identity from /proc, /sys and /etc below root ("/" except in tests). What cannot be read
+// is empty. swap is in bytes.
 func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
 	info := v1.NodeSystemInfo{
 		MachineID:       first(root, "etc/machine-id", "var/lib/dbus/machine-id"),
@@ -54,10 +55,10 @@ func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
 	return info
 }
 
-// first is the text of the first file that has any.
+// first returns the text of the first file that is not empty.
 func first(root string, paths ...string) string {
 	for _, path := range paths {
-		text, err := wholefile.Read(filepath.Join(root, path), wholefile.Small) // the kernel's, or root's
+		text, err := wholefile.Read(filepath.Join(root, path), wholefile.Small) // the kernel or root writes it
 		if s := strings.Trim(string(text), " \n\x00"); err == nil && s != "" {
 			return s
 		}
@@ -73,7 +74,7 @@ func release() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// osImage is the distribution's name for people.
+// osImage returns the distribution's name for people.
 func osImage(root string) string {
 	for _, path := range []string{"etc/os-release", "usr/lib/os-release"} {
 		text, err := wholefile.Read(filepath.Join(root, path), wholefile.Small)

@@ -18,7 +18,7 @@ const (
 	betaArchLabel          = "beta.kubernetes.io/arch"
 )
 
-// initial is the object as it is made, without status.
+// initial returns the object as it is created, without status.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, initialNode.
 func (n *Node) initial() *v1.Node {
@@ -42,8 +42,9 @@ func (n *Node) initial() *v1.Node {
 	return node
 }
 
-// reconcile gives an object that was there already what the agent answers for: the labels that nodes have by default, the attach-detach
-// annotation, and no huge pages of sizes that the machine lacks. Taints and other labels are left to whoever set them.
+// reconcile sets in an existing object what the agent is responsible for: the default labels of nodes, the
+// attach-detach annotation, and no huge pages of sizes that the machine lacks. It does not change taints and other
+// labels.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, tryRegisterWithAPIServer.
 func (n *Node) reconcile(existing *v1.Node) *v1.Node {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// renewShare is how often in its duration a lease is renewed.
+// renewShare is how often a lease is renewed within its duration.
 const renewShare = 4
 
 // keepLease renews the lease from registration on.
@@ -22,11 +22,11 @@ const renewShare = 4
 func (n *Node) keepLease(ctx context.Context) error {
 	var (
 		again retry
-		lease *coordinationv1.Lease // as the API server has it; nil when that is not known
+		lease *coordinationv1.Lease // as in the API server; nil if unknown
 		err   error
 	)
 	for {
-		for n.latest() == nil { // the lease is the object's
+		for n.latest() == nil { // the lease belongs to the object
 			lease = nil
 			select {
 			case <-n.back:
@@ -50,7 +50,7 @@ func (n *Node) keepLease(ctx context.Context) error {
 	}
 }
 
-// renew makes or updates the lease. Of an error it returns no lease: the next try asks for it.
+// renew creates or updates the lease. On an error it returns nil, so that the next attempt reads the lease.
 func (n *Node) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := n.cfg.Heartbeat.CoordinationV1().Leases(v1.NamespaceNodeLease)
 	if lease == nil {
@@ -79,7 +79,8 @@ func (n *Node) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordin
 	return lease, nil
 }
 
-// hold makes the lease this node's, from now on. It says whether the node's object is known, to which the lease belongs.
+// hold makes the lease this node's from now on. It reports whether the node's object, to which the lease belongs, is
+// known.
 func (n *Node) hold(lease *coordinationv1.Lease) bool {
 	lease.Spec.HolderIdentity = new(n.cfg.Name)
 	lease.Spec.LeaseDurationSeconds = new(int32(n.cfg.LeaseDuration / time.Second))

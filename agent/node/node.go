@@ -15,18 +15,18 @@ type Node struct {
 	*Self
 	cfg  Config
 	gone chan struct{} // the object was deleted
-	back chan struct{} // the object is there (again)
+	back chan struct{} // the object exists (again)
 
-	// rival is the lease of another machine of this name: as it was last seen, and since when, on our clock.
+	// rival is the lease of another machine with this name: as last seen, and since when, by our clock.
 	rival struct{ renewed, seen time.Time }
 
-	// Of the status goroutine.
+	// Used only by the status goroutine.
 	slow       slowFacts
 	where      whereabouts
 	lastReport time.Time
-	delay      time.Duration        // on top of ReportFrequency, so that nodes do not report all at once
-	rebooted   bool                 // was told
-	described  *trace.NodeDescribed // last told; nil before the first
+	delay      time.Duration        // in addition to ReportFrequency, so that nodes do not report all at once
+	rebooted   bool                 // was reported
+	described  *trace.NodeDescribed // as last published; nil before the first time
 }
 
 // New checks the configuration. It does not call the API.
@@ -42,7 +42,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Run keeps the node registered, its status and its lease until ctx ends. Errors of the API are waited out.
+// Run keeps the node registered, and its status and its lease up to date, until ctx ends. It retries after errors of
+// the API.
 func (n *Node) Run(ctx context.Context) error {
 	n.event(ctx, v1.EventTypeNormal, "Starting", "Starting kubelet.")
 	group, ctx := errgroup.WithContext(ctx)
@@ -52,14 +53,14 @@ func (n *Node) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// withResources is the object as it would be made, with what the node has.
+// withResources returns the object as it would be created, with the node's resources.
 func (n *Node) withResources() *v1.Node {
 	node := n.initial()
 	node.Status.Capacity, node.Status.Allocatable = n.cfg.Resources()
 	return node
 }
 
-// Ready says whether the API shows the node as ready.
+// Ready reports whether the API shows the node as ready.
 func (n *Node) Ready() bool {
 	o := n.latest()
 	if o == nil {
@@ -69,7 +70,7 @@ func (n *Node) Ready() bool {
 	return c != nil && c.Status == v1.ConditionTrue
 }
 
-// see takes over an object that the API returned or the watch told, unless a newer one is known.
+// see takes an object from an API response or from the watch, unless a newer one is known.
 func (n *Node) see(o *v1.Node) {
 	news, first := n.Self.see(o)
 	if !news {

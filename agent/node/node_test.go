@@ -29,7 +29,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// world is a node with an API of its own.
+// world is a node with its own API.
 type world struct {
 	*Node
 	t      *testing.T
@@ -107,7 +107,7 @@ func newWorld(t *testing.T, change func(*Config), objects ...runtime.Object) *wo
 	return w
 }
 
-// run runs the node in the bubble until the test ends.
+// run runs the node in simulated time until the test ends.
 func (w *world) run() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
@@ -122,7 +122,7 @@ func (w *world) run() {
 	synctest.Wait()
 }
 
-// pass lets time pass.
+// pass advances simulated time.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // the bubble's
 	synctest.Wait()
@@ -181,7 +181,7 @@ func (w *world) waits() (out []string) {
 	return out
 }
 
-// A ready node is made in one call, complete.
+// A ready node is created in one complete call.
 func TestRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(c *Config) {
@@ -270,7 +270,7 @@ func TestChange(t *testing.T) {
 	})
 }
 
-// Labels and taints of others stay, what the agent answers for is set right, and the boot is told.
+// Labels and taints of others are kept, the agent's own fields are corrected, and the boot is reported.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := &v1.Node{
@@ -301,7 +301,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// While the API is gone each try is seen; when it is back all is as it was.
+// While the API is not available, each attempt is published; afterwards everything is as before.
 func TestAPIGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -341,7 +341,7 @@ func TestForbidden(t *testing.T) {
 		if got := strings.Join(w.waits(), "\n"); !strings.Contains(got, "CN=system:node:lab-1, O=system:nodes") {
 			t.Error(got)
 		}
-		// Somebody else may make it.
+		// Others may create it.
 		if err := w.api.Tracker().Add(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", UID: "theirs"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +364,7 @@ func TestNameTaken(t *testing.T) {
 		if w.Ready() || !strings.Contains(strings.Join(w.waits(), "\n"), "the name is taken: machine other renewed its lease") {
 			t.Errorf("ready %t, waits %v", w.Ready(), w.waits())
 		}
-		w.pass(30 * time.Second) // the other renews no more
+		w.pass(30 * time.Second) // the other one no longer renews
 		if !w.Ready() || w.stored().Status.NodeInfo.MachineID != "m1" {
 			t.Error("not taken over")
 		}
@@ -400,7 +400,7 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-// What others change is seen.
+// Changes by others are seen.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

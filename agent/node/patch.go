@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// patch is the strategic merge patch that makes labels, annotations and status of old those of node; nothing else of them goes out.
+// patch returns the strategic merge patch that changes labels, annotations and status from old to node, and nothing
+// else.
 func patch(old, node *v1.Node) ([]byte, error) {
 	was, is := written(old), written(node)
-	// Addresses merge by type, of which there may be two alike: they are replaced as a whole.
+	// Addresses merge by type, and two may have the same: they are replaced as a whole.
 	addresses := is.Status.Addresses
 	replace := !apiequality.Semantic.DeepEqual(was.Status.Addresses, addresses)
 	is.Status.Addresses = was.Status.Addresses
@@ -51,7 +52,7 @@ func patch(old, node *v1.Node) ([]byte, error) {
 	return json.Marshal(whole)
 }
 
-// written is the part of the object that the agent writes.
+// written returns the part of the object that the agent writes.
 func written(o *v1.Node) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: o.Labels, Annotations: o.Annotations}, Status: o.Status}
 }

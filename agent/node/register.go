@@ -13,7 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// register makes the object, with the status of now, or takes over the one that is there. It tries until it succeeds or ctx ends.
+// register creates the object with the current status, or adopts an existing one. It retries until it succeeds or ctx
+// ends.
 //
 // Upstream: pkg/kubelet/kubelet_node_status.go, registerWithAPIServer.
 func (n *Node) register(ctx context.Context, cause trace.NodeCause) error {
@@ -45,7 +46,7 @@ func (n *Node) tryRegister(ctx context.Context, cause trace.NodeCause) error {
 		n.reported(ctx, made, told, true)
 		return nil
 	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err):
-		// The API server may forbid making nodes, and somebody else have made this one.
+		// The API server may forbid the creation of nodes, and others may have created this one.
 		ev.Changed, ev.Refused = nil, string(apierrors.ReasonForError(err))
 		if other := n.adopt(ctx, cause); other == nil || apierrors.IsAlreadyExists(err) || !apierrors.IsNotFound(other) {
 			err = other
@@ -59,7 +60,7 @@ func (n *Node) tryRegister(ctx context.Context, cause trace.NodeCause) error {
 	return err
 }
 
-// adopt takes over an object that is there already.
+// adopt adopts an existing object.
 func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 	existing, err := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if err != nil {
@@ -77,7 +78,7 @@ func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 	return n.write(ctx, trace.NodeReconcile, cause, existing, node, told, true)
 }
 
-// taken returns an error when another machine of this name is at work: the object tells of another machine, and its lease is
+// taken returns an error if another running machine has this name: the object is another machine's, and its lease is
 // being renewed.
 func (n *Node) taken(ctx context.Context, o *v1.Node) error {
 	theirs, ours := o.Status.NodeInfo.MachineID, n.cfg.Info.MachineID
@@ -104,7 +105,7 @@ func (n *Node) taken(ctx context.Context, o *v1.Node) error {
 	return nil
 }
 
-// explain adds what a person can do.
+// explain adds to an error what an administrator can do.
 func (n *Node) explain(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):

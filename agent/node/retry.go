@@ -16,10 +16,10 @@ const (
 	maxBackoff   = 7 * time.Second
 )
 
-// retry is the pause before something is tried again: twice as long each time, and up to a fifth more. The zero value begins.
+// retry is the pause before a retry: twice as long each time, plus up to a fifth. The zero value is the first.
 type retry struct{ b wait.Backoff }
 
-// wait pauses because of err. It returns early, with nil, when wake gets something.
+// wait pauses because of err. It returns early, with nil, when wake receives.
 func (r *retry) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, err error, wake <-chan struct{}) error {
 	if r.b.Duration == 0 {
 		r.b = backoff.Jittered(firstBackoff, maxBackoff, 0.2)
@@ -33,7 +33,7 @@ func (r *retry) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, e
 
 func (r *retry) reset() { r.b = wait.Backoff{} }
 
-// sleep waits for d, or until wake gets something.
+// sleep waits for d, or until wake receives.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -46,5 +46,5 @@ func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	return nil
 }
 
-// jitter adds up to 4 per cent.
+// jitter adds up to 4 %.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d/25+1) }

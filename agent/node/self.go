@@ -11,12 +11,12 @@ import (
 // Node's status can report changes and get the object. On a standalone node it remains empty. Safe for concurrent use.
 type Self struct {
 	wake       chan struct{} // something changed
-	registered chan struct{} // closed, once, when the object was seen first
+	registered chan struct{} // closed, once, when the object is first seen
 	once       sync.Once
 
 	mu     sync.Mutex
-	object *v1.Node        // the newest seen; nil before the first. Never changed in place.
-	before func() *v1.Node // makes the object as it would be registered; nil before there is a Node
+	object *v1.Node        // the newest one; nil before the first. Never changed in place.
+	before func() *v1.Node // returns the object as it would be registered; nil before there is a Node
 }
 
 // NewSelf returns an empty Self, before there is a Node.
@@ -32,11 +32,11 @@ func (s *Self) Changed() {
 	}
 }
 
-// Registered is closed when the node's object was first seen in the API.
+// Registered is closed when the node's object is first seen in the API.
 func (s *Self) Registered() <-chan struct{} { return s.registered }
 
-// Object is the node's object as last seen in the API, or before that as it would be made; an empty one before there is a Node. It
-// must not be changed.
+// Object returns the node's object as last seen in the API, or before that as it would be created; an empty one before
+// there is a Node. It must not be changed.
 func (s *Self) Object() *v1.Node {
 	s.mu.Lock()
 	o, before := s.object, s.before
@@ -50,7 +50,7 @@ func (s *Self) Object() *v1.Node {
 	return &v1.Node{}
 }
 
-// UID is that of the object; "" until it is in the API, and while it is on its way out.
+// UID returns the object's UID; "" until it is in the API, and while it is being deleted.
 func (s *Self) UID() types.UID {
 	o := s.Object()
 	if o.DeletionTimestamp != nil {
@@ -59,10 +59,10 @@ func (s *Self) UID() types.UID {
 	return o.UID
 }
 
-// Labels are the object's. They must not be changed.
+// Labels returns the object's labels. They must not be changed.
 func (s *Self) Labels() map[string]string { return s.Object().Labels }
 
-// Addresses are those in the object's status.
+// Addresses returns the addresses in the object's status.
 func (s *Self) Addresses() []v1.NodeAddress { return s.Object().Status.Addresses }
 
 func (s *Self) latest() *v1.Node {
@@ -71,7 +71,8 @@ func (s *Self) latest() *v1.Node {
 	return s.object
 }
 
-// see takes over an object unless a newer one is known, and says whether it did and whether it is the first since the last forget.
+// see takes an object unless a newer one is known. It reports whether it did, and whether it is the first since the
+// last forget.
 func (s *Self) see(o *v1.Node) (news, first bool) {
 	s.mu.Lock()
 	old := s.object
@@ -85,7 +86,7 @@ func (s *Self) see(o *v1.Node) (news, first bool) {
 	return true, old == nil
 }
 
-// forget drops the object: it is not there any more.
+// forget drops the object, which no longer exists.
 func (s *Self) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

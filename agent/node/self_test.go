@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What others ask of the node has an answer at all times: before there is a Node, before and after its object is seen, and while
-// the object is on its way out.
+// Queries about the node always have an answer: before there is a Node, before and after its object is seen, and while
+// the object is being deleted.
 func TestSelf(t *testing.T) {
 	s := NewSelf()
 	want := func(when string, uid types.UID, zone string) {
@@ -33,5 +33,5 @@ func TestSelf(t *testing.T) {
 	s.see(leaving)
 	want("on its way out", "", "a")
 	s.Changed()
-	s.Changed() // nobody has looked yet: it does not block
+	s.Changed() // nobody has received yet: it does not block
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// keepStatus registers the node, then writes its status: what changed at once, what did not every ReportFrequency. When the object
-// was deleted it is made again after StatusFrequency, so that who replaces a node manually may be first. (Upstream's kubelet does not
-// make it again until it is restarted.)
+// keepStatus registers the node, then writes its status: changes at once, otherwise every ReportFrequency. If the
+// object is deleted, it is created again after StatusFrequency, so that an administrator who replaces a node has time
+// to do so. (Upstream's kubelet does not create it again until it is restarted.)
 func (n *Node) keepStatus(ctx context.Context) error {
 	if err := n.register(ctx, "start"); err != nil {
 		return ended(ctx, err)
@@ -42,7 +42,7 @@ func (n *Node) keepStatus(ctx context.Context) error {
 	}
 }
 
-// ended is no error when ctx ended.
+// ended returns nil if ctx ended, otherwise err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -50,7 +50,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// idle waits until the status is to be looked at.
+// idle waits until the status must be checked.
 func (n *Node) idle(ctx context.Context) error {
 	timer := time.NewTimer(jitter(n.cfg.StatusFrequency))
 	defer timer.Stop()
@@ -95,7 +95,7 @@ func (n *Node) sync(ctx context.Context) error {
 	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
 		return err
 	}
-	// The object at hand may be too old: the API server's is not.
+	// The known object may be too old; the API server's is not.
 	fresh, getErr := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if getErr != nil {
 		if apierrors.IsNotFound(getErr) {
@@ -121,7 +121,7 @@ func (n *Node) try(ctx context.Context, base *v1.Node) error {
 	return n.write(ctx, trace.NodePatch, cause, base, node, told, changed)
 }
 
-// write patches the status subresource, which takes labels and annotations too, from base to node.
+// write patches the status subresource, which also accepts labels and annotations, from base to node.
 func (n *Node) write(ctx context.Context, op trace.NodeOp, cause trace.NodeCause, base, node *v1.Node, events []told, changed bool) error {
 	ev := trace.NodeStatus{Op: op, Cause: cause, Ready: isReady(node), Changed: describe(base, node)}
 	span := trace.Begin(n.cfg.Bus, trace.FromContext(ctx), ev)
@@ -141,7 +141,7 @@ func (n *Node) write(ctx context.Context, op trace.NodeOp, cause trace.NodeCause
 	return nil
 }
 
-// reported notes what the API server has now.
+// reported records the API server's new object.
 func (n *Node) reported(ctx context.Context, after *v1.Node, events []told, changed bool) {
 	if changed || n.lastReport.IsZero() {
 		n.delay = time.Duration(float64(n.cfg.ReportFrequency) * (rand.Float64() - 0.5))

@@ -10,10 +10,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch follows the node's object. The informer does the first list, and again with back-off when the watch ends.
+// watch follows the node's object. The informer makes the first list, and lists again with back-off when the watch
+// ends.
 func (n *Node) watch(ctx context.Context) error {
 	select {
-	case <-n.registered: // before, there is nothing to see, and the server may not be reached
+	case <-n.registered: // before, there is nothing to watch, and the server may not be reachable
 	case <-ctx.Done():
 		return nil
 	}
@@ -35,7 +36,7 @@ func (n *Node) watch(ctx context.Context) error {
 	return nil
 }
 
-// lean drops what nobody reads.
+// lean drops fields that the agent does not read.
 func lean(o any) (any, error) {
 	if node, ok := o.(*v1.Node); ok {
 		node.ManagedFields = nil

@@ -24,7 +24,7 @@ func TestContended(t *testing.T) {
 
 	done := make(chan error, 1)
 	go func() { done <- lock.Contended(t.Context()) }()
-	// The watch may not stand yet, so keep asking for the lock, as a process in Wait does.
+	// The watch may not exist yet, so try the lock repeatedly, as a process in Wait does.
 	for late := time.After(time.Minute); ; {
 		if _, err := Acquire(lock.file.Name()); err == nil {
 			t.Fatal("got a held lock")

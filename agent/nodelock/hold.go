@@ -11,10 +11,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Locks are the locks that an agent holds while it runs.
+// Locks are the locks of a running agent.
 type Locks struct {
 	own    *Lock // on the root directory
-	shared *Lock // --lock-file; nil without
+	shared *Lock // --lock-file; may be nil
 }
 
 // Hold takes the lock of the root directory, so that no other agent works there, and waits for lockFile (--lock-file) if it is not empty.

@@ -18,22 +18,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// FileName is the lock that every agent takes in its root directory.
+// FileName is the name of the lock file in each agent's root directory.
 const FileName = "kubeloupe.lock"
 
 // retry is the time between two attempts of Wait: flock(2) cannot be canceled while it blocks.
 const retry = 250 * time.Millisecond
 
-// A HeldError says that another process has the lock.
+// A HeldError says that another process holds the lock.
 type HeldError struct {
 	// Path is the lock file.
 	Path string
-	// Holder is the holder that the file names, such as "pid 12 (kubeloupe run)"; empty if it names none, for example when an upstream
-	// kubelet has the lock.
+	// Holder is the holder that the file names, such as "pid 12 (kubeloupe run)"; empty if it names none, for example
+	// if an upstream kubelet holds the lock.
 	Holder string
 }
 
-// Error names the holder and the way out.
+// Error names the holder and a solution.
 func (e *HeldError) Error() string {
 	who := "another process, which left no name"
 	if e.Holder != "" {
@@ -45,8 +45,8 @@ func (e *HeldError) Error() string {
 // A Lock is held until Release or the end of the process.
 type Lock struct{ file *os.File }
 
-// Acquire takes the lock and writes the holder's pid and command into the file. It makes the file, and its directory, if
-// missing. When another process has the lock the error is a [*HeldError].
+// Acquire takes the lock and writes the holder's PID and command into the file. It creates the file and its directory
+// if they are missing. If another process holds the lock, the error is a [*HeldError].
 func Acquire(path string) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -107,7 +107,7 @@ func flock(file *os.File) error {
 	}
 }
 
-// self is this process in words, on one line.
+// self describes this process, on one line.
 func self() string {
 	command := strings.Join(strings.Fields(strings.Join(redact.Args(os.Args), " ")), " ")
 	if len(command) > 200 {
@@ -125,7 +125,7 @@ func write(file *os.File, text string) error {
 	return err
 }
 
-// read is the first line of the file, without control characters: it may end up on a terminal.
+// read returns the first line of the file, without control characters, because it may be shown on a terminal.
 func read(file *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, 512))
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// TestMain is also the other agent: with LOCK_PATH set it takes that lock, says so, and holds it until its input ends.
+// TestMain is also the other agent: if LOCK_PATH is set, it takes that lock, reports this, and holds it until its input
+// ends.
 func TestMain(m *testing.M) {
 	path := os.Getenv("LOCK_PATH")
 	if path == "" {
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 }
 
-// hold starts another process that has the lock, and returns its pid and what ends it.
+// hold starts another process that holds the lock, and returns its PID and a function that stops it.
 func hold(t *testing.T, path string, end func(*exec.Cmd)) (pid int, stop func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -73,7 +74,7 @@ func TestHeldByAnotherProcess(t *testing.T) {
 		t.Errorf("error %q does not name holder %q and %s", err, want, path)
 	}
 
-	stop() // By SIGKILL: the file still names the dead process.
+	stop() // with SIGKILL: the file still names the dead process
 	lock, err := Acquire(path)
 	if err != nil {
 		t.Fatalf("Acquire after the holder was killed: %v", err)
@@ -89,7 +90,7 @@ func TestHeldByAnotherProcess(t *testing.T) {
 	}
 }
 
-// The lock belongs to the open file, so a second one in the same process is turned away too.
+// The lock belongs to the open file, so a second one in the same process fails too.
 func TestHeldByThisProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	lock, err := Acquire(path)
@@ -135,13 +136,13 @@ func TestWait(t *testing.T) {
 }
 
 func TestAcquireNamesWhatFailed(t *testing.T) {
-	path := t.TempDir() // A directory is no lock file.
+	path := t.TempDir() // a directory is not a lock file
 	if _, err := Acquire(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// What a lock file says may end up on a terminal.
+// The content of a lock file may be shown on a terminal.
 func TestHolderIsHarmless(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), FileName))
 	if err != nil {

@@ -38,15 +38,14 @@ func (c *Objects) newBundles() (cache.SharedIndexInformer, error) {
 	return inf, err
 }
 
-// startBundles begins to follow trust bundles, once. Called with the lock held.
+// startBundles starts the informer of trust bundles, once. Called with mu.
 func (c *Objects) startBundles() {
 	if !c.started {
 		c.started = c.start(func() { c.bundles.RunWithContext(c.life) })
 	}
 }
 
-// TrustAnchors returns what a projected source of trust bundles shows: each certificate once, in
-// a stable order.
+// TrustAnchors returns the content of a projected source of trust bundles: each certificate once, in a stable order.
 //
 // Upstream: pkg/kubelet/clustertrustbundle, GetTrustAnchorsByName, GetTrustAnchorsBySigner.
 func (c *Objects) TrustAnchors(ctx context.Context, src *v1.ClusterTrustBundleProjection) ([]byte, error) {
@@ -82,7 +81,7 @@ func (c *Objects) TrustAnchors(ctx context.Context, src *v1.ClusterTrustBundlePr
 	return nil, errors.New("ClusterTrustBundle projection requires either name or signerName to be set")
 }
 
-// selected picks bundles. A nil selector picks none, an empty one all.
+// selected returns the matching bundles. A nil selector matches none, an empty one all.
 func selected(all []any, signer string, by *metav1.LabelSelector) ([]any, error) {
 	sel, err := metav1.LabelSelectorAsSelector(by)
 	if err != nil {

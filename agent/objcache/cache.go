@@ -16,12 +16,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Strategy is how changes are noticed, in the words of configMapAndSecretChangeDetectionStrategy.
+// Strategy is how changes are noticed, with the values of configMapAndSecretChangeDetectionStrategy.
 type Strategy string
 
 // The strategies.
 const (
-	// Watch watches what volumes show.
+	// Watch watches the objects that volumes show.
 	Watch Strategy = "Watch"
 	// Cache requests an object again if it is older than a minute.
 	Cache Strategy = "Cache"
@@ -30,13 +30,13 @@ const (
 )
 
 const (
-	// fetchTimeout bounds one fetch, so that a dead connection holds nobody up.
+	// fetchTimeout limits one fetch, so that a dead connection does not block callers.
 	fetchTimeout = 10 * time.Second
-	// syncTimeout bounds the wait for a first list.
+	// syncTimeout limits the wait for a first list.
 	syncTimeout = 10 * time.Second
-	// shared is how old an answer may be that containers of one pod share.
+	// shared is the maximum age of a response that containers of one pod share.
 	shared = 2 * time.Second
-	// cached is the same for strategy Cache.
+	// cached is this age for strategy Cache.
 	cached = time.Minute
 )
 
@@ -46,7 +46,8 @@ type Config struct {
 	Bus    *trace.Bus
 	// Strategy: "" means Watch.
 	Strategy Strategy
-	// Changed is notified of a pod's volumes whose object has changed. It may be nil, and must not block: volume.Manager's Refresh.
+	// Changed is called for a pod's volumes whose object has changed. It may be nil, and must not block:
+	// volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
 	// Secrets receives the values of each pod's Secrets; may be nil.
 	Secrets *redact.Vault
@@ -58,16 +59,16 @@ type Objects struct {
 	services cache.SharedIndexInformer
 	bundles  cache.SharedIndexInformer
 
-	life context.Context // of fetches and watches, which are no caller's
+	life context.Context // of fetches and watches, which do not end with a caller
 	end  context.CancelFunc
 	work sync.WaitGroup
 
 	mu       sync.Mutex
 	ended    bool
-	started  bool // bundles
+	started  bool // the informer of bundles
 	items    map[key]*item
 	pods     map[types.UID]refs
-	trusting map[types.UID][]string // volumes with trust bundles
+	trusting map[types.UID][]string // volumes with trust bundles, by pod
 }
 
 // New checks the configuration.
@@ -97,7 +98,7 @@ func New(cfg Config) (*Objects, error) {
 	return c, err
 }
 
-// Run keeps the services, until ctx ends. Fetches and watches end with it.
+// Run follows the services until ctx ends. Fetches and watches end with it.
 func (c *Objects) Run(ctx context.Context) error {
 	c.services.RunWithContext(ctx)
 	c.mu.Lock()
@@ -108,7 +109,8 @@ func (c *Objects) Run(ctx context.Context) error {
 	return nil
 }
 
-// RefreshAfter is the time after which a volume with objects must be set up again; 0 is never, because changes are noticed.
+// RefreshAfter returns the time after which a volume with objects must be set up again; 0 means never, because changes
+// are noticed.
 func (c *Objects) RefreshAfter() time.Duration {
 	if c.cfg.Strategy == Watch {
 		return 0
@@ -116,7 +118,7 @@ func (c *Objects) RefreshAfter() time.Duration {
 	return cached
 }
 
-// start runs do until the cache ends. Called with the lock held.
+// start runs do in a goroutine that ends with the cache. Called with mu.
 func (c *Objects) start(do func()) bool {
 	if c.ended {
 		return false
@@ -125,8 +127,8 @@ func (c *Objects) start(do func()) bool {
 	return true
 }
 
-// ConfigMap returns a ConfigMap that a registered pod refers to, as new as the registration. If there
-// is none, apierrors.IsNotFound is true of the error. The object is shared: do not change it.
+// ConfigMap returns a ConfigMap that a registered pod refers to, at least as new as the registration. If there is none,
+// apierrors.IsNotFound is true of the error. The object is shared: do not change it.
 func (c *Objects) ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error) {
 	obj, err := c.get(ctx, key{configMap, namespace, name})
 	if err != nil {
@@ -135,7 +137,7 @@ func (c *Objects) ConfigMap(ctx context.Context, namespace, name string) (*v1.Co
 	return obj.(*v1.ConfigMap), nil
 }
 
-// Secret is as ConfigMap.
+// Secret is ConfigMap for a Secret.
 func (c *Objects) Secret(ctx context.Context, namespace, name string) (*v1.Secret, error) {
 	obj, err := c.get(ctx, key{secret, namespace, name})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// disclose tells the vault what a pod may get to know of a Secret, before the pod does. Called with the lock held.
+// disclose adds to the vault what a pod may get from a Secret, before the pod gets it. Called with mu.
 func (c *Objects) disclose(it *item, uid types.UID) {
 	s, ok := it.obj.(*v1.Secret)
 	if !ok || c.cfg.Secrets == nil {
@@ -18,7 +18,7 @@ func (c *Objects) disclose(it *item, uid types.UID) {
 	c.cfg.Secrets.Learn(string(uid), it.key.String(), values...)
 }
 
-// discloseAll does so for all pods that refer to it. Called with the lock held.
+// discloseAll calls disclose for all pods that refer to the Secret. Called with mu.
 func (c *Objects) discloseAll(it *item) {
 	for uid := range it.users {
 		c.disclose(it, uid)

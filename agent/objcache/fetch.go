@@ -12,15 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The API server lets a node read an object once it has seen the pod that refers to it. The
-// node may have seen the pod first.
+// The API server lets a node read an object when it has seen the pod that refers to it. The node may have seen the pod
+// first.
 const (
 	firstRefusal = 10 * time.Millisecond
-	lastRefusal  = 2 * time.Second // in all
+	lastRefusal  = 2 * time.Second // in total
 )
 
-// fetch has the object fetched, if that is not under way. It reports whether it is. Called with
-// the lock held.
+// fetch starts a fetch of the object, unless one is running. It reports whether one is running. Called with mu.
 func (c *Objects) fetch(it *item, span trace.Span) bool {
 	if it.fetching {
 		return true
@@ -40,7 +39,7 @@ func (c *Objects) doFetch(it *item, span trace.Span) {
 	it.fetching, it.err = false, err
 	var tell map[types.UID][]string
 	if err == nil {
-		// That there is none may be older than what a watch has told since.
+		// A response that there is no object may be older than what a watch has delivered since.
 		if (obj != nil || it.obj == before) && it.learn(obj) {
 			tell = it.audience()
 		}
@@ -50,13 +49,13 @@ func (c *Objects) doFetch(it *item, span trace.Span) {
 	}
 	close(it.done)
 	if it.have < it.want && err == nil && c.items[it.key] == it {
-		c.fetch(it, span) // somebody came meanwhile
+		c.fetch(it, span) // a new registration meanwhile
 	}
 	c.mu.Unlock()
 	c.tell(tell)
 }
 
-// ask returns the object, nil if there is none.
+// ask requests the object, nil if there is none.
 func (c *Objects) ask(ctx context.Context, k key) (metav1.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

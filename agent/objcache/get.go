@@ -12,8 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// get returns an object as new as the registrations that were before the call, or what is
-// known when it cannot be fetched.
+// get returns an object at least as new as the registrations before the call, or the last known one if it cannot be
+// fetched.
 //
 // Upstream: pkg/kubelet/util/manager/watch_based_manager.go, objectCache.Get.
 func (c *Objects) get(ctx context.Context, k key) (metav1.Object, error) {
@@ -49,7 +49,7 @@ func (c *Objects) get(ctx context.Context, k key) (metav1.Object, error) {
 	return it.answer()
 }
 
-// stale reports whether what is known is to be requested again.
+// stale reports whether the object must be requested again.
 func (c *Objects) stale(it *item) bool {
 	if it.synced {
 		return false

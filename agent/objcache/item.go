@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// item is one object. The cache's lock guards it.
+// item is one object, guarded by the cache's mu.
 type item struct {
 	key   key
 	users map[types.UID][]string // pods, with their volumes that show it
 
-	obj  metav1.Object // nil: there is none, or nothing is known yet
-	asOf time.Time     // when the last fetch that was answered began
+	obj  metav1.Object // nil: there is none, or it is not known yet
+	asOf time.Time     // when the last successful fetch began
 
-	// Each reference from a new pod raises want; a fetch that began after that raises have to it.
+	// Each reference from a new pod increments want. A fetch that began after that sets have to it.
 	want, have uint64
 	fetching   bool
-	done       chan struct{} // closed when the fetch under way ends
+	done       chan struct{} // closed when the running fetch ends
 	err        error         // of the last fetch
 
-	watching context.CancelFunc // nil when no watch runs
-	synced   bool               // the watch shows the present state
+	watching context.CancelFunc // nil if no watch runs
+	synced   bool               // the watch has delivered the current state
 }
 
 // shown reports whether a volume shows the object.
@@ -47,28 +47,28 @@ func (it *item) unwatch() {
 	}
 }
 
-// learn takes over an object, nil for none, and reports whether a volume would show something
-// else. What is older than what is known is passed over.
+// learn stores an object, nil for none, and reports whether a volume would show other content. It ignores an object
+// that is older than the known one.
 func (it *item) learn(obj metav1.Object) (changed bool) {
 	before := it.obj
 	if obj != nil && before != nil && older(obj.GetResourceVersion(), before.GetResourceVersion()) {
 		return false
 	}
 	if obj != nil {
-		obj.SetManagedFields(nil) // they take memory, and nobody looks
+		obj.SetManagedFields(nil) // they need memory, and are not used
 	}
 	it.obj = obj
 	return it.have > 0 && !sameData(before, obj)
 }
 
-// audience are the pods and volumes to be told of a change.
+// audience returns the pods and volumes that must be notified of a change.
 func (it *item) audience() map[types.UID][]string {
 	out := maps.Clone(it.users)
 	maps.DeleteFunc(out, func(_ types.UID, volumes []string) bool { return len(volumes) == 0 })
 	return out
 }
 
-// older reports whether resource version a is before b. Versions that cannot be compared are not.
+// older reports whether resource version a is older than b; false if they cannot be compared.
 func older(a, b string) bool {
 	n, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && n < 0

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// running has a cache on some objects.
+// running runs a test with a cache of some objects.
 func running(t *testing.T, objects []runtime.Object, do func(t *testing.T, c *Objects, client *fake.Clientset, told func() []string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// api is an API server with one ConfigMap, a/conf. It may be slow, refuse, or be away.
+// api is an API server with one ConfigMap, a/conf. It may be slow, refuse, or be unavailable.
 type api struct {
 	mu      sync.Mutex
 	conf    *v1.ConfigMap
@@ -44,7 +44,7 @@ func conf(version int, value string) *v1.ConfigMap {
 	}
 }
 
-// slow has each GET of a ConfigMap take a while: the fake client may not, it has one lock for all.
+// slow delays each GET of a ConfigMap: the fake client itself cannot, because it has one lock for all.
 type slow struct {
 	kubernetes.Interface
 	s *api
@@ -130,7 +130,7 @@ func (s *api) counts() (gets, watches, open int) {
 	return s.gets, len(s.watches), open
 }
 
-// bed is a cache that runs, on an api.
+// bed is a running cache with an api.
 type bed struct {
 	*Objects
 	*api
@@ -168,7 +168,7 @@ func bench(t *testing.T, strategy Strategy, do func(b *bed)) {
 	})
 }
 
-// want checks what a/conf is now: a value, or part of an error.
+// want checks the current a/conf: a value, or part of an error.
 func (b *bed) want(what string) {
 	b.t.Helper()
 	got, err := b.ConfigMap(b.t.Context(), "a", "conf")
@@ -200,8 +200,8 @@ func TestWatched(t *testing.T) {
 		b.latency = 5 * time.Millisecond
 		b.Register(shows("p", "vol"))
 		synctest.Wait()
-		b.Register(shows("q", "other")) // the fetch under way may be too old for it
-		b.want("one")                   // waits for the fetch that Register began
+		b.Register(shows("q", "other")) // the running fetch may be too old for it
+		b.want("one")                   // waits for the fetch that Register started
 		synctest.Wait()
 		if gets, watches, _ := b.counts(); gets != 2 || watches != 1 {
 			t.Errorf("%d gets and %d watches", gets, watches)
@@ -222,7 +222,7 @@ func TestWatched(t *testing.T) {
 		if want := []string{"p vol", "q other"}; !slices.Equal(b.told, want) {
 			t.Errorf("told %v, want %v", b.told, want)
 		}
-		// A synced watch is as good as a fetch, for hours.
+		// A synced watch is as good as a fetch for hours.
 		time.Sleep(5 * time.Hour)
 		b.Register(shows("r", "vol"))
 		b.want("three")
@@ -278,10 +278,10 @@ func TestWatchLost(t *testing.T) {
 		b.api.mu.Unlock()
 		b.watches[0].Stop()
 		time.Sleep(time.Minute)
-		b.want("one") // what was known last
+		b.want("one") // the last known value
 		b.api.mu.Lock()
 		b.err = nil
-		b.conf = nil // deleted while nobody looked
+		b.conf = nil // deleted while there was no watch
 		b.api.mu.Unlock()
 		time.Sleep(2 * lastRewatch)
 		b.want(`configmap "conf" not found`)
@@ -303,7 +303,7 @@ func TestAgainOnceUnwatched(t *testing.T) {
 		time.Sleep(2 * shared)
 		b.want("two")
 		b.set(conf(3, "three"))
-		b.Register(reads("q")) // what it sees is as new as it is
+		b.Register(reads("q")) // the object must be as new as the reference
 		b.want("three")
 		b.Register(shows("q", "vol")) // its spec changed: now a volume
 		synctest.Wait()
@@ -330,7 +330,7 @@ func TestImmutable(t *testing.T) {
 		if gets, watches, _ := b.counts(); gets != 1 || watches != 1 {
 			t.Errorf("%d gets and %d watches", gets, watches)
 		}
-		b.Register(shows("q", "vol")) // it may be another of that name
+		b.Register(shows("q", "vol")) // it may be another object of that name
 		b.want("fixed")
 		synctest.Wait()
 		if gets, watches, _ := b.counts(); gets != 2 || watches != 1 {
@@ -339,7 +339,7 @@ func TestImmutable(t *testing.T) {
 	})
 }
 
-// The API server learns of the pod a little later than the node does.
+// The API server sees the pod a little later than the node does.
 func TestRefusedAtFirst(t *testing.T) {
 	bench(t, Watch, func(b *bed) {
 		b.err = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "conf", errors.New("no relationship found"))

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// kind is what an object is, as error messages call it.
+// kind is the kind of an object, as in error messages.
 type kind string
 
 const (
@@ -16,7 +16,7 @@ const (
 	secret    kind = "secret"
 )
 
-// key names an object.
+// key identifies an object.
 type key struct {
 	kind      kind
 	namespace string
@@ -36,7 +36,7 @@ func (k key) target() trace.Target {
 // refs are the objects that a pod refers to, each with the names of the pod's volumes that show it.
 type refs map[key][]string
 
-// refsOf says what a pod refers to.
+// refsOf returns the objects that a pod refers to.
 //
 // Upstream: pkg/api/v1/pod/util.go, VisitPodSecretNames, VisitPodConfigmapNames.
 func refsOf(pod *v1.Pod) refs {

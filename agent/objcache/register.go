@@ -36,7 +36,7 @@ func (c *Objects) Register(pod *v1.Pod) {
 	}
 }
 
-// Unregister drops what no other pod refers to.
+// Unregister removes the objects that no other pod refers to.
 func (c *Objects) Unregister(pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +47,8 @@ func (c *Objects) Unregister(pod *v1.Pod) {
 	delete(c.trusting, pod.UID)
 }
 
-// refer notes that a pod refers to an object. What a new reference gives out must be as new as
-// it is: a watch sees to that, or a fetch. Called with the lock held.
+// refer records that a pod refers to an object. For a new reference, the object must be at least as new as the
+// reference: a watch or a fetch ensures that. Called with mu.
 func (c *Objects) refer(k key, uid types.UID, volumes []string, fresh bool, ref trace.Pod) {
 	it := c.items[k]
 	if it == nil {
@@ -64,7 +64,7 @@ func (c *Objects) refer(k key, uid types.UID, volumes []string, fresh bool, ref 
 	c.watch(it)
 }
 
-// release undoes refer. Called with the lock held.
+// release undoes refer. Called with mu.
 func (c *Objects) release(k key, uid types.UID) {
 	it := c.items[k]
 	if it == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// newServices follows the cluster's services, save headless ones, which have no variables.
+// newServices follows the cluster's services, except headless ones, which have no variables.
 //
 // Upstream: pkg/kubelet/kubelet.go, NewMainKubelet.
 func newServices(client kubernetes.Interface) (cache.SharedIndexInformer, error) {
@@ -27,7 +27,7 @@ func newServices(client kubernetes.Interface) (cache.SharedIndexInformer, error)
 	return inf, inf.SetTransform(slim)
 }
 
-// slim keeps of a service what variables are made of.
+// slim keeps the fields of a service that variables need.
 func slim(obj any) (any, error) {
 	s, ok := obj.(*v1.Service)
 	if !ok {
@@ -39,9 +39,8 @@ func slim(obj any) (any, error) {
 	}, nil
 }
 
-// Services returns the namespace's services and the API server's own, default/kubernetes. They
-// have their names, addresses and ports only, and are shared: do not change them. It waits at most
-// 10 s for the first list.
+// Services returns the namespace's services and the API server's own, default/kubernetes. They have only names,
+// addresses and ports, and are shared: do not change them. It waits at most 10 s for the first list.
 func (c *Objects) Services(ctx context.Context, namespace string) ([]*v1.Service, error) {
 	if err := c.synced(ctx, "services", c.services); err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func (c *Objects) Services(ctx context.Context, namespace string) ([]*v1.Service
 	return out, nil
 }
 
-// synced waits for an informer's first list, for a while.
+// synced waits for an informer's first list, at most syncTimeout.
 func (c *Objects) synced(ctx context.Context, what string, inf cache.SharedIndexInformer) error {
 	if inf.HasSynced() {
 		return nil

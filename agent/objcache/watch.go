@@ -21,12 +21,12 @@ const (
 	// The delay between watches of one object doubles from the first to the last, and has jitter.
 	firstRewatch = 50 * time.Millisecond
 	lastRewatch  = 30 * time.Second
-	// minWatch is how long the API server shall leave a watch open, at least, in seconds.
+	// minWatch is the minimum time for which the API server should keep a watch open, in seconds.
 	minWatch = 30 * 60
 )
 
-// watch has the object watched, if a volume shows it, it can change and its first fetch was
-// answered. Called with the lock held.
+// watch starts a watch of the object, if a volume shows it, it is mutable, and its first fetch succeeded. Called with
+// mu.
 func (c *Objects) watch(it *item) {
 	switch {
 	case it.watching != nil || it.have == 0 || !it.shown() || c.cfg.Strategy != Watch || c.items[it.key] != it:
@@ -42,7 +42,7 @@ func (c *Objects) watch(it *item) {
 	it.watching = cancel
 }
 
-// keepWatch watches, again and again, until ctx ends.
+// keepWatch watches repeatedly until ctx ends.
 func (c *Objects) keepWatch(ctx context.Context, it *item) {
 	first := backoff.Jittered(firstRewatch, lastRewatch, 1)
 	pauses := first
@@ -54,7 +54,7 @@ func (c *Objects) keepWatch(ctx context.Context, it *item) {
 			return
 		}
 		if initial && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
-			initial = false // a server that does not know of initial events
+			initial = false // a server that does not support initial events
 			continue
 		}
 		if time.Since(began) > lastRewatch {
@@ -68,8 +68,8 @@ func (c *Objects) keepWatch(ctx context.Context, it *item) {
 	}
 }
 
-// watchOnce takes over what one watch tells. The watch first tells the state as the API server's
-// cache has it, without asking etcd; what is older than what is known is passed over.
+// watchOnce stores the objects of one watch. The watch first delivers the state of the API server's cache, without a
+// request to etcd; objects older than the known one are ignored.
 func (c *Objects) watchOnce(ctx context.Context, it *item, initial bool) error {
 	opts := metav1.ListOptions{
 		FieldSelector:   fields.OneTermEqualSelector("metadata.name", it.key.name).String(),
@@ -110,7 +110,7 @@ func (c *Objects) openWatch(ctx context.Context, k key, opts metav1.ListOptions)
 	return c.cfg.Client.CoreV1().ConfigMaps(k.namespace).Watch(ctx, opts)
 }
 
-// take is told one event. seen is whether this watch has shown the object.
+// take handles one event. seen is whether this watch has delivered the object.
 func (c *Objects) take(ctx context.Context, it *item, ev watch.Event, seen *bool) error {
 	obj := asObject(ev.Object)
 	switch ev.Type {
@@ -149,12 +149,12 @@ func asObject(o any) metav1.Object {
 	return nil
 }
 
-// learn takes over an object from a watch that still counts.
+// learn stores an object from a watch that is still valid.
 func (c *Objects) learn(ctx context.Context, it *item, obj metav1.Object) {
 	c.change(ctx, it, func() bool { return it.learn(obj) })
 }
 
-// forget notes that as of a resource version there is no such object.
+// forget records that the object does not exist at a resource version.
 func (c *Objects) forget(ctx context.Context, it *item, asOf string) {
 	c.change(ctx, it, func() bool {
 		return it.obj != nil && !older(asOf, it.obj.GetResourceVersion()) && it.learn(nil)

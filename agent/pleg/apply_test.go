@@ -156,7 +156,7 @@ func TestApply(t *testing.T) {
 		name string
 		have *podstate.Pod
 		ev   *runtimeapi.ContainerEventResponse
-		want []string // "ask" when the event does not say enough
+		want []string // "ask" if the event does not say enough
 	}{
 		{
 			name: "new pod", ev: &runtimeapi.ContainerEventResponse{ContainerId: "web", ContainerEventType: started, PodSandboxStatus: sandbox("sb0", true), ContainersStatuses: []*runtimeapi.ContainerStatus{running("web")}},

@@ -14,12 +14,12 @@ import (
 type Cache struct {
 	mu    sync.Mutex
 	pods  map[types.UID]*podstate.Pod
-	floor time.Time // when the runtime was last asked for everything
+	floor time.Time // when the last complete list was requested
 }
 
 func newCache() *Cache { return &Cache{pods: map[types.UID]*podstate.Pod{}} }
 
-// Get returns the pod, or nil when the runtime has nothing of it.
+// Get returns the pod, or nil if the runtime has nothing of it.
 func (c *Cache) Get(uid types.UID) *podstate.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,9 +33,9 @@ func (c *Cache) All() map[types.UID]*podstate.Pod {
 	return maps.Clone(c.pods)
 }
 
-// put stores next unless something newer is there; of a pod that is not there, the
-// last complete list is what is newer. It returns what was there and whether next was
-// taken. A pod with neither sandboxes nor containers is forgotten.
+// put stores next unless the cache has something newer. For a pod that the cache does not have, the last complete list
+// counts as its observation. It returns the earlier observation and whether next was stored. A pod with neither
+// sandboxes nor containers is removed.
 func (c *Cache) put(next *podstate.Pod) (old *podstate.Pod, taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *Cache) put(next *podstate.Pod) (old *podstate.Pod, taken bool) {
 	if old != nil {
 		known = old.At
 	}
-	// What is known from the future is from before the clock was set back.
+	// A time in the future is from before the clock was set back.
 	if next.At.Before(known) && !known.After(time.Now()) {
 		return old, false
 	}
@@ -56,7 +56,7 @@ func (c *Cache) put(next *podstate.Pod) (old *podstate.Pod, taken bool) {
 	return old, true
 }
 
-// outline stores what is known of a pod that could not be seen, unless something was seen before.
+// outline stores what the lists show of a pod without a status, unless the cache has a status.
 func (c *Cache) outline(p *podstate.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,14 +65,14 @@ func (c *Cache) outline(p *podstate.Pod) {
 	}
 }
 
-// complete notes that everything the runtime had at that time has been put.
+// complete stores that the cache has everything that the runtime had at that time.
 func (c *Cache) complete(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.floor = at
 }
 
-// owner returns the pod that has the sandbox or container.
+// owner returns the pod that owns the sandbox or container.
 func (c *Cache) owner(id string) *podstate.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,7 +93,7 @@ func stateOf(s runtimeapi.ContainerState) podstate.State {
 	return podstate.Unknown
 }
 
-// at converts CRI nanoseconds; the CRI's zero is Go's zero.
+// at converts CRI nanoseconds; 0 becomes the zero time.
 func at(ns int64) time.Time {
 	if ns <= 0 {
 		return time.Time{}
@@ -101,8 +101,8 @@ func at(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// newestFirst orders by attempt, with creation time as the tie-breaker, so that a
-// clock that was set back does not hide the newest of a name.
+// newestFirst sorts by attempt, then by creation time, so that the newest one of a name is first even if the clock was
+// set back.
 func newestFirst(p *podstate.Pod) {
 	slices.SortStableFunc(p.Sandboxes, func(a, b podstate.Sandbox) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))

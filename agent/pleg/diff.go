@@ -11,7 +11,7 @@ import (
 // Type says what happened to a container or sandbox.
 type Type = trace.PLEGType
 
-// The lifecycle events, named as upstream's.
+// The lifecycle events, with upstream's names.
 const (
 	ContainerCreated = trace.ContainerCreated
 	ContainerStarted = trace.ContainerStarted
@@ -28,7 +28,7 @@ type change struct {
 	sandbox   string
 }
 
-// diff says how next differs from old; both may be nil.
+// diff returns the changes from old to next; both may be nil.
 func diff(old, next *podstate.Pod) []change {
 	var out []change
 	if next != nil {

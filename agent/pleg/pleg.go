@@ -38,7 +38,7 @@ type Event struct {
 	UID         types.UID
 	Type        Type
 	ContainerID string
-	// Span is the record that announced it; what follows is its child.
+	// Span is the event's record; what follows is its child.
 	Span trace.Span
 }
 
@@ -47,12 +47,12 @@ type PLEG struct {
 	cfg    Config
 	cache  *Cache
 	events chan Event
-	relist chan trace.RelistCause // demands, with their cause
+	relist chan trace.RelistCause // requested relists, with their causes
 
-	live atomic.Bool // Run runs: somebody reads events
+	live atomic.Bool // Run runs, so somebody reads events
 
 	mu       sync.Mutex
-	last     time.Time // end of the last good relist
+	last     time.Time // end of the last successful relist
 	evented  bool
 	modeWhy  string
 	modeSaid bool
@@ -78,8 +78,8 @@ func (p *PLEG) Cache() *Cache { return p.cache }
 // Events is where changes arrive once Run runs. It is never closed.
 func (p *PLEG) Events() <-chan Event { return p.events }
 
-// Run generates events until ctx ends. The caller should have called Relist once
-// with success, so that what already runs is known before anything is decided.
+// Run generates events until ctx ends. The caller should have called Relist successfully once, so that running pods are
+// known before the first decision.
 func (p *PLEG) Run(ctx context.Context) error {
 	p.live.Store(true)
 	var wg sync.WaitGroup
@@ -93,7 +93,7 @@ func (p *PLEG) Run(ctx context.Context) error {
 func (p *PLEG) Demand(cause trace.RelistCause) {
 	select {
 	case p.relist <- cause:
-	default: // one is requested already
+	default: // one is already requested
 	}
 }
 
@@ -104,8 +104,7 @@ func (p *PLEG) LastRelist() (at time.Time, evented bool) {
 	return p.last, p.evented
 }
 
-// setMode publishes the mode when it changes, unless ctx has ended: a stream that is
-// over has no say any more.
+// setMode publishes the mode when it changes, unless ctx has ended: a stream that ended must not change the mode.
 func (p *PLEG) setMode(ctx context.Context, evented bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,15 +123,15 @@ func (p *PLEG) setMode(ctx context.Context, evented bool, why string) {
 	trace.Point(p.cfg.Bus, trace.Span{}, trace.PLEGMode{Mode: mode, Reason: why})
 }
 
-// emit hands changes to the loop, waiting if it is behind: events are few and a
-// lost one would cost a safety-net period.
+// emit passes changes to the loop and waits if the loop is behind: events are few, and a lost one would be found only
+// by the next periodic relist.
 func (p *PLEG) emit(ctx context.Context, uid types.UID, pod trace.Pod, from trace.PLEGFrom, lag int64, parent trace.Span, changes []change) {
 	for _, c := range changes {
 		span := trace.Point(p.cfg.Bus, trace.ForPod(parent, pod), trace.PLEGEvent{
 			Type: c.typ, Container: c.container, Name: c.name, Sandbox: c.sandbox, From: from, Lag: lag,
 		})
 		if !p.live.Load() {
-			continue // the first list: there is no loop yet, and it may be longer than the channel
+			continue // the first list: no loop reads yet, and the list may be longer than the channel
 		}
 		select {
 		case p.events <- Event{UID: uid, Type: c.typ, ContainerID: c.container, Span: span}:

@@ -75,7 +75,7 @@ func (n *node) count(ctx context.Context, method string, req, reply any, cc *grp
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// called is what was called since the last time.
+// called returns the calls since the last call of called.
 func (n *node) called() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,7 +84,7 @@ func (n *node) called() []string {
 	return c
 }
 
-// fault disturbs a method until the returned function is called.
+// fault injects a fault until the returned function is called.
 func (n *node) fault(f sim.Fault) (undo func()) {
 	n.t.Helper()
 	undo, err := n.srv.Inject(f)
@@ -92,7 +92,7 @@ func (n *node) fault(f sim.Fault) (undo func()) {
 	return undo
 }
 
-// start makes a pod with one container that runs, and returns their ids.
+// start creates a pod with one running container and returns their ids.
 func (n *node) start(name string) (sandbox, container string) {
 	n.t.Helper()
 	ctx := n.t.Context()
@@ -109,7 +109,7 @@ func (n *node) start(name string) (sandbox, container string) {
 	return sb.GetPodSandboxId(), c.GetContainerId()
 }
 
-// got are the events that have arrived, as "Type uid".
+// got returns the events that have arrived, as "Type uid".
 func (n *node) got() []string {
 	synctest.Wait()
 	var out []string
@@ -131,7 +131,7 @@ func (n *node) modes() []string {
 	return out
 }
 
-// relists are the causes of relists that have ended.
+// relists returns the causes of finished relists.
 func (n *node) relists() []string {
 	var out []string
 	for _, r := range n.rec.OfKind("pleg.relist") {
@@ -142,7 +142,7 @@ func (n *node) relists() []string {
 	return out
 }
 
-// relisted checks that a relist for the cause has ended.
+// relisted checks that a relist for the cause has finished.
 func (n *node) relisted(cause trace.RelistCause) {
 	n.t.Helper()
 	if got := n.relists(); !slices.Contains(got, string(cause)) {
@@ -161,7 +161,7 @@ func (n *node) state(uid string) string {
 	return "no container"
 }
 
-// pass lets simulated time go by.
+// pass advances simulated time.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -201,7 +201,7 @@ func TestEvented(t *testing.T) {
 	})
 }
 
-// What happens while the stream is down is found by the relists, each event once.
+// Relists find what happens while the stream is down, each event once.
 func TestStreamDropsAndCatchesUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, run func()) {
 		run()
@@ -309,8 +309,7 @@ func TestRelistGoesOnAfterAnError(t *testing.T) {
 	})
 }
 
-// Events that a runtime kept from before the last list are old news. They bring no
-// pod back that has gone meanwhile.
+// Events from before the last list are ignored. They do not bring back a pod that was removed meanwhile.
 func TestKeptEventsAreOldNews(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, run func()) {
 		sandbox, _ := n.start("a")
@@ -325,7 +324,7 @@ func TestKeptEventsAreOldNews(t *testing.T) {
 	})
 }
 
-// An event that does not say how its pod is makes the PLEG look for itself.
+// An event without a status makes the PLEG ask about the pod.
 func TestEventWithoutStatus(t *testing.T) {
 	inBubble(t, func(_ *testing.T, n *node, run func()) {
 		run()
@@ -336,7 +335,8 @@ func TestEventWithoutStatus(t *testing.T) {
 	})
 }
 
-// An event that comes while a relist looks at its pod is newer than what the relist sees, and another relist looks at the rest.
+// An event that arrives while a relist asks about its pod is newer than the relist's result; another relist asks about
+// the rest.
 func TestRelistOvertaken(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, run func()) {
 		_, id := n.start("a")
@@ -387,7 +387,7 @@ func TestNewRefusesNoRuntime(t *testing.T) {
 	}
 }
 
-// A pod of which the runtime does not tell holds up the others of a relist for a bounded time.
+// A pod whose status call hangs delays the others of a relist for a bounded time.
 func TestHungStatus(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, _ func()) {
 		undo := n.fault(sim.Fault{Method: "PodSandboxStatus", Pod: "hung", Hang: true})
@@ -410,7 +410,7 @@ func TestHungStatus(t *testing.T) {
 	})
 }
 
-// A pod of which the runtime never told more than that it is there is known to be there, and is asked about until it can be seen.
+// A pod without any status is known to exist, and the PLEG asks about it until its status is available.
 func TestUnseen(t *testing.T) {
 	inBubble(t, func(t *testing.T, n *node, run func()) {
 		undo := n.fault(sim.Fault{Method: "ContainerStatus", Pod: "hung", Hang: true})
@@ -430,7 +430,7 @@ func TestUnseen(t *testing.T) {
 		run()
 		n.got()
 		undo()
-		pass(statusLimit) // what hangs is given up
+		pass(statusLimit) // the PLEG gives up on the call that hangs
 		n.check(n.pleg.Relist(t.Context(), "test"))
 		if got := n.got(); !slices.Contains(got, "ContainerStarted hung") {
 			t.Errorf("when it is seen at last: %q", got)
@@ -438,7 +438,7 @@ func TestUnseen(t *testing.T) {
 		if hung := n.pleg.Cache().Get("hung"); hung.Unseen || hung.Newest("main").StartedAt.IsZero() {
 			t.Errorf("%+v", hung)
 		}
-		// What was seen once is better than an outline.
+		// An earlier status is better than an outline.
 		undo = n.fault(sim.Fault{Method: "PodSandboxStatus", Pod: "a", Hang: true})
 		defer undo()
 		_, err := n.srv.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: n.pleg.Cache().Get("a").Sandbox().ID})

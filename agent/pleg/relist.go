@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// relistLoop relists on demand and by period: often without events, rarely with.
+// relistLoop relists on demand and periodically: often without events, rarely with them.
 func (p *PLEG) relistLoop(ctx context.Context) {
 	for {
 		cause := trace.RelistPeriod
@@ -35,18 +35,18 @@ func (p *PLEG) relistLoop(ctx context.Context) {
 		case cause = <-p.relist:
 		case <-time.After(period):
 		}
-		_ = p.Relist(ctx, cause) // published; the next period tries again
+		_ = p.Relist(ctx, cause) // published; the next relist retries
 	}
 }
 
-// UnseenError means that the runtime listed everything but did not return the status of some pods. The next relist requests it
-// again.
+// UnseenError means that the runtime listed everything but did not return the status of some pods. The next relist
+// requests them again.
 type UnseenError struct{ Err error }
 
 // Error implements error.
 func (e *UnseenError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what went wrong with each pod.
+// Unwrap returns the pods' errors.
 func (e *UnseenError) Unwrap() error { return e.Err }
 
 // Relist lists everything the runtime has, refreshes the pods that changed and emits their events. The error is an [*UnseenError]
@@ -95,7 +95,7 @@ func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRel
 			defer mu.Unlock()
 			rl.Events += events
 			if err != nil {
-				errs = append(errs, err) // one pod that cannot be seen does not hide the others
+				errs = append(errs, err) // a pod whose status call fails does not hide the others
 			}
 			return nil
 		})
@@ -108,14 +108,14 @@ func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRel
 	return nil
 }
 
-// A relist asks about so many pods at once, and each for so long at most: one of which the runtime does not tell (a
-// shim that hangs) holds the others' events up for a bounded time.
+// A relist asks about this many pods at once, and about each for at most this long. So a pod whose status call hangs
+// (for example because its shim hangs) delays the others' events for a bounded time.
 const (
 	statusesAtOnce = 4
 	statusLimit    = 10 * time.Second
 )
 
-// refreshListed asks about one pod and emits what changed; it tells how many events that were.
+// refreshListed asks about one pod and emits its changes. It returns the number of events.
 func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, asked time.Time, span trace.Span) (events int, err error) {
 	limited, cancel := context.WithTimeout(ctx, statusLimit)
 	defer cancel()
@@ -126,11 +126,11 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 	}
 	old, taken := p.cache.put(next)
 	if !taken {
-		p.Demand(trace.RelistOvertaken) // which told of one sandbox only
+		p.Demand(trace.RelistOvertaken) // the event may be about one sandbox only
 		return 0, nil
 	}
 	if old != nil && old.Unseen {
-		old = nil // nobody was told of what it has
+		old = nil // no events were sent for its content
 	}
 	changes := diff(old, next)
 	p.emit(ctx, uid, podOf(next), trace.PLEGRelists, 0, span, changes)
@@ -161,7 +161,7 @@ func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error
 	return next, nil
 }
 
-// listing is one pod as the two list calls show it.
+// listing is a pod in the results of the two list calls.
 type listing struct {
 	ref        criconfig.PodRef
 	sandboxes  []*runtimeapi.PodSandbox
@@ -201,7 +201,7 @@ func (p *PLEG) list(ctx context.Context, labels map[string]string) (map[types.UI
 	return out, nil
 }
 
-// outline is the pod as far as the list calls show it.
+// outline returns what the list calls show of the pod.
 func (l *listing) outline(asked time.Time) *podstate.Pod {
 	out := &podstate.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked, Unseen: true}
 	for _, s := range l.sandboxes {
@@ -219,8 +219,7 @@ func (l *listing) outline(asked time.Time) *podstate.Pod {
 	return out
 }
 
-// matches reports whether the cached pod has the same ids in the same states, so
-// that nothing needs to be asked again.
+// matches reports whether the cached pod has the same ids in the same states, so that no status call is needed.
 func (l *listing) matches(old *podstate.Pod) bool {
 	if old == nil {
 		return len(l.sandboxes) == 0 && len(l.containers) == 0
@@ -247,7 +246,7 @@ func (l *listing) matches(old *podstate.Pod) bool {
 	return true
 }
 
-// statuses asks for the details of a listed pod. What has gone meanwhile is left out.
+// statuses requests the details of a listed pod. It omits what was removed meanwhile.
 func (p *PLEG) statuses(ctx context.Context, l *listing, asked time.Time) (*podstate.Pod, error) {
 	out := &podstate.Pod{UID: l.ref.UID, Name: l.ref.Name, Namespace: l.ref.Namespace, At: asked}
 	for _, s := range l.sandboxes {

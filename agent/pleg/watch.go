@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// watch reads the runtime's event stream, again and again.
+// watch reads the runtime's event stream and reconnects when it ends.
 func (p *PLEG) watch(ctx context.Context) {
 	first := backoff.Doubling(100*time.Millisecond, 5*time.Second)
 	pauses := first
@@ -45,7 +45,7 @@ func (p *PLEG) watch(ctx context.Context) {
 	}
 }
 
-// readStream reports whether at least one event was read.
+// readStream reads one stream. It reports whether at least one event was read.
 func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,8 +53,8 @@ func (p *PLEG) readStream(ctx context.Context) (got bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// A server without events refuses at once; one with events stays silent. Either
-	// way a relist closes the gap between the first list and the stream.
+	// A server without events refuses at once; one with events stays silent. In both cases a relist closes the gap
+	// between the first list and the stream.
 	settled := time.AfterFunc(200*time.Millisecond, func() {
 		p.setMode(ctx, true, "")
 		p.Demand(trace.RelistOpened)
@@ -92,8 +92,8 @@ func (p *PLEG) take(ctx context.Context, ev *runtimeapi.ContainerEventResponse) 
 	p.emit(ctx, next.UID, podOf(next), trace.PLEGEvented, int64(lag), trace.Span{}, diff(old, next))
 }
 
-// apply merges an event into what is known of its pod: it tells all of one
-// sandbox and nothing of the pod's others. Nil means that the event does not say whose it is.
+// apply merges an event into the cached pod. An event has all of one sandbox and nothing of the pod's others. Nil means
+// that the event does not identify the pod.
 func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *podstate.Pod {
 	id, s := ev.GetContainerId(), ev.GetPodSandboxStatus()
 	if ev.GetContainerEventType() == runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT {
@@ -101,7 +101,7 @@ func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *pod
 			return without(old, id, made)
 		}
 		if s == nil {
-			return &podstate.Pod{At: made} // of a pod that is forgotten already
+			return &podstate.Pod{At: made} // a pod that was already removed
 		}
 	}
 	if s == nil {
@@ -133,7 +133,7 @@ func (p *PLEG) apply(ev *runtimeapi.ContainerEventResponse, made time.Time) *pod
 	return next
 }
 
-// without returns the pod less one sandbox or container.
+// without returns the pod without one sandbox or container.
 func without(old *podstate.Pod, id string, made time.Time) *podstate.Pod {
 	next := *old
 	next.At = later(made, old.At)

@@ -16,22 +16,22 @@ const (
 	lastDelay  = 2*time.Minute + 2*time.Second
 )
 
-// identity tells a socket from another one of the same path.
+// identity distinguishes a socket from another one at the same path.
 type identity struct {
 	dev, ino uint64
 	made     time.Time
 }
 
-// entry is what is known of one socket.
+// entry is the state of one socket.
 type entry struct {
 	id         identity
 	busy       bool
 	registered *plugin
-	fails      int // in a row
+	fails      int // consecutive failures
 	retryAt    time.Time
 }
 
-// plugin is a registered one.
+// plugin is a registered plugin.
 type plugin struct {
 	kind, name, endpoint string
 }
@@ -49,7 +49,7 @@ type op struct {
 	path string
 }
 
-// plan says what to do now, and when to look again if nothing else happens (zero: never).
+// plan returns the operations to start now, and when to plan again if nothing else happens (zero: never).
 func plan(seen map[string]identity, known map[string]*entry, now time.Time) (ops []op, next time.Time) {
 	for _, path := range slices.Sorted(maps.Keys(known)) {
 		e := known[path]
@@ -79,7 +79,7 @@ func plan(seen map[string]identity, known map[string]*entry, now time.Time) (ops
 	return ops, next
 }
 
-// fail notes a failed attempt.
+// fail records a failed attempt.
 func (e *entry) fail(now time.Time) {
 	e.retryAt = now.Add(backoff.After(backoff.Doubling(firstDelay, lastDelay), e.fails))
 	e.fails++

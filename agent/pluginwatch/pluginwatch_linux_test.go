@@ -47,7 +47,7 @@ func serve(t *testing.T, path, kind, name string) *fakePlugin {
 	return f
 }
 
-// handler notes what it is asked, and fails as often as it is told to.
+// handler records its calls, and fails for each error in fail.
 type handler struct {
 	calls chan string
 	fail  chan error
@@ -76,7 +76,7 @@ func next(t *testing.T, c chan string) string {
 	}
 }
 
-// A directory that cannot be watched is told of.
+// A directory that cannot be watched is reported.
 func TestUnwatched(t *testing.T) {
 	dir, rec := t.TempDir(), tracetest.New(t)
 	w, err := New(Config{Dir: dir, Handlers: map[string]Handler{"CSIPlugin": &handler{}}, Bus: rec.Bus()})
@@ -87,7 +87,7 @@ func TestUnwatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := watch.Close(); err != nil { // it takes no directory from now on
+	if err := watch.Close(); err != nil { // no directory can be added from now on
 		t.Fatal(err)
 	}
 	var under sync.WaitGroup
@@ -125,7 +125,7 @@ func TestPluginsComeAndGo(t *testing.T) {
 	want(h.calls, "+a /csi/a")
 	want(early.told, "")
 
-	// One in a directory of its own, which fails at first.
+	// One in a separate directory, which fails at first.
 	h.fail <- errors.New("not yet")
 	if err := os.Mkdir(filepath.Join(dir, "registry", "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -136,11 +136,11 @@ func TestPluginsComeAndGo(t *testing.T) {
 	want(h.calls, "+b /csi/b")
 	want(late.told, "")
 
-	// A type that nobody handles is told so.
+	// A plugin of an unknown type is notified.
 	odd := serve(t, filepath.Join(dir, "registry", "d.sock"), "DevicePlugin", "d")
 	want(odd.told, "no handler registered for plugin type: DevicePlugin: this build does not support it yet")
 
-	// A restart: the socket is removed and made again.
+	// A restart: the socket is removed and created again.
 	early.srv.Stop()
 	again := serve(t, filepath.Join(dir, "registry", "a.sock"), "CSIPlugin", "a")
 	want(h.calls, "-a")

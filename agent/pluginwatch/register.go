@@ -19,7 +19,7 @@ const (
 	notifyTimeout = 5 * time.Second
 )
 
-// register asks a socket who it is, has its handler take it in, and tells it the outcome.
+// register gets a plugin's identity from its socket, calls the handler, and notifies the plugin of the result.
 //
 // Upstream: pkg/kubelet/pluginmanager/operationexecutor, GenerateRegisterPluginFunc.
 func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// period is a safety net: nothing relies on it.
+// period is only a safety net.
 const period = 5 * time.Minute
 
 // Handler registers plugins of one type.
@@ -21,7 +21,7 @@ type Handler interface {
 	// Register registers the plugin; an error refuses it, and the plugin is notified. It is called again later, also for a registered
 	// plugin.
 	Register(ctx context.Context, name, endpoint string, versions []string) error
-	// Deregister gives it up. The endpoint may have another plugin of the name by then.
+	// Deregister removes the plugin. Another plugin with that name may use the endpoint by then.
 	Deregister(ctx context.Context, name, endpoint string)
 }
 
@@ -34,23 +34,23 @@ type Config struct {
 	Bus      *trace.Bus
 }
 
-// Watcher keeps the registrations of the sockets in a directory.
+// Watcher registers the plugins of the sockets in a directory.
 type Watcher struct {
 	cfg   Config
 	ended chan outcome
-	// known is the loop's.
+	// known is used only by the loop.
 	known map[string]*entry
 }
 
-// outcome is how an operation on a socket ended.
+// outcome is the result of an operation on a socket.
 type outcome struct {
 	path string
 	id   identity
-	got  *plugin // registered; nil when it is not
+	got  *plugin // the registered plugin; nil if there is none
 	err  error
 }
 
-// New checks the configuration. Nothing happens until Run.
+// New checks the configuration. It starts nothing; Run does.
 func New(cfg Config) (*Watcher, error) {
 	if !filepath.IsAbs(cfg.Dir) {
 		return nil, fmt.Errorf("pluginwatch: Config.Dir %q: want an absolute path", cfg.Dir)
@@ -90,7 +90,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// pass looks at the registry, starts what is to be done and returns in how long to look again.
+// pass scans the registry, starts operations and returns the time until the next pass.
 func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.WaitGroup) time.Duration {
 	seen, dirs := scan(w.cfg.Dir)
 	for _, d := range dirs {
@@ -99,7 +99,7 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 		}
 	}
 	if again, _ := scan(w.cfg.Dir); len(again) != len(seen) {
-		seen = again // something came between the scan and the watch
+		seen = again // a socket appeared between the scan and the watch
 	}
 	now := time.Now()
 	ops, next := plan(seen, w.known, now)
@@ -148,7 +148,7 @@ func (w *Watcher) note(out outcome) {
 	case out.got != nil:
 		e.fails = 0
 	default:
-		e.id = identity{} // deregistered: whatever is there now is new
+		e.id = identity{} // deregistered: what exists now is new
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// scan lists the sockets in dir and below, and the directories to watch. What is hidden or goes
-// away meanwhile is left out.
+// scan lists the sockets in and below dir, and the directories to watch. It omits hidden files and those that disappear
+// meanwhile.
 func scan(dir string) (sockets map[string]identity, dirs []string) {
 	sockets = map[string]identity{}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -2,10 +2,10 @@ package pluginwatch
 
 import "github.com/kubeloupe/kubeloupe/agent/inotify"
 
-// watchOps are what a scan may find something by.
+// watchOps are the events after which a scan may find something.
 const watchOps = inotify.Names | inotify.DeleteSelf
 
-// newWatcher tells that something changed in directories. What, a scan finds out.
+// newWatcher signals changes in directories; a scan finds the changes.
 func newWatcher() (*inotify.Signal, error) {
 	w, err := inotify.New()
 	if err != nil {

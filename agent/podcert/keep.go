@@ -23,15 +23,15 @@ const (
 	// The delay between attempts doubles from the first to the last, and has jitter.
 	firstDelay = time.Second
 	lastDelay  = 5 * time.Minute
-	// abandonAfter is how long a request may stay unanswered before another is made.
+	// abandonAfter is how long a request may remain unanswered before another one is created.
 	abandonAfter = 10 * time.Minute
 	// maxJitter spreads renewals.
 	maxJitter = 5 * time.Minute
 )
 
-// RefusedError says that a signer will never issue what a pod asks for.
+// RefusedError says that a signer will never issue the certificate.
 type RefusedError struct {
-	// Failed is set if the signer failed; else it denied the request.
+	// Failed says that the signer failed; otherwise it denied the request.
 	Failed                   bool
 	Request, Reason, Message string
 }
@@ -45,7 +45,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("PodCertificateRequest was permanently %s: reason=%q message=%q", verb, e.Reason, e.Message)
 }
 
-// keep has a credential issued and renewed until ctx ends or it is refused.
+// keep gets and renews a credential until ctx ends or the signer refuses.
 func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Pod, src *v1.PodCertificateProjection) {
 	pauses := backoff.Jittered(firstDelay, lastDelay, 1)
 	for ctx.Err() == nil {
@@ -74,7 +74,7 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 	}
 }
 
-// set takes over what was issued, or that it was refused.
+// set stores the issued credential, or the refusal.
 func (m *Manager) set(at source, c *credential, key []byte, done *certv1.PodCertificateRequest, refused *RefusedError) {
 	m.cfg.Secrets.Learn(string(at.uid), fmt.Sprintf("key %s %d", at.volume, at.index), string(key))
 	m.mu.Lock()
@@ -104,7 +104,7 @@ func (m *Manager) tell(ctx context.Context, pod *v1.Pod, done *certv1.PodCertifi
 		fmt.Sprintf("PodCertificateRequest %s/%s %s, reason=%q, message=%q", done.Namespace, done.Name, verb, e.Reason, e.Message))
 }
 
-// issue makes a key and a request and waits for the signer.
+// issue creates a key and a request, and waits for the signer.
 func (m *Manager) issue(ctx context.Context, pod *v1.Pod, src *v1.PodCertificateProjection) ([]byte, *certv1.PodCertificateRequest, error) {
 	req, key, err := m.request(ctx, pod, src)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Manager) issue(ctx context.Context, pod *v1.Pod, src *v1.PodCertificate
 	}
 }
 
-// look returns the request once it is answered. Nodes may only look at requests of their own.
+// look returns the request when it is answered. Nodes may only read their own requests.
 func (m *Manager) look(ctx context.Context, req *certv1.PodCertificateRequest) (*certv1.PodCertificateRequest, error) {
 	api := m.cfg.Client.CertificatesV1().PodCertificateRequests(req.Namespace)
 	own := fields.Set{"metadata.name": req.Name, "spec.nodeName": m.cfg.NodeName}.AsSelector().String()

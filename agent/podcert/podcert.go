@@ -1,9 +1,8 @@
 // Package podcert gets pods their certificates, for podCertificate sources of projected volumes.
 //
-// It owns the keys, which never leave the node but for the pod's own files, the requests for
-// certificates, and their renewal when the signer says, or up to five minutes later. An old certificate is
-// given out until there is a new one. A request that the signer denies or fails is final. It
-// writes no file.
+// It owns the keys, which never leave the node, the requests for certificates, and their renewal at the time that the
+// signer sets, or up to five minutes later. It returns an old certificate until there is a new one. A request that the
+// signer denies or fails is final. It writes no file.
 //
 // Goroutines: one for each source of each pod, until Forget or the end of Run.
 //
@@ -28,16 +27,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// firstTimeout bounds the wait for a first certificate; the request continues.
+// firstTimeout limits the wait for a first certificate; the request continues.
 const firstTimeout = 10 * time.Second
 
 // Config is what a Manager needs.
 type Config struct {
 	Client   kubernetes.Interface
 	NodeName string
-	// NodeUID returns the uid of the Node object, "" while it is not known.
+	// NodeUID returns the UID of the Node object, "" while it is unknown.
 	NodeUID func() types.UID
-	// Changed is notified of a volume for which there is something new. It must not block: volume.Manager's Refresh.
+	// Changed is called for a volume with a new certificate. It must not block: volume.Manager's Refresh.
 	Changed func(uid types.UID, volumes ...string)
 	// Events may be nil.
 	Events events.Publisher
@@ -49,7 +48,7 @@ type Config struct {
 // Manager gets certificates. Safe for concurrent use.
 type Manager struct {
 	cfg  Config
-	life context.Context // of requests, which are no caller's
+	life context.Context // of requests, which do not end with a caller
 	end  context.CancelFunc
 	work sync.WaitGroup
 
@@ -65,11 +64,11 @@ type source struct {
 	index  int
 }
 
-// credential is what a source shows. The Manager's lock guards it.
+// credential is what a source contains, guarded by the Manager's mu.
 type credential struct {
 	key, chain []byte
-	err        error         // final
-	ready      chan struct{} // closed once one of these is set
+	err        error         // permanent
+	ready      chan struct{} // closed when one of these is set
 	stop       context.CancelFunc
 }
 
@@ -109,7 +108,7 @@ func (m *Manager) Certificate(ctx context.Context, pod *v1.Pod, volume string, i
 	return c.key, c.chain, c.err
 }
 
-// credential returns the one of a source, and has it asked for if it is new.
+// credential returns a source's credential, and requests it if it is new.
 func (m *Manager) credential(at source, pod *v1.Pod) (*credential, error) {
 	src, err := projection(pod, at)
 	if err != nil {
@@ -163,7 +162,7 @@ func (m *Manager) await(ctx context.Context, volume string, ready <-chan struct{
 	}
 }
 
-// Forget drops what a pod has.
+// Forget removes a pod's credentials.
 func (m *Manager) Forget(pod types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// signer answers each request as it is made.
+// signer answers each request when it is created.
 func signer(t *testing.T, condition string) (*fake.Clientset, *int) {
 	c := fake.NewClientset(&v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "sa", UID: "sa-uid"}})
 	n := 0

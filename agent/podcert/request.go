@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// request makes a key, in PEM, and what to ask the signer for.
+// request returns a key, in PEM, and the request to the signer.
 func (m *Manager) request(ctx context.Context, pod *v1.Pod, src *v1.PodCertificateProjection) (*certv1.PodCertificateRequest, []byte, error) {
 	account, err := m.cfg.Client.CoreV1().ServiceAccounts(pod.Namespace).Get(ctx, pod.Spec.ServiceAccountName, metav1.GetOptions{})
 	if err != nil {
@@ -75,7 +75,7 @@ func newKey(kind string) (crypto.Signer, error) {
 	return nil, fmt.Errorf("podCertificate.keyType %q: want RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519", kind)
 }
 
-// answered reports whether the signer has said something final.
+// answered reports whether the request has a final result.
 func answered(r *certv1.PodCertificateRequest) bool {
 	for _, c := range r.Status.Conditions {
 		switch c.Type {
@@ -88,7 +88,7 @@ func answered(r *certv1.PodCertificateRequest) bool {
 	return false
 }
 
-// verdict is why the signer refused; nil if it issued.
+// verdict returns why the signer refused; nil if it issued.
 func verdict(r *certv1.PodCertificateRequest) *RefusedError {
 	for _, c := range r.Status.Conditions {
 		failed := c.Type == certv1.PodCertificateRequestConditionTypeFailed
@@ -99,7 +99,7 @@ func verdict(r *certv1.PodCertificateRequest) *RefusedError {
 	return nil
 }
 
-// cleanChain keeps the certificates and nothing else.
+// cleanChain returns only the certificates.
 func cleanChain(in []byte) []byte {
 	var out bytes.Buffer
 	for block, rest := pem.Decode(in); block != nil; block, rest = pem.Decode(rest) {

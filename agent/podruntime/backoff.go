@@ -17,7 +17,7 @@ const (
 	crashMax  = 5 * time.Minute
 )
 
-// crashKey names what backs off: a new image or name is a new start.
+// crashKey is the key of a back-off: a new image or name starts without one.
 type crashKey struct {
 	uid  types.UID
 	name string
@@ -27,11 +27,11 @@ type crashKey struct {
 type crash struct {
 	delay time.Duration
 	at    time.Time // when the last restart was decided
-	told  time.Time // when the runtime says that the container ended since
-	ended time.Time // the same on our clock: a wall clock that is set neither ends nor stretches a back-off
+	told  time.Time // when the container ended after that, as the runtime reported it
+	ended time.Time // the same by our clock: setting the wall clock neither ends nor extends a back-off
 }
 
-// seen notes when the container ended, which was after its last restart and is not in the future.
+// seen stores when the container ended: after its last restart, and not in the future.
 func (c *crash) seen(finished, now time.Time) {
 	if !c.told.Equal(finished) || c.ended.Before(c.at) {
 		c.told, c.ended = finished, clock.Past(now, finished)
@@ -41,9 +41,8 @@ func (c *crash) seen(finished, now time.Time) {
 	}
 }
 
-// CrashBackoff delays the restarts of containers that keep ending: none before
-// the first restart, then 10 s, doubling to the maximum, forgotten when a container has run
-// for twice the maximum. Safe for concurrent use.
+// CrashBackoff delays the restarts of containers that exit repeatedly: no delay before the first restart, then 10 s,
+// doubled up to the maximum, and reset when a container has run for twice the maximum. Safe for concurrent use.
 type CrashBackoff struct {
 	maximum time.Duration
 
@@ -59,7 +58,7 @@ func NewCrashBackoff(maximum time.Duration) *CrashBackoff {
 	return &CrashBackoff{maximum: maximum, m: map[crashKey]crash{}}
 }
 
-// until says when a container that ended at finished may start again.
+// until returns when a container that ended at finished may start again.
 func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +74,7 @@ func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	return c.ended.Add(c.delay)
 }
 
-// next notes a restart, decided now, of a container that ended at finished.
+// next stores a restart, decided now, of a container that ended at finished.
 func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,13 +87,14 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	}
 	c.at = now
 	b.m[k] = c
-	// Earlier versions of the container whose restarts count no more: a pod may live for years and be changed again and again.
+	// Forget earlier versions of the container whose restarts no longer matter: a pod may live for years and change
+	// often.
 	maps.DeleteFunc(b.m, func(o crashKey, c crash) bool {
 		return o.uid == k.uid && o.name == k.name && o.hash != k.hash && now.Sub(c.at) > 4*b.maximum
 	})
 }
 
-// forget drops a pod.
+// forget removes the back-offs of a pod.
 func (b *CrashBackoff) forget(uid types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

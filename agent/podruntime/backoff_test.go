@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// The wall clock is set by an hour, before or after a container's end was seen: its back-off is neither skipped nor stretched. The
-// runtime tells ends by the wall clock; now, as time.Now, has a monotonic reading, which the tables here do without: what is told
-// is shifted instead.
+// The wall clock is set by an hour, before or after a container's exit was seen: this neither skips nor extends its
+// back-off. The runtime reports exits by the wall clock. time.Now has a monotonic reading, which the times in these
+// tables lack: so the reported time is shifted instead.
 func TestBackoffWhenTheClockIsSet(t *testing.T) {
 	key := crashKey{uid: "u", name: "web", hash: 1}
 	for name, step := range map[string]time.Duration{"forth": time.Hour, "back": -time.Hour, "not at all": 0} {
 		t.Run(name, func(t *testing.T) {
 			b := NewCrashBackoff(0)
 			b.next(key, noon, noon)
-			b.next(key, noon.Add(time.Second), noon.Add(11*time.Second)) // 20 s from here on
+			b.next(key, noon.Add(time.Second), noon.Add(11*time.Second)) // 20 s from here
 			ended := noon.Add(12 * time.Second)
-			told := ended.Add(-step) // before the clock was set by step, and seen after
+			told := ended.Add(-step) // reported before the clock was set by step, seen after that
 			now := ended.Add(50 * time.Millisecond)
 			until := b.until(key, told, now)
 			if left := until.Sub(now); left < 18*time.Second || left > 20*time.Second {
 				t.Errorf("%s are left, want about 20s", left)
 			}
-			// Looked at again, it is the same.
+			// A second call gives the same result.
 			if again := b.until(key, told, now.Add(5*time.Second)); !again.Equal(until) {
 				t.Errorf("until %s, and then %s", until, again)
 			}
-			// The next one doubles: nothing was forgotten.
+			// The next one doubles: nothing was reset.
 			b.next(key, told, until)
 			end := until.Add(time.Second)
 			if left := b.until(key, end, end).Sub(end); left != 40*time.Second {
@@ -36,7 +36,7 @@ func TestBackoffWhenTheClockIsSet(t *testing.T) {
 	}
 }
 
-// Versions of a container that are long gone are forgotten: a pod may be changed again and again.
+// Old versions of a container are forgotten: a pod may change often.
 func TestBackoffOfEarlierVersions(t *testing.T) {
 	b, now := NewCrashBackoff(time.Minute), time.Unix(1e9, 0)
 	b.next(crashKey{"u", "other", 1}, now, now)

@@ -30,10 +30,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// TestChaos runs workers, PLEG and plans against the simulated runtime while its
-// calls fail, answer late or lose their answers, and pods come and go. When the
-// trouble is over, each pod that stays has one sandbox and one of each container,
-// and of the others nothing is left.
+// TestChaos runs workers, PLEG and plans against the simulated runtime while calls fail, answer late or lose their
+// answers, and pods come and go. Afterwards each remaining pod has one sandbox and one of each container, and nothing
+// is left of the others.
 func TestChaos(t *testing.T) {
 	rounds := uint64(20)
 	if testing.Short() {
@@ -46,7 +45,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// syncer is the little that is between workers and the runtime.
+// syncer connects workers and the runtime.
 type syncer struct{ rt *Runtime }
 
 func (s syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
@@ -71,7 +70,7 @@ type watcher struct{ *pleg.PLEG }
 
 func (w watcher) Get(uid types.UID) *podstate.Pod { return w.Cache().Get(uid) }
 
-// unrest makes some hooks and probes fail, or hooks take their time, until it ends.
+// unrest makes some hooks and probes fail, and some hooks slow, until it ends.
 type unrest struct {
 	mu       sync.Mutex
 	r        *rand.Rand
@@ -119,7 +118,7 @@ func (u *unrest) Failed(id string) (probe, message string, failed bool) {
 
 func (u *unrest) Started(*v1.Pod, *v1.Container, string) bool { return true }
 
-// present is images that are all on the node.
+// present reports that all images are on the node.
 type present struct{}
 
 func (present) Ensure(_ context.Context, req image.Request) (image.Result, error) {
@@ -230,7 +229,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	srv.Close()
 }
 
-// disturb makes the next calls of some method fail, late or early, or takes a container or sandbox away.
+// disturb makes the next calls of a method fail, late or early, or removes a container or sandbox.
 func disturb(t *testing.T, r *rand.Rand, srv *sim.Server) {
 	t.Helper()
 	methods := []string{
@@ -251,7 +250,7 @@ func disturb(t *testing.T, r *rand.Rand, srv *sim.Server) {
 	}
 }
 
-// has is what runs, as "uid name", and every sandbox that is ready.
+// has returns what runs, as "uid name", and every sandbox that is ready.
 func has(ctx context.Context, t *testing.T, client runtimeapi.RuntimeServiceClient) []string {
 	t.Helper()
 	sandboxes, err := client.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})

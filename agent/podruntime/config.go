@@ -37,7 +37,7 @@ type Containers interface {
 	RemoveContainer(context.Context, *runtimeapi.RemoveContainerRequest, ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error)
 }
 
-// Images gets images onto the node.
+// Images pulls images.
 type Images interface {
 	Ensure(ctx context.Context, req image.Request) (image.Result, error)
 	Forget(podUID string)
@@ -59,7 +59,7 @@ type Volumes interface {
 type Cgroups interface {
 	// Ready checks that the pod's cgroup and its parents exist, with their limits.
 	Ready(pod *v1.Pod) bool
-	// EnsurePod makes it so.
+	// EnsurePod creates the cgroup and its parents if necessary, and sets their limits.
 	EnsurePod(ctx context.Context, pod *v1.Pod) error
 	DestroyPod(ctx context.Context, uid types.UID) error
 	PodParent(pod *v1.Pod) string
@@ -105,8 +105,8 @@ type Config struct {
 	Options
 }
 
-// Runtime carries plans out. Safe for concurrent use by different pods; one pod's
-// calls must be serial, which its worker sees to.
+// Runtime executes plans. Safe for concurrent use by different pods; one pod's calls must be serial, as its worker
+// guarantees.
 type Runtime struct {
 	cfg Config
 
@@ -116,7 +116,7 @@ type Runtime struct {
 	verdicts map[types.UID]map[string]string // last published verdict per container
 }
 
-// New checks that everything is there.
+// New checks that cfg is complete.
 func New(cfg Config) (*Runtime, error) {
 	missing := map[string]bool{
 		"Sandboxes": cfg.Sandboxes == nil, "Containers": cfg.Containers == nil, "Images": cfg.Images == nil,

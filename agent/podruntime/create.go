@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// create makes a container in the sandbox.
+// create creates a container in the sandbox.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) create(ctx context.Context, s *Step) error {
@@ -47,15 +47,16 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// filesTake is how long the files of a container usually take at most to read and write. A file system that takes
-// longer, or does not answer, does not hold up other pods: the place in the runtime's queue is given away meanwhile.
+// filesTake is the usual maximum time for reading and writing a container's files. If the file system takes longer or
+// does not respond, the pod releases its slot meanwhile, so that other pods are not delayed.
 const filesTake = 50 * time.Millisecond
 
-// largeCreate is the size from which on a request is much work for the machine, to which authors of pods and Secrets can bring it. The
-// runtime encodes, stores and reads it again and again: one of 7 MiB takes it some seconds of a processor until the container runs.
+// largeCreate is the size in bytes from which a request is large work for the runtime. Authors of pods and Secrets
+// determine the size. The runtime encodes, stores and reads the request repeatedly: one of 7 MiB costs it some seconds
+// of CPU time until the container runs.
 const largeCreate = 512 << 10
 
-// prepareCreate makes the request, which touches files that other containers can write.
+// prepareCreate builds the request, which accesses files that other containers can write.
 func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 	dropped := make(chan struct{})
 	late := time.AfterFunc(filesTake, func() {
@@ -63,11 +64,11 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		r.lease.drop()
 	})
 	defer func() {
-		if !late.Stop() { // else it would take the place from what comes next
+		if !late.Stop() { // it is running: if not awaited, it could release the next step's slot
 			<-dropped
 		}
 	}()
-	req, err := r.createOnce(cri.Ungated(ctx), s) // volumes are not this step's
+	req, err := r.createOnce(cri.Ungated(ctx), s) // the volumes' calls are not part of this step
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
@@ -78,7 +79,7 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// createOnce makes the request, or returns the one that the person who steps was shown.
+// createOnce builds the request, or returns the one that a stepping user was shown.
 func (r *run) createOnce(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
 	r.mu.Lock()
 	req := r.requests[s.ID]
@@ -95,7 +96,7 @@ func (r *run) createOnce(ctx context.Context, s *Step) (*runtimeapi.CreateContai
 	return req, err
 }
 
-// shownOf is what people see of a request that createOnce made.
+// shownOf returns the copy for people of a request that createOnce built.
 func (r *run) shownOf(s *Step, req *runtimeapi.CreateContainerRequest) *runtimeapi.CreateContainerRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +106,8 @@ func (r *run) shownOf(s *Step, req *runtimeapi.CreateContainerRequest) *runtimea
 	return req
 }
 
-// createRequest makes the exact request. The only thing on disk that it touches
-// are the files that the request mounts. No lock is held meanwhile.
+// createRequest builds the exact request. On disk, it accesses only the files that the request mounts. No lock is held
+// meanwhile.
 func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
 	c := container(r.pod, s.Container)
 	if err := r.needVolumes(ctx); err != nil {
@@ -158,7 +159,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	return &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: cfg, SandboxConfig: sandbox}, nil
 }
 
-// env is the container's environment.
+// env returns the container's environment.
 func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error) {
 	ips := r.podIPs
 	if r.pod.Spec.HostNetwork {
@@ -178,7 +179,7 @@ func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error)
 	return criconfig.Env(ctx, r.pod, c, in)
 }
 
-// joins is the container whose processes an ephemeral container shares, "" for none.
+// joins returns the ID of the container whose processes an ephemeral container shares, "" for none.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTargetID.
 func (r *run) joins(name string) (string, error) {
@@ -198,7 +199,7 @@ func (r *run) joins(name string) (string, error) {
 	return "", nil
 }
 
-// needVolumes learns where the volumes are when an earlier run mounted them.
+// needVolumes gets the paths of the volumes if an earlier run mounted them.
 func (r *run) needVolumes(ctx context.Context) error {
 	if r.mounted() != nil {
 		return nil
@@ -211,8 +212,8 @@ func (r *run) needVolumes(ctx context.Context) error {
 	return nil
 }
 
-// terminationLog makes the file that takes the container's last words, one per attempt. No container writes to its
-// directory; each has its own file mounted.
+// terminationLog creates the file for the container's termination message, one for each attempt. No container writes to
+// its directory: each has only its own file mounted.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, makeMounts.
 func (r *run) terminationLog(ctx context.Context, c *v1.Container) (string, error) {
@@ -224,7 +225,7 @@ func (r *run) terminationLog(ctx context.Context, c *v1.Container) (string, erro
 		return "", fmt.Errorf("termination log: %w", err)
 	}
 	path := filepath.Join(dir, string(uuid.NewUUID())[:8])
-	if err := r.cfg.Files.Create(ctx, path, 0o666); err != nil { // any user of the container writes it
+	if err := r.cfg.Files.Create(ctx, path, 0o666); err != nil { // every user in the container may write it
 		return "", fmt.Errorf("termination log: %w", err)
 	}
 	return path, nil

@@ -11,19 +11,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// podDir is ROOT/pods/UID, as in upstream.
+// podDir returns ROOT/pods/UID, as upstream.
 func (r *run) podDir() string { return filepath.Join(r.cfg.RootDir, "pods", string(r.pod.UID)) }
 
 func (r *run) logDir() string {
 	return criconfig.PodLogDir(r.cfg.Node.LogRoot, r.pod.Namespace, r.pod.Name, r.pod.UID)
 }
 
-// there looks what the pod has of its own.
+// there checks what the pod has.
 func (r *Runtime) there(pod *v1.Pod) There {
 	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID) && r.cfg.Volumes.Ready(pod)}
 }
 
-// hasDirs looks at directories in which root alone writes.
+// hasDirs checks directories that only root writes.
 func (r *Runtime) hasDirs(pod *v1.Pod) bool {
 	dirs, logs := r.dirsOf(pod)
 	for _, d := range append(dirs, logs) {
@@ -34,14 +34,14 @@ func (r *Runtime) hasDirs(pod *v1.Pod) bool {
 	return true
 }
 
-// dirsOf are the directories that a pod has whatever its volumes, those that come first first, and that of its logs.
+// dirsOf returns the directories that every pod has, parents first, and its log directory.
 func (r *Runtime) dirsOf(pod *v1.Pod) (dirs []string, logs string) {
 	top := filepath.Join(r.cfg.RootDir, "pods", string(pod.UID))
 	return []string{top, filepath.Join(top, "volumes"), filepath.Join(top, "plugins")},
 		criconfig.PodLogDir(r.cfg.Node.LogRoot, pod.Namespace, pod.Name, pod.UID)
 }
 
-// makeDirs makes the pod's directories.
+// makeDirs creates the pod's directories.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makePodDataDirs.
 func (r *run) makeDirs() error {
@@ -57,8 +57,8 @@ func (r *run) makeDirs() error {
 	return nil
 }
 
-// removeDirs removes the directories and logs of a pod that is gone. A directory
-// in which something is still mounted is left as it is.
+// removeDirs removes the directories and logs of a pod that is gone. It keeps a directory in which something is still
+// mounted.
 func (r *run) removeDirs(ctx context.Context) error {
 	if err := removeTree(ctx, r.podDir()); err != nil {
 		return fmt.Errorf("remove pod directory: %w", err)
@@ -70,13 +70,13 @@ func (r *run) removeDirs(ctx context.Context) error {
 	return nil
 }
 
-// maxHosts is the most that is read of the node's own hosts file, in bytes.
+// maxHosts limits how much is read of the node's hosts file, in bytes.
 const maxHosts = 1 << 20
 
-// writeHosts writes the pod's hosts file, which all its containers share. Any of them may have written to it and
-// changed its mode, and nothing else: it is the same file in each, mounted, so it cannot be renamed or removed. It is
-// made right in place, as those that run see it too; of what is there no more is read than it should have.
-// The node's own is root's.
+// writeHosts writes the pod's hosts file, which all its containers share. Each of them may have written to it and
+// changed its mode, but nothing else: the file is mounted in each, so they cannot rename or remove it. It is written in
+// place, so that running containers see the change. At most the expected size is read of its old content. The node's
+// own file is root's.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, ensureHostsFile.
 func (r *run) writeHosts(ctx context.Context) (string, error) {
@@ -87,7 +87,7 @@ func (r *run) writeHosts(ctx context.Context) (string, error) {
 	}
 	var nodeHosts []byte
 	if r.pod.Spec.HostNetwork {
-		node, err := r.cfg.Files.Resolve(ctx, "/etc/hosts") // a link on some distributions
+		node, err := r.cfg.Files.Resolve(ctx, "/etc/hosts") // a link in some distributions
 		if err == nil {
 			nodeHosts, err = r.cfg.Files.Read(ctx, node, maxHosts)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// say tells of the pod or one of its containers.
+// say emits an event of the pod or one of its containers.
 func (r *run) say(ctx context.Context, kind, reason, message, container string) {
 	r.tell(ctx, r.pod, container, kind, reason, message)
 }
 
-// tell hands an event on to whoever tells the API, or publishes it where nobody does.
+// tell passes an event to Events, which sends it to the API server, or publishes it if there is none.
 func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason, message string) {
 	if r.cfg.Events != nil {
 		r.cfg.Events.Pod(ctx, pod, container, kind, reason, message)
@@ -27,7 +27,7 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), ev)
 }
 
-// fieldOf is a container's place in the pod's spec.
+// fieldOf returns the field path of a container in the pod's spec.
 func fieldOf(pod *v1.Pod, container string) string {
 	for i := range pod.Spec.InitContainers {
 		if pod.Spec.InitContainers[i].Name == container {

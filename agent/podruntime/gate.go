@@ -18,19 +18,19 @@ import (
 
 // Gate is called before and after each step of a pod that it holds, and before each CRI call of the step. Package step uses it.
 type Gate interface {
-	// Holds reports whether the pod's steps go one by one.
+	// Holds reports whether the pod's steps run one by one.
 	Holds(pod trace.Pod) bool
-	// Ask returns when the pod may continue; an error means that it must not, nor do any later step.
+	// Ask returns when the pod may continue. An error means that neither this step nor any later one may run.
 	Ask(ctx context.Context, q *gate.Question) (gate.Answer, error)
 }
 
-// refusal is the gate's word that neither this step nor any later one may be done.
+// refusal is the gate's answer that neither this step nor any later one may run.
 type refusal struct{ err error }
 
 func (e *refusal) Error() string { return e.err.Error() }
 func (e *refusal) Unwrap() error { return e.err }
 
-// perform does one step, as often as the gate will have it.
+// perform runs one step, and repeats it while the gate answers retry.
 func (r *run) perform(ctx context.Context, s *Step) error {
 	if !r.gated {
 		return r.act(ctx, s)
@@ -43,7 +43,7 @@ func (r *run) perform(ctx context.Context, s *Step) error {
 	}
 }
 
-// try asks, does one step and tells how it went. A quit that comes after the step is for the next one.
+// try asks the gate, runs one step and reports the result to the gate. A quit after the step applies to the next one.
 func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
 	q := r.question(ctx, s, n)
 	a, err := r.ask(ctx, &q)
@@ -59,7 +59,7 @@ func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
 	case makesCalls(s.Verb):
 		err = r.act(cri.WithGate(ctx, calls.ask), s)
 		if err == nil && !calls.failed {
-			err = calls.fail // it found nothing to do
+			err = calls.fail // the step made no call
 		}
 	case calls.fail == nil:
 		err = r.act(ctx, s)
@@ -76,7 +76,7 @@ func (r *run) try(ctx context.Context, s *Step, n int) (again bool, err error) {
 	return asked == nil && a.Do == gate.Retry, err
 }
 
-// shownError is an error as people may see it.
+// shownError returns a copy of an error without secrets.
 func (r *run) shownError(err error) error {
 	if err == nil {
 		return nil
@@ -84,10 +84,10 @@ func (r *run) shownError(err error) error {
 	return errors.New(r.cfg.Secrets.Text(r.ref.UID, err.Error()))
 }
 
-// ask asks the gate, and waits for as long as the answer says.
+// ask asks the gate, then waits for the delay of its answer.
 func (r *run) ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 	q.Held = func() func() {
-		r.lease.drop() // a person thinks: let other pods work
+		r.lease.drop() // waiting for a person: let other pods work
 		return r.wait(ctx, trace.Wait{Target: trace.Target{Kind: trace.TargetPerson}})
 	}
 	a, err := r.cfg.Gate.Ask(ctx, q)
@@ -107,14 +107,14 @@ func (r *run) ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 	return a, nil
 }
 
-// wait names a wait at the gate; the returned function ends it.
+// wait begins a wait at the gate; the returned function ends it.
 func (r *run) wait(ctx context.Context, w trace.Wait) (end func()) {
 	w.For = trace.WaitGate
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), w)
 	return func() { trace.End(r.cfg.Bus, span, w) }
 }
 
-// question is what is asked before a step.
+// question returns the question before a step.
 func (r *run) question(ctx context.Context, s *Step, n int) gate.Question {
 	q := gate.Question{
 		Pod: r.ref, Plan: r.plan.Trace(), Ending: r.plan.Ending, Action: s.ID, Container: s.Container, Sandbox: r.sandboxID,
@@ -127,13 +127,13 @@ func (r *run) question(ctx context.Context, s *Step, n int) gate.Question {
 	return q
 }
 
-// callGate asks for the CRI calls of one step, or lets the first of them fail.
+// callGate asks the gate before each CRI call of one step, or makes the first of them fail.
 type callGate struct {
 	run     *run
 	ctx     context.Context //nolint:containedctx // the step's, which ends before that of a patient call
 	step    *Step
 	q       gate.Question
-	fail    error // what the first call gets
+	fail    error // the error for the first call
 	failed  bool
 	refused error
 	held    time.Duration
@@ -167,8 +167,8 @@ func (c *callGate) ask(ctx context.Context, method string, req proto.Message) er
 	return nil
 }
 
-// makesCalls reports whether what a step does is one or more CRI calls, which may fail in its
-// place: then what the runner does about a failed call is done.
+// makesCalls reports whether a step consists of CRI calls. An injected failure then replaces the first call, and the
+// runner handles it as a failed call.
 func makesCalls(v trace.Verb) bool {
 	switch v {
 	case trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
@@ -182,8 +182,7 @@ func failure(a *gate.Answer) error {
 	return status.Error(codes.Code(a.Code), cmp.Or(a.Message, "failed by the person who steps"))
 }
 
-// object is the pod as a person who steps sees it: as its source gave it, and what the
-// runtime has of it.
+// object is the pod as a stepping user sees it: from its source, with its state in the runtime.
 type object struct{ *run }
 
 // MarshalJSON implements json.Marshaler.

@@ -21,7 +21,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// What is asked, in order, of a plan that goes through.
+// The questions, in order, of a plan that succeeds.
 func TestGateIsAsked(t *testing.T) {
 	g := &fakeGate{answer: func(*gate.Question) (gate.Answer, error) { return gate.Answer{}, nil }}
 	inBubble(t, g, func(t *testing.T, w *world) {
@@ -43,7 +43,7 @@ func TestGateFails(t *testing.T) {
 	for _, tc := range []struct {
 		name, at string
 		reason   Reason
-		did      string // what is not done
+		did      string // the operation that must not run
 	}{
 		{"an action", "before cgroup", Reason{}, "cgroup"},
 		{"an action's call", "before sandbox", Reason{}, "run sandbox"},
@@ -73,7 +73,7 @@ func TestGateFails(t *testing.T) {
 	}
 }
 
-// A step that failed is done again while the gate says so.
+// A failed step is repeated while the gate answers retry.
 func TestGateRetries(t *testing.T) {
 	g := &fakeGate{}
 	var tries []int
@@ -99,8 +99,7 @@ func TestGateRetries(t *testing.T) {
 	})
 }
 
-// A delay is a named wait, which ends with the client and with the pod; the time of a person
-// is not the action's.
+// A delay is a named wait, which ends with the client and with the pod. A person's time does not count as the action's.
 func TestGateDelays(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -116,7 +115,7 @@ func TestGateDelays(t *testing.T) {
 					return gate.Answer{Delay: 3 * time.Second, Left: left}, nil
 				case q.When == gate.Call:
 					defer q.Held()()
-					time.Sleep(time.Minute) // of the bubble: a person thinks
+					time.Sleep(time.Minute) // simulated time: a person thinks
 				case q.When == gate.After && q.Took != 0:
 					t.Errorf("%s took %s", q.Action, q.Took)
 				}
@@ -143,7 +142,7 @@ func TestGateDelays(t *testing.T) {
 	}
 }
 
-// Whoever is held at a call has no slot, and a pod that is deleted meanwhile is not held.
+// A pod that is held at a call has no slot, and a pod that is deleted meanwhile is not held.
 func TestHeldAtACall(t *testing.T) {
 	g := &fakeGate{}
 	g.answer = func(q *gate.Question) (gate.Answer, error) { return gate.Answer{}, nil }

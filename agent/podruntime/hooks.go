@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// hookError is a postStart hook's failure. Users are told what the hook said.
+// hookError is the failure of a postStart hook. Users see the hook's output.
 type hookError struct {
 	output string
 	err    error
@@ -22,7 +22,7 @@ type hookError struct {
 func (e *hookError) Error() string { return "postStart hook: " + e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// postStart runs a container's hook. When it fails, the container is killed.
+// postStart runs a container's hook. If it fails, the container is killed.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) postStart(ctx context.Context, s *Step) error {
@@ -32,18 +32,18 @@ func (r *run) postStart(ctx context.Context, s *Step) error {
 	c := container(r.pod, s.Container)
 	output, err := r.cfg.Hooks.Run(ctx, r.pod, c, r.targetOf(s), r.podIP(), c.Lifecycle.PostStart)
 	if err == nil || ctx.Err() != nil {
-		return err // when the pod ends, the container does with it
+		return err // when the pod terminates, so does the container
 	}
 	return r.hookFailed(ctx, s, output, err)
 }
 
-// hookFailed is what is done about a postStart hook that failed.
+// hookFailed handles the failure of a postStart hook.
 func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error) error {
 	c, id := container(r.pod, s.Container), r.targetOf(s)
 	r.mu.Lock()
 	delete(r.started, s.Container)
 	r.mu.Unlock()
-	// What the hook said may be a secret: it is not for events.
+	// The hook's output may contain a secret: it is not for events.
 	r.say(ctx, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed", s.Container)
 	if kerr := r.killStarted(ctx, c, id); kerr != nil {
 		return fmt.Errorf("%w; then %w", &hookError{output, err}, kerr)
@@ -51,7 +51,7 @@ func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error)
 	return &hookError{output, err}
 }
 
-// killStarted ends a container that has just been started.
+// killStarted kills a container that has just started.
 func (r *run) killStarted(ctx context.Context, c *v1.Container, id string) error {
 	began := time.Now()
 	s := Step{
@@ -65,8 +65,8 @@ func (r *run) killStarted(ctx context.Context, c *v1.Container, id string) error
 	return r.stop(ctx, &s, r.graceLeft(s.Grace, began))
 }
 
-// preStop runs a container's hook, for as long as the grace period lasts and once in the container's
-// life. How it ends is no reason not to stop the container.
+// preStop runs a container's hook, for at most the grace period, and once in the container's life. The container is
+// stopped whether or not the hook succeeds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, executePreStopHook.
 func (r *run) preStop(ctx context.Context, s *Step) error {
@@ -98,11 +98,12 @@ func (r *run) preStop(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// firstStop reports whether the container is told to stop for the first time.
+// firstStop reports whether this is the first time that the container is stopped.
 func (r *run) firstStop(id string) (first bool) {
 	seen := r.cfg.Observer.Get(r.pod.UID)
 	r.learn(r.pod.UID, func(k *knowledge) {
-		// Those that the runtime has removed since: a pod may live for years and its containers be replaced again and again.
+		// Forget those that the runtime has removed: a pod may live for years, and its containers may be replaced
+		// often.
 		maps.DeleteFunc(k.hooked, func(old string, _ bool) bool { return old != id && seen.Container(old) == nil })
 		first = !k.hooked[id]
 		k.hooked[id] = true

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
-// fakeHooks runs what the hook's command is called.
+// fakeHooks runs the operation that the hook's command names.
 type fakeHooks struct{ *world }
 
 func (w fakeHooks) Run(ctx context.Context, _ *v1.Pod, _ *v1.Container, id, ip string, h *v1.LifecycleHandler) (string, error) {
@@ -29,7 +29,7 @@ func (w fakeHooks) Run(ctx context.Context, _ *v1.Pod, _ *v1.Container, id, ip s
 	return "", nil
 }
 
-// toldEvents keeps what is told.
+// toldEvents records events.
 type toldEvents struct {
 	events.Publisher
 	mu   sync.Mutex
@@ -42,7 +42,7 @@ func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, container, kind, reason, 
 	e.told = append(e.told, kind+" "+reason+" "+container+": "+message)
 }
 
-// stops notes the grace periods that containers get.
+// stops records the grace periods of containers.
 type stops struct {
 	fakeCRI
 	got map[string]int64
@@ -89,7 +89,7 @@ func TestPostStartFails(t *testing.T) {
 	})
 }
 
-// The hook uses the grace period up; at least two seconds are left.
+// The hook's time counts toward the grace period; at least two seconds are left.
 func TestPreStopTakesOfTheGracePeriod(t *testing.T) {
 	for _, tc := range []struct {
 		hook time.Duration
@@ -114,7 +114,7 @@ func TestPreStopTakesOfTheGracePeriod(t *testing.T) {
 	}
 }
 
-// A shorter grace period cuts a running hook short; it does not run again.
+// A shorter grace period cancels a running hook; the hook does not run again.
 func TestForcedWhileTheHookRuns(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		events, s := withHooks(w)
@@ -140,7 +140,7 @@ func TestForcedWhileTheHookRuns(t *testing.T) {
 	})
 }
 
-// A sidecar waits for its turn, and no longer than the grace period.
+// A sidecar waits for its turn, but no longer than the grace period.
 func TestSidecarsAreNotPatientForEver(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		_, s := withHooks(w)
@@ -186,7 +186,7 @@ func TestDebuggerJoinsItsTarget(t *testing.T) {
 	})
 }
 
-// After all containers are removed, the pod begins again as soon as that is seen.
+// When all containers have been removed, the pod starts again.
 func TestAllContainersRestart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web", "log")
@@ -215,8 +215,8 @@ func TestAllContainersRestart(t *testing.T) {
 	})
 }
 
-// Of containers that the runtime has removed it is not remembered that they were told to stop: a pod whose container fails its probe
-// every few minutes lives for years.
+// The agent forgets which removed containers were stopped: a pod whose container fails its probe every few minutes may
+// live for years.
 func TestStopsAreForgotten(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		withHooks(w)

@@ -9,8 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// ensureImage gets a container's image onto the node. It needs no sandbox, so it
-// runs beside it.
+// ensureImage makes sure that a container's image is on the node. It needs no sandbox, so both steps run concurrently.
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	c := container(r.pod, s.Container)
 	var secrets []v1.Secret
@@ -33,7 +32,7 @@ func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// container returns the named container of the pod's spec.
+// container returns the container of that name in the pod's spec.
 func container(pod *v1.Pod, name string) *v1.Container {
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
@@ -50,7 +49,7 @@ func container(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
-// ephemeral is an ephemeral container as any other.
+// ephemeral returns an ephemeral container as a regular one.
 func ephemeral(c *v1.EphemeralContainer) *v1.Container {
 	return (*v1.Container)(&c.EphemeralContainerCommon)
 }

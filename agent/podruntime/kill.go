@@ -14,15 +14,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// kill stops a container: TERM, what is left of the grace period, KILL. That the container takes
-// its time is a named wait.
+// kill stops a container: TERM, the rest of the grace period, KILL. The time until the container exits is a named wait.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer.
 func (r *run) kill(ctx context.Context, s *Step) error {
 	return r.stop(ctx, s, r.graceLeft(s.Grace, r.began))
 }
 
-// stop is kill with that many seconds left.
+// stop is kill with that many seconds of grace.
 func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
 	r.sayKilling(ctx, s)
 	wait := trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: s.Container}, Limit: time.Duration(grace) * time.Second}
@@ -38,8 +37,8 @@ func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
 	return nil
 }
 
-// graceLeft is what a container gets of the grace period once its hook has run and its turn has come,
-// in seconds. A person who steps takes none of it away.
+// graceLeft returns the rest of the grace period after the container's hook and its wait for others, in seconds. Time
+// in which a stepping user holds the pod does not count.
 func (r *run) graceLeft(grace int64, since time.Time) int64 {
 	if !r.gated {
 		grace -= int64(time.Since(since).Seconds())
@@ -47,7 +46,7 @@ func (r *run) graceLeft(grace int64, since time.Time) int64 {
 	return max(grace, minimumGrace)
 }
 
-// sayKilling tells once that a container is about to end.
+// sayKilling emits one Killing event for each container.
 func (r *run) sayKilling(ctx context.Context, s *Step) {
 	r.mu.Lock()
 	said := r.said[s.Target]

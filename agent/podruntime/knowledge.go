@@ -11,32 +11,32 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
-// knowledge is what the agent knows of its own latest actions on a pod. An
-// observation that does not show them yet is too old to plan from.
+// knowledge is the results of the agent's latest actions on a pod. An observation that does not show them yet is too
+// old to plan from.
 //
-// Upstream waits for the cache to be newer than the last sync
-// (pkg/kubelet/container/cache.go, GetNewerThan); knowing what must be in it needs no waiting.
+// Upstream waits for the cache to be newer than the last sync (pkg/kubelet/container/cache.go, GetNewerThan); knowing
+// what must be in it needs no waiting.
 type knowledge struct {
-	mounted    bool            // the volumes were asked for by this agent, which keeps them fresh; whether they are there is looked at
+	mounted    bool            // this agent has mounted the volumes and keeps them up to date; whether they still exist is checked separately
 	sandboxes  map[string]bool // id → ready
 	containers map[string]podstate.State
-	// removed are containers that are gone.
+	// removed are containers that were removed.
 	removed map[string]bool
-	// hooked are the containers whose preStop hook has been run.
+	// hooked are the containers whose preStop hook has run.
 	hooked map[string]bool
-	// unsure says that a call failed that may have had its effect all the same.
+	// unsure says that a call failed that may nevertheless have had its effect.
 	unsure bool
 	// fresh is when the latest action succeeded; init is the init container that the pod
 	// waited for then.
 	fresh time.Time
 	init  string
-	// failed says that the last attempt to run the pod failed; slow and slowEnd that the last one, or the last
-	// attempt to end it, overstayed its slot and has not gone well since.
+	// failed says that the last attempt to run the pod failed. slow says that the pod overstayed its slot in that
+	// attempt or an earlier one, and no attempt has succeeded since; slowEnd says the same of its termination.
 	failed, slow, slowEnd bool
 }
 
-// tellTime is how long the runtime gets to tell of an action by itself, after which
-// it is asked. Asking at once would cost it a handful of calls in the middle of a start.
+// tellTime is how long the agent waits for the runtime's events about an action before it asks. Asking at once would
+// cost the runtime a handful of calls in the middle of a start.
 const tellTime = time.Second
 
 func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
@@ -50,13 +50,13 @@ func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 	return k
 }
 
-// doubt notes that a call failed of which nobody knows what it did: it was cut
-// short, or its answer was lost. The runtime is asked before the next plan.
+// doubt records a failed call with an unknown outcome: it was canceled, or its answer was lost. The agent asks the
+// runtime before the next plan.
 func (r *Runtime) doubt(uid types.UID) {
 	r.learn(uid, func(k *knowledge) { k.unsure = true })
 }
 
-// acted notes the outcome of an action.
+// acted records the result of an action.
 func (r *Runtime) acted(uid types.UID, f func(*knowledge)) {
 	r.learn(uid, func(k *knowledge) {
 		f(k)
@@ -64,21 +64,21 @@ func (r *Runtime) acted(uid types.UID, f func(*knowledge)) {
 	})
 }
 
-// learn notes a fact.
+// learn records a fact.
 func (r *Runtime) learn(uid types.UID, f func(*knowledge)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(r.knowledgeOf(uid))
 }
 
-// turn is the pod's place in the queue for runtime work.
+// turn returns the pod's turn in the queue for runtime work.
 func (r *Runtime) turn(pod *v1.Pod, seen *podstate.Pod, plan *Plan, order uint64) semaphore.Turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return turnOf(pod, seen, plan, r.knowledgeOf(pod.UID), order)
 }
 
-// went notes how a plan went, for the turn of the next one.
+// went records the result of a plan, for the turn of the next one.
 func (r *Runtime) went(uid types.UID, plan *Plan, overstayed bool, err error) {
 	r.learn(uid, func(k *knowledge) {
 		slow := &k.slow
@@ -97,7 +97,7 @@ func (r *Runtime) hasMounted(uid types.UID) bool {
 	return r.knowledgeOf(uid).mounted
 }
 
-// covers reports whether the observation shows all that is known.
+// covers reports whether the observation shows all known results.
 func (k *knowledge) covers(p *podstate.Pod) bool {
 	if k.unsure {
 		return false
@@ -127,14 +127,14 @@ func showsSandbox(p *podstate.Pod, id string, ready bool) bool {
 	}
 	for _, s := range p.Sandboxes {
 		if s.ID == id {
-			return ready || !s.Ready // one that was made may have died since, not the reverse
+			return ready || !s.Ready // the sandbox may have stopped since, but it cannot become ready again
 		}
 	}
 	return false
 }
 
-// tells returns when the runtime should have told of the pod's latest action; zero
-// when it has, or when it must be asked now.
+// tells returns when the runtime should have reported the pod's latest action; zero if it has, or if the agent must ask
+// now.
 func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
 	seen := r.cfg.Observer.Get(uid)
 	r.mu.Lock()
@@ -144,7 +144,7 @@ func (r *Runtime) tells(uid types.UID) (at time.Time, init string) {
 	switch {
 	case k.unsure:
 	case k.covers(seen):
-		if age > 10*tellTime { // all that was known has long been shown
+		if age > 10*tellTime { // all of it has been shown for a long time
 			clear(k.sandboxes)
 			clear(k.containers)
 			clear(k.removed)
@@ -168,7 +168,7 @@ func (r *Runtime) observe(ctx context.Context, uid types.UID) (*podstate.Pod, er
 	if err != nil {
 		return nil, err
 	}
-	// The runtime has the last word: what it does not show is gone.
+	// The runtime's answer is final: what it does not show is gone.
 	r.learn(uid, func(k *knowledge) {
 		clear(k.sandboxes)
 		clear(k.containers)
@@ -178,7 +178,7 @@ func (r *Runtime) observe(ctx context.Context, uid types.UID) (*podstate.Pod, er
 	return seen, nil
 }
 
-// Forget drops everything about a pod that is gone.
+// Forget removes everything about a pod that is gone.
 func (r *Runtime) Forget(uid types.UID) {
 	r.mu.Lock()
 	delete(r.known, uid)

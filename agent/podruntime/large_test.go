@@ -10,7 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 )
 
-// A container with a huge environment queues apart: it waits while another large one is made, and holds no slot that others could have.
+// A container with a large environment queues separately: it waits while another large one is created, and holds no
+// slot that others could use.
 func TestLargeEnvironmentQueuesApart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		var err error

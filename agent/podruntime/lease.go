@@ -9,10 +9,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// lease is a pod's hold on one slot of runtime work. It spans the pod's
-// consecutive runtime steps, so that a pod that has begun is finished before the next
-// begins, and is dropped while the pod waits for something else, such as a pull. A step that
-// takes clearly longer than such steps do loses the slot and continues; the next step queues again.
+// lease is a pod's slot for runtime work. It spans the pod's consecutive runtime steps, so that one pod is finished
+// before the next begins. The pod releases it while it waits for something else, such as a pull. A step that takes much
+// longer than usual loses the slot and continues; the next step queues again.
 type lease struct {
 	slots *semaphore.Slots
 	bus   *trace.Bus
@@ -21,19 +20,19 @@ type lease struct {
 	turn   semaphore.Turn
 	place  *semaphore.Place
 	tasks  map[*task]struct{}
-	taking chan struct{} // closed when the step that waits for the slot has it, or gave up
-	stayed bool          // it was overstayed at least once
+	taking chan struct{} // closed when the step that waits for the slot has got it or given up
+	stayed bool          // it overstayed at least once
 }
 
-// task is a step at work.
+// task is a running step.
 type task struct {
 	lease *lease
 	kind  string
-	work  *semaphore.Work // nil while the slot is dropped
-	cut   bool            // its time says nothing: the slot was dropped meanwhile
+	work  *semaphore.Work // nil while the slot is released
+	cut   bool            // its duration is not meaningful: the slot was released meanwhile
 }
 
-// grows says that what comes now is much for the machine. The slot is given back: such work has a queue of its own.
+// grows marks the following work as large and releases the slot: large work has its own queue.
 func (l *lease) grows() {
 	l.mu.Lock()
 	known := l.turn.Large
@@ -44,15 +43,15 @@ func (l *lease) grows() {
 	}
 }
 
-// large reports whether the pod's work is much for the machine.
+// large reports whether the pod's work is large.
 func (l *lease) large() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.turn.Large
 }
 
-// begin returns when the pod holds a slot for a step of that kind. Of steps that come at once, one waits for
-// the slot and the others for it. The caller ends the task.
+// begin returns when the pod holds a slot for a step of that kind. If several steps begin at once, one queues for the
+// slot and the others wait for it. The caller ends the task.
 func (l *lease) begin(ctx context.Context, kind string) (*task, error) {
 	t := &task{lease: l, kind: kind}
 	return t, l.enter(ctx, t)
@@ -83,7 +82,7 @@ func (l *lease) enter(ctx context.Context, t *task) error {
 	}
 }
 
-// works puts the task to work if there is a slot. Called with the lock held.
+// works starts the task if there is a slot. Called with mu.
 func (l *lease) works(ctx context.Context, t *task) bool {
 	if l.place == nil {
 		return false
@@ -125,7 +124,7 @@ func (l *lease) follow(ctx context.Context, taking <-chan struct{}) error {
 	}
 }
 
-// end ends a task. How long one takes that went well tells how long such work takes here.
+// end ends a task. The duration of a successful one is used to estimate how long such work takes.
 func (t *task) end(err error) {
 	l := t.lease
 	l.mu.Lock()
@@ -137,7 +136,7 @@ func (t *task) end(err error) {
 	}
 }
 
-// drop gives the slot back. Steps that are at work do not count as such until resume.
+// drop releases the slot. Running steps do not count as work until resume.
 func (l *lease) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +149,7 @@ func (l *lease) drop() {
 	l.leave()
 }
 
-// resume returns when the steps that were at work before drop hold a slot again.
+// resume returns when the steps that were running before drop hold a slot again.
 func (l *lease) resume(ctx context.Context) error {
 	var cut []*task
 	l.mu.Lock()
@@ -168,8 +167,8 @@ func (l *lease) resume(ctx context.Context) error {
 	return nil
 }
 
-// leave gives the slot back, if it is still the pod's. Who overstayed queues apart from then on. Called with the
-// lock held.
+// leave releases the slot if the pod still has it. A pod that overstayed is in a separate class from then on. Called
+// with mu.
 func (l *lease) leave() {
 	if l.place == nil {
 		return
@@ -181,7 +180,7 @@ func (l *lease) leave() {
 	l.place = nil
 }
 
-// overstayed reports whether a slot was taken from the pod because its work took too long. Call it after drop.
+// overstayed reports whether the pod lost a slot because its work took too long. Call it after drop.
 func (l *lease) overstayed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

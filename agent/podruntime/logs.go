@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// linkLog links a container's log where log collectors look for it by name.
+// linkLog creates the link by which log collectors find a container's log.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) linkLog(container, id string, attempt uint32) {
@@ -37,13 +37,13 @@ func (r *run) unlinkLogs() {
 	}
 	for _, l := range links {
 		if target, err := os.Readlink(l); err == nil && strings.HasPrefix(target, r.logDir()+string(filepath.Separator)) {
-			_ = os.Remove(l) // garbage collection tries again
+			_ = os.Remove(l) // garbage collection retries
 		}
 	}
 }
 
-// attemptsLogged counts the attempts of a container by its logs, which outlive what the runtime knows:
-// a log must not be written over.
+// attemptsLogged counts the attempts of a container by its logs. They outlive the runtime's containers and must not be
+// overwritten.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir.
 func attemptsLogged(root string, pod *v1.Pod, name string) uint32 {

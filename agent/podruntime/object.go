@@ -13,8 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// withoutSecrets is a copy of the pod without values whose names sound secret, and without the
-// annotation in which kubectl keeps whole manifests.
+// withoutSecrets returns a copy of the pod without values whose names look like secrets, and without the annotation in
+// which kubectl stores whole manifests.
 func withoutSecrets(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	pod.ManagedFields = nil
@@ -30,12 +30,12 @@ func withoutSecrets(pod *v1.Pod) *v1.Pod {
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := v1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		hideIn(&c) // what it changes is shared
+		hideIn(&c) // hideIn changes shared values
 	}
 	return pod
 }
 
-// hideIn blanks values of a container whose names sound secret: variables, and headers that it is to be shown.
+// hideIn blanks a container's values whose names look like secrets: variables and HTTP headers.
 func hideIn(c *v1.Container) {
 	for i := range c.Env {
 		if v := &c.Env[i]; v.Value != "" && cri.IsSecret(v.Name) {
@@ -67,7 +67,7 @@ func hideHeaders(get *v1.HTTPGetAction) {
 	}
 }
 
-// shownHook is a handler as people may see it; nil for nil.
+// shownHook returns a copy of a handler without secrets; nil for nil.
 func shownHook(h *v1.LifecycleHandler) *v1.LifecycleHandler {
 	if h = h.DeepCopy(); h != nil {
 		hideHeaders(h.HTTPGet)
@@ -75,7 +75,7 @@ func shownHook(h *v1.LifecycleHandler) *v1.LifecycleHandler {
 	return h
 }
 
-// seenStatus is what the runtime has of a pod, for people.
+// seenStatus is the runtime's state of a pod, for people.
 type seenStatus struct {
 	PodIPs     []string          `json:"podIPs,omitempty"`
 	Sandboxes  []seenSandbox     `json:"sandboxes,omitempty"`
@@ -85,7 +85,7 @@ type seenStatus struct {
 	API *v1.PodStatus `json:"api,omitempty"`
 }
 
-// blank blanks the pod's secrets in what others wrote.
+// blank removes the pod's secrets from texts of other programs.
 func (r *run) blank(s *v1.PodStatus) {
 	texts := []*string{&s.Message}
 	for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
@@ -127,7 +127,7 @@ type seenContainer struct {
 	Message    string    `json:"message,omitempty"`
 }
 
-// status is what is known now, or was when the plan was made.
+// status returns the current state, or the plan's if that is newer.
 func (r *run) status() seenStatus {
 	seen := r.cfg.Observer.Get(r.pod.UID)
 	if seen == nil || r.seen != nil && r.seen.At.After(seen.At) {

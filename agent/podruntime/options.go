@@ -19,27 +19,27 @@ type Probes interface {
 	Started(pod *v1.Pod, c *v1.Container, containerID string) bool
 }
 
-// Hooks runs lifecycle hooks. What it returns as output is said in the container's status.
+// Hooks runs lifecycle hooks. Their output becomes part of the container's status.
 type Hooks interface {
 	Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containerID, podIP string, h *v1.LifecycleHandler) (output string, err error)
 }
 
-// SubPath makes the paths that subPath mounts show, safe against links that lead out of the volume.
+// SubPath prepares the paths of subPath mounts, safe against links that leave the volume.
 type SubPath interface {
-	// Prepare returns the path on the node that the container's mount with that index shows.
+	// Prepare returns the path on the node for the container's mount with that index.
 	Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, vol criconfig.Volume, subPath string) (hostPath string, err error)
-	// Clean drops what was prepared for a container, for all of the pod's when container is "".
+	// Clean removes what was prepared for a container, or for the whole pod if container is "".
 	Clean(ctx context.Context, pod types.UID, container string) error
 }
 
 // UserNamespaces gives pods with hostUsers: false their IDs.
 type UserNamespaces interface {
-	// Of returns the pod's user namespace, nil when it shares the node's.
+	// Of returns the pod's user namespace, nil if it uses the node's.
 	Of(pod *v1.Pod) (*runtimeapi.UserNamespace, error)
 	Release(pod types.UID)
 }
 
-// Options are what a node of a cluster has and a standalone one may lack. Each may be nil.
+// Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.
 type Options struct {
 	Events events.Publisher
 	// Probes: without it every running container counts as started, and none fails.
@@ -57,13 +57,14 @@ type Options struct {
 	UserNS  UserNamespaces
 	// RuntimeHandler is the handler of the pod's RuntimeClass.
 	RuntimeHandler func(ctx context.Context, pod *v1.Pod) (string, error)
-	// ExtraGroups are the supplemental groups that the pod's volumes bring.
+	// ExtraGroups are the supplemental groups that the pod's volumes add.
 	ExtraGroups func(pod *v1.Pod) []int64
 	// Resizes, Updates and PodLimits: without any of them the resources of running pods do not change.
 	Resizes   Resizes
 	Updates   Updates
 	PodLimits PodLimits
-	// SandboxFailed receives the reason why a sandbox could not be made: the reason may be the node's. It must not block.
+	// SandboxFailed receives the error of a sandbox that could not be created: the cause may be the node's. It must not
+	// block.
 	SandboxFailed func(err error)
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// patience is how much longer a call that makes something may take when its work is to be cut short. containerd
-// 2.4 leaves a shim behind when RunPodSandbox is canceled half-way.
+// patience is how much longer a call that creates something may take when its work is canceled. containerd 2.4 leaves a
+// shim behind if RunPodSandbox is canceled before it returns.
 const patience = 5 * time.Second
 
-// patient is ctx for such a call: it ends some time after ctx. Call done when the call has returned.
+// patient returns a context for such a call: it ends some time after ctx. Call done when the call has returned.
 func patient(ctx context.Context) (call context.Context, done func()) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

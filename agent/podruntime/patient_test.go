@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A call that makes something outlives the work that it is part of, but not for long.
+// A call that creates something may outlive its work, but not for long.
 func TestPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

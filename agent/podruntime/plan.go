@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Inputs are all that a plan depends on.
+// Inputs are everything that a plan depends on.
 type Inputs struct {
 	Pod  *v1.Pod
 	Seen *podstate.Pod
@@ -25,20 +25,20 @@ type Inputs struct {
 	There There
 	// Failed returns the probe whose failure requires that a running container is killed; nil means no probes.
 	Failed func(id string) (probe string, failed bool)
-	// Started reports whether a running container is through its startup probe; nil says yes.
+	// Started reports whether a running container has passed its startup probe; nil means that all have.
 	Started func(c *v1.Container, id string) bool
-	// Given are the resources that a container was last given, "" being the pod; nil for no resizes.
+	// Given returns the resources that a container was last given, or the pod for ""; nil for no resizes.
 	Given func(container string) (v1.ResourceRequirements, bool)
-	// Attempt counts the attempts before of a container that the runtime has nothing of; nil says 0.
+	// Attempt counts the earlier attempts of a container that the runtime has no record of; nil means 0.
 	Attempt func(container string) uint32
 }
 
 // There is the state of what all containers of a pod share. It is checked before each plan, because others may remove it, and
 // earlier actions may have failed.
 type There struct {
-	// Cgroup says that the pod's cgroup is there with its limits, and the tiers that it is in.
+	// Cgroup says that the pod's cgroup and its parents exist with their limits.
 	Cgroup bool
-	// Dirs says that the pod's directories are there.
+	// Dirs says that the pod's directories exist.
 	Dirs bool
 	// Volumes says that this agent has set up the volumes, and that they still exist.
 	Volumes bool
@@ -48,15 +48,15 @@ type There struct {
 type planner struct {
 	Inputs
 	Plan
-	sandbox   *podstate.Sandbox // the current one, nil when a new one is made
-	ground    []string          // what a sandbox needs
-	base      []string          // what each create needs besides its image
+	sandbox   *podstate.Sandbox // the current one; nil if a new one is created
+	ground    []string          // the steps that a sandbox needs
+	base      []string          // the steps that each create needs besides its image
 	lastStart string            // app containers start in the order of the spec
 	running   int
-	pending   int // containers that will start, now or later
+	pending   int // containers that start now or later
 
-	grow    []string // the step that makes room in the pod's cgroup, if any
-	resized []string // the steps that give running containers other resources
+	grow    []string // the step that enlarges the pod's cgroup, if any
+	resized []string // the steps that change the resources of running containers
 }
 
 // Make plans the actions from the observed state of the pod to the desired state.
@@ -81,7 +81,7 @@ func Make(in Inputs) Plan {
 		p.ephemeralContainers()
 	}
 	if p.initContainers() {
-		p.running, p.pending = 0, 0 // sidecars alone do not keep a pod
+		p.running, p.pending = 0, 0 // sidecars alone do not keep a pod running
 		p.appContainers()
 	}
 	if p.running == 0 && p.pending == 0 {
@@ -91,14 +91,14 @@ func Make(in Inputs) Plan {
 	return p.Plan
 }
 
-// finished is the plan of a pod that is over: what is left of it is terminated.
+// finished is the plan of a finished pod: terminate what is left of it.
 func finished(d []trace.Decision) Plan {
 	return Plan{Why: "all containers have ended and none restarts", Finished: true, Decisions: d}
 }
 
-// prepare makes what of all that the containers of a pod share is not there. Neither sandbox nor container is made
-// before it has succeeded: the runtime makes a cgroup that is missing, without limits. Volumes alone are
-// made beside the sandbox.
+// prepare creates what the containers of a pod share, if it is missing. It must succeed before a sandbox or a container
+// is created: the runtime would create a missing cgroup without limits. Only volumes are mounted while the sandbox is
+// created.
 func (p *planner) prepare() {
 	if !p.There.Cgroup {
 		p.base = append(p.base, p.add(Step{ID: stepCgroup, Verb: trace.VerbCgroup}))
@@ -116,13 +116,14 @@ func (p *planner) prepare() {
 	}
 }
 
-// The steps without which there is no sandbox.
+// The steps that every sandbox needs.
 const (
 	stepCgroup = "cgroup"
 	stepDirs   = "dirs"
 )
 
-// sandboxFor returns the sandbox that may be used, or nil, what is wrong with the newest, if there is one, and why that is, for people.
+// sandboxFor returns the sandbox to use, or nil. If nil, it also returns what is wrong with the newest one, if there is
+// one, and a reason for people.
 //
 // Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
 func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (_ *podstate.Sandbox, fault trace.SandboxFault, why string) {
@@ -149,11 +150,10 @@ func sandboxFor(pod *v1.Pod, seen *podstate.Pod) (_ *podstate.Sandbox, fault tra
 	return newest, "", ""
 }
 
-// anyWanted reports whether any container should run again, so that a sandbox is
-// worth making. Containers of the lost sandbox count by their last exit. Where nothing of
-// the pod restarts, losing its sandbox is its end.
+// anyWanted reports whether any container should run again, so that a new sandbox is needed. Containers of the lost
+// sandbox count by their last exit. If no container restarts, the loss of the sandbox ends the pod.
 //
-// Upstream: computePodActions, where a sandbox is to be made.
+// Upstream: computePodActions, where a sandbox is created.
 func (p *planner) anyWanted() bool {
 	if p.Seen == nil || len(p.Seen.Containers) == 0 {
 		return true
@@ -170,7 +170,7 @@ func (p *planner) anyWanted() bool {
 	return false
 }
 
-// newSandbox stops what is left of the old one and makes the next.
+// newSandbox stops what is left of the old sandbox and creates the next.
 func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 	needs := append(slices.Clone(p.ground), p.stopAll()...)
 	var attempt uint32
@@ -180,7 +180,7 @@ func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why, Replaces: fault}))
 }
 
-// stopAll kills every container that may run, then stops every sandbox that does.
+// stopAll kills every container that may run, then stops every sandbox that may run.
 func (p *planner) stopAll() []string {
 	return stopAll(&p.Plan, p.Pod, p.Seen, podspec.GracePeriod(p.Pod, nil), "the sandbox is replaced")
 }
@@ -202,8 +202,8 @@ func changed(c *v1.Container, seen *podstate.Container) bool {
 	return seen.HasHash && seen.Hash != criconfig.Hash(c)
 }
 
-// imageID names the step that gets a container's image. Containers share it unless
-// their pull policies differ.
+// imageID returns the ID of the step that pulls a container's image. Containers share it if their pull policies are
+// equal.
 func imageID(pod *v1.Pod, c *v1.Container) string {
 	id := "image " + c.Image
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

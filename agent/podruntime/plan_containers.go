@@ -13,9 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// initContainers plans the init containers in their order and reports whether the
-// app containers may start. That one of them is in the sandbox says that those
-// before it are done, even if the runtime does not have them any more.
+// initContainers plans the init containers in order and reports whether the app containers may start. If an init
+// container is in the sandbox, those before it are done, even if the runtime no longer has them.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions.
 func (p *planner) initContainers() bool {
@@ -40,8 +39,8 @@ func (p *planner) initContainers() bool {
 	return true
 }
 
-// initReached is the index of the newest init container in the sandbox, or past the
-// last when an app container is there.
+// initReached returns the index of the newest init container in the sandbox, or the number of init containers if an app
+// container exists.
 func (p *planner) initReached() int {
 	if p.anyAppCreated() {
 		return len(p.Pod.Spec.InitContainers)
@@ -54,7 +53,7 @@ func (p *planner) initReached() int {
 	return 0
 }
 
-// initDone plans one init container that is not a sidecar and reports whether it is done.
+// initDone plans an init container that is not a sidecar and reports whether it is done.
 func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 	switch {
 	case cur == nil:
@@ -80,7 +79,7 @@ func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 	return false
 }
 
-// fail ends the pod: an init container failed for good, so sidecars are not kept either.
+// fail ends the pod because an init container failed permanently. Sidecars are not kept either.
 func (p *planner) fail(c *v1.Container, cur *podstate.Container, why string) {
 	p.running, p.pending = 0, 0
 	p.decide(c, cur, trace.VerdictLeave, why+" and restartPolicy is "+policyOf(p.Pod, c)+": the pod has failed")
@@ -95,9 +94,8 @@ func (p *planner) anyAppCreated() bool {
 	return false
 }
 
-// keepSidecar keeps a restartable init container running, whatever its exit was,
-// and reports whether those after it may start: in this plan, once its own start is done, where it has
-// no startup probe to pass.
+// keepSidecar keeps a restartable init container running, whatever its exit code, and reports whether those after it
+// may start. In the plan that starts it, they may if it has no startup probe.
 func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container) bool {
 	switch {
 	case cur == nil:
@@ -122,7 +120,7 @@ func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container) bool {
 	return false
 }
 
-// through lets what comes after a sidecar start in the same plan, unless its startup probe must tell.
+// through lets what follows a sidecar start in the same plan, unless the sidecar has a startup probe.
 func (p *planner) through(c *v1.Container) bool {
 	if c.StartupProbe != nil {
 		return false
@@ -131,7 +129,7 @@ func (p *planner) through(c *v1.Container) bool {
 	return true
 }
 
-// appContainers plans each app container by itself.
+// appContainers plans each app container independently.
 func (p *planner) appContainers() {
 	for i := range p.Pod.Spec.Containers {
 		c := &p.Pod.Spec.Containers[i]
@@ -168,7 +166,7 @@ func (p *planner) startMissing(c *v1.Container) {
 	}
 }
 
-// restart starts a container again, or waits for its back-off.
+// restart restarts a container, or waits for its back-off.
 func (p *planner) restart(c *v1.Container, last *podstate.Container, why string) {
 	if until := p.NotBefore(c, last); until.After(p.Now) {
 		p.pending++
@@ -182,7 +180,7 @@ func (p *planner) restart(c *v1.Container, last *podstate.Container, why string)
 	p.start(c, why)
 }
 
-// backOff leaves a container as it is until then.
+// backOff does not change a container until its back-off ends.
 func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string, until time.Time, delay time.Duration) {
 	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
 		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
@@ -190,12 +188,11 @@ func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string,
 	p.decide(c, last, trace.VerdictWait, fmt.Sprintf("%s; crash-loop back-off until %s", why, until.Format(time.TimeOnly))).Until = until.UnixNano()
 }
 
-// start plans image, create and start of a new attempt. What must be gone before
-// is given as extra needs.
+// start plans the pull, creation and start of a new attempt. before are steps that must succeed first.
 func (p *planner) start(c *v1.Container, why string, before ...string) {
 	p.pending++
 	var attempt uint32
-	if newest := p.Seen.Newest(c.Name); newest != nil { // maybe of another sandbox: names must differ
+	if newest := p.Seen.Newest(c.Name); newest != nil { // maybe in another sandbox: names must differ
 		attempt = newest.Attempt + 1
 	} else if p.Attempt != nil {
 		attempt = p.Attempt(c.Name)
@@ -213,8 +210,7 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	p.addStart(c, Step{ID: "start " + c.Name, Verb: trace.VerbStart, Needs: []string{create}, Container: c.Name, Attempt: attempt})
 }
 
-// startCreated starts a container that somebody created and did not get to start:
-// an agent that was killed between the two.
+// startCreated starts a container that was created but not started, because the agent was killed between the two.
 func (p *planner) startCreated(c *v1.Container, cur *podstate.Container) {
 	p.pending++
 	if p.Why == "" {
@@ -226,8 +222,8 @@ func (p *planner) startCreated(c *v1.Container, cur *podstate.Container) {
 	})
 }
 
-// addStart keeps the order of the spec among starts: a later container may count
-// on an earlier one's having been started, its hook included. It does not wait for its success.
+// addStart keeps the starts in the order of the spec: a later container may rely on the start of an earlier one,
+// including its hook. It does not wait for the success of that.
 func (p *planner) addStart(c *v1.Container, s Step) {
 	if p.lastStart != "" {
 		s.After = append(s.After, p.lastStart)
@@ -238,11 +234,10 @@ func (p *planner) addStart(c *v1.Container, s Step) {
 	}
 }
 
-// killStrays ends containers of that name that run in another sandbox than the
-// current one, lest two run at once.
+// killStrays kills containers of that name that run in an earlier sandbox, so that no two run at once.
 func (p *planner) killStrays(name string) []string {
 	if p.sandbox == nil {
-		return nil // all are killed before the new sandbox is made
+		return nil // all are killed before the new sandbox is created
 	}
 	var ids []string
 	for i := range p.Seen.Containers {
@@ -268,6 +263,5 @@ func (p *planner) decide(c *v1.Container, last *podstate.Container, verdict trac
 // crashLoop is the reason of a container that waits for its back-off.
 const crashLoop = "CrashLoopBackOff"
 
-// formatPod spells a pod as tools know it from messages.
-// Upstream: pkg/kubelet/util/format/pod.go, Pod.
+// formatPod returns a pod's name in the format of upstream's messages. Upstream: pkg/kubelet/util/format/pod.go, Pod.
 func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -2,8 +2,8 @@ package podruntime
 
 import "github.com/kubeloupe/kubeloupe/agent/podstate"
 
-// ephemeralContainers starts those that have never been started. They never start again, and they
-// do not keep a pod.
+// ephemeralContainers starts ephemeral containers that were never started. They never restart, and do not keep a pod
+// running.
 func (p *planner) ephemeralContainers() {
 	for i := range p.Pod.Spec.EphemeralContainers {
 		c := ephemeral(&p.Pod.Spec.EphemeralContainers[i])

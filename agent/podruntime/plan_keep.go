@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// keep reports whether a running container may continue. One that may not is killed, and started again
-// where its policy says so: its rules have no say, there is no exit code yet.
+// keep reports whether a running container may continue. If not, it is killed, and restarted if its restart policy says
+// so. Its restart rules do not apply, because there is no exit code yet.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
 func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bool {
@@ -50,7 +50,7 @@ func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bo
 	}
 	switch {
 	case !again:
-		p.running++ // until it is seen to have ended
+		p.running++ // until its exit is observed
 		p.decide(c, cur, trace.VerdictKill, kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
 	case notBefore.After(p.Now):
 		p.pending++
@@ -68,7 +68,7 @@ func (p *planner) failed(id string) (probe string, failed bool) {
 	return p.Failed(id)
 }
 
-// killUnknown ends what may run, lest two of a container run at once.
+// killUnknown kills containers that may run, so that no two run at once.
 func (p *planner) killUnknown(cur *podstate.Container) []string {
 	return []string{p.kill(cur, Step{
 		Grace: podspec.GracePeriod(p.Pod, nil), Reason: "its state is unknown",
@@ -76,12 +76,12 @@ func (p *planner) killUnknown(cur *podstate.Container) []string {
 	})}
 }
 
-// kill plans the end of a container: its preStop hook, then the kill itself.
+// kill plans the termination of a container: its preStop hook, then the kill.
 func (p *planner) kill(cur *podstate.Container, s Step) string {
 	return addKill(&p.Plan, p.Pod, cur, s)
 }
 
-// lastExited is the newest container of that name that has ended.
+// lastExited returns the newest container of that name that has exited.
 func lastExited(seen *podstate.Pod, name string) *podstate.Container {
 	if seen == nil {
 		return nil
@@ -94,7 +94,7 @@ func lastExited(seen *podstate.Pod, name string) *podstate.Container {
 	return nil
 }
 
-// probeGrace is what a container gets whose probe failed, in seconds.
+// probeGrace returns the grace period of a container whose probe failed, in seconds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod.
 func probeGrace(pod *v1.Pod, c *v1.Container, probe string) int64 {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// minimumGrace is the least time, in seconds, that a container gets to end by itself.
-// Upstream: pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
+// minimumGrace is the least time, in seconds, that a container gets to exit by itself. Upstream:
+// pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
 const minimumGrace = 2
 
 // MakeKill plans the termination of a pod: all preStop hooks, containers, then each sidecar after the others and the sidecars after
@@ -24,8 +24,9 @@ func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
 	return p
 }
 
-// MakeClean plans the cleanup of a pod of which nothing runs. remove says that the pod is deleted, so its containers and logs are removed
-// too; otherwise they stay for readers of the logs, until garbage collection.
+// MakeClean plans the cleanup of a pod without running containers. remove says that the pod is deleted, so its
+// containers and logs are removed too; otherwise garbage collection removes them later, so that the logs remain
+// readable.
 func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
 	unmount := p.add(Step{ID: "unmount", Verb: trace.VerbUnmount})
@@ -45,8 +46,7 @@ func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	return p
 }
 
-// orphans are containers whose sandbox is not there: removing a sandbox removes
-// its own containers.
+// orphans returns containers without a sandbox: removing a sandbox removes its own containers.
 func orphans(seen *podstate.Pod) []podstate.Container {
 	has := map[string]bool{}
 	for _, s := range seen.Sandboxes {
@@ -61,14 +61,14 @@ func orphans(seen *podstate.Pod) []podstate.Container {
 	return out
 }
 
-// stopAll adds the steps that end everything seen of a pod, and returns their IDs.
+// stopAll adds the steps that stop everything seen of a pod, and returns their IDs.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
 func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) []string {
 	if seen == nil {
 		return nil
 	}
-	var kills, turn []string // turn is what the next sidecar waits for
+	var kills, turn []string // turn are the steps that the next sidecar waits for
 	stop := func(c *podstate.Container, after []string) string {
 		s := Step{Grace: grace, Reason: why, After: after}
 		if len(after) > 0 {
@@ -108,7 +108,7 @@ func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) 
 	return ids
 }
 
-// addKill adds the end of one container: its preStop hook at once, then the kill.
+// addKill adds the termination of one container: its preStop hook at once, then the kill.
 func addKill(p *Plan, pod *v1.Pod, c *podstate.Container, s Step) string {
 	s.ID, s.Verb, s.Container, s.Target = "kill "+c.Name, trace.VerbKill, c.Name, c.ID
 	hook := "pre-stop " + c.Name
@@ -118,14 +118,14 @@ func addKill(p *Plan, pod *v1.Pod, c *podstate.Container, s Step) string {
 	}
 	if preStop(pod, c) != nil && s.Grace > 0 && c.State == podstate.Running {
 		p.add(Step{ID: hook, Verb: trace.VerbPreStop, Container: c.Name, Target: c.ID, Grace: s.Grace, Reason: s.Reason, Message: s.Message})
-		// It ends within the grace period.
+		// The hook ends within the grace period.
 		s.Needs = append(s.Needs, hook)
 	}
 	return p.add(s)
 }
 
-// preStop is the container's hook: its spec's or, when that is not known any more, the one that it
-// was made with.
+// preStop returns the container's hook: from the spec or, if the spec no longer has the container, the one that it was
+// created with.
 func preStop(pod *v1.Pod, c *podstate.Container) *v1.LifecycleHandler {
 	spec := container(pod, c.Name)
 	if spec == nil {

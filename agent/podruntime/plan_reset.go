@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// resets reports whether a container has ended in a way by which its rules restart all of the pod.
+// resets reports whether a container exited in a way for which its rules restart the whole pod.
 //
 // Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
 func (p *planner) resets() bool {
@@ -29,8 +29,8 @@ func restartsAll(c *v1.Container, cur *podstate.Container) bool {
 	return cur.State == podstate.Exited && podspec.RestartsAll(c, cur.ExitCode)
 }
 
-// reset plans the removal of all containers, those whose end is the reason last: until they are
-// gone, it can be seen that the others must go.
+// reset plans the removal of all containers. Those whose exit is the reason are removed last: as long as they exist, a
+// later plan sees that the others must be removed.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, getContainersToReset.
 func (p *planner) reset() Plan {

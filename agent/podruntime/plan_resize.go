@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The steps around the resize of containers.
+// The steps before and after the resize of containers.
 const (
 	stepGrow   = "grow-cgroup"
 	stepSettle = "settle-cgroup"
@@ -19,8 +19,8 @@ const (
 // amounts are the resources of a container, or a pod, that can change while it runs.
 type amounts struct{ memoryLimit, memoryRequest, cpuLimit, cpuRequest int64 }
 
-// amountsOf are those of a container in a pod with those pod-level resources, whose limits hold where the
-// container has none.
+// amountsOf returns the resources of a container. pod are the pod-level resources, whose limits apply if the container
+// has none.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, containerResourcesFromRequirements.
 func amountsOf(pod *v1.ResourceRequirements, c v1.ResourceRequirements) amounts {
@@ -37,7 +37,7 @@ func amountsOf(pod *v1.ResourceRequirements, c v1.ResourceRequirements) amounts 
 	return a
 }
 
-// resize is what a container's new resources ask for.
+// resize is what a change of a container's resources requires.
 type resize uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	resizeRestart
 )
 
-// resizeOf compares what a running container has been given with what it should have.
+// resizeOf compares the resources that a running container has with those that it should have.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodResizeAction.
 func (p *planner) resizeOf(c *v1.Container) resize {
@@ -73,8 +73,8 @@ func (p *planner) resizeOf(c *v1.Container) resize {
 	return resizeUpdate
 }
 
-// growFirst plans that the pod's cgroup has room for both what its containers have and what they will
-// have, when any of that differs.
+// growFirst plans to enlarge the pod's cgroup for both the current and the new resources of its containers, if they
+// differ.
 func (p *planner) growFirst() {
 	if p.Given == nil {
 		return
@@ -95,14 +95,14 @@ func (p *planner) growFirst() {
 	}
 }
 
-// update plans new resources for a container that continues running.
+// update plans new resources for a container that continues to run.
 func (p *planner) update(c *v1.Container, cur *podstate.Container) {
 	p.resized = append(p.resized, p.add(Step{
 		ID: "resize " + c.Name, Verb: trace.VerbResize, Container: c.Name, Target: cur.ID, Needs: slices.Clone(p.grow), Reason: "its resources change",
 	}))
 }
 
-// settleLast plans that the pod's cgroup gets what the pod has in the end.
+// settleLast plans to set the final limits of the pod's cgroup.
 func (p *planner) settleLast() {
 	if p.grow == nil {
 		return
@@ -113,7 +113,7 @@ func (p *planner) settleLast() {
 	}
 }
 
-// withGiven is the pod with the resources that its containers have been given.
+// withGiven returns the pod with the resources that its containers were given.
 func withGiven(pod *v1.Pod, given func(container string) (v1.ResourceRequirements, bool)) *v1.Pod {
 	out := pod.DeepCopy()
 	if r, ok := given(""); ok {

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// podWith returns a pod with app containers that run the image of their own name.
+// podWith returns a pod with app containers whose images have the containers' names.
 func podWith(policy v1.RestartPolicy, names ...string) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "uid"}}
 	p.Spec.RestartPolicy = policy
@@ -50,7 +50,7 @@ func podOf(policy v1.RestartPolicy, cs ...v1.Container) *v1.Pod {
 	return p
 }
 
-// probed has a liveness and a startup probe with grace periods of 5 and 7 seconds.
+// probed adds a liveness and a startup probe with grace periods of 5 and 7 seconds.
 func probed(c v1.Container) v1.Container {
 	c.LivenessProbe = &v1.Probe{TerminationGracePeriodSeconds: new(int64(5))}
 	c.StartupProbe = &v1.Probe{TerminationGracePeriodSeconds: new(int64(7))}
@@ -121,7 +121,7 @@ func containerSeen(w, sandbox string) podstate.Container {
 	spec := containerNamed(name)
 	c.Hash = criconfig.Hash(&spec)
 	if strings.HasSuffix(state, "!") {
-		c.Hash++ // made from another definition
+		c.Hash++ // created from another definition
 	}
 	return c
 }
@@ -621,7 +621,7 @@ func TestMakeClean(t *testing.T) {
 	}
 }
 
-// checkGraph checks what must hold of every plan.
+// checkGraph checks what must be true of every plan.
 func checkGraph(t *testing.T, p Plan, seen *podstate.Pod) {
 	t.Helper()
 	at := map[string]int{}
@@ -634,7 +634,7 @@ func checkGraph(t *testing.T, p Plan, seen *podstate.Pod) {
 	killed, started := map[string]int{}, map[string]int{}
 	for i, s := range p.Steps {
 		for _, id := range slices.Concat(s.Needs, s.After) {
-			// Steps only wait for earlier ones, so there is no cycle and a gated pod can go in order.
+			// Steps wait only for earlier ones, so there is no cycle and a gated pod can run them in order.
 			if j, ok := at[id]; !ok || j >= i {
 				t.Errorf("step %q waits for %q, which is not before it", s.ID, id)
 			}

@@ -13,8 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// preview is what a step is about to do, for the person who steps: the exact CRI
-// request where there is one.
+// preview returns what a step is about to do, for a stepping user: the exact CRI request, if there is one.
 func (r *run) preview(ctx context.Context, s *Step) (title string, request json.Marshaler) {
 	switch s.Verb {
 	case trace.VerbSandbox:
@@ -67,7 +66,7 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 	return string(s.Verb), note{}
 }
 
-// readable is a message for people, without the pod's secrets.
+// readable returns a message for people, without the pod's secrets.
 func (r *run) readable(m proto.Message) json.Marshaler {
 	return cri.Readable(m, r.cfg.Secrets.For(r.ref.UID))
 }

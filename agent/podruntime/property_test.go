@@ -14,8 +14,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Random pods and observations: plans never panic, are acyclic, never kill what they
-// keep, never run two of a container at once, and have nothing to do twice.
+// Random pods and observations: plans never panic, are acyclic, never kill what they keep, never run two of a container
+// at once, and do nothing twice.
 func TestRandomPlans(t *testing.T) {
 	for seed := range uint64(5_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -81,7 +81,7 @@ func checkKeeps(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
 	}
 }
 
-// checkGround checks that what is missing of a pod's own is made, once, before all that goes into it.
+// checkGround checks that missing shared parts are created, once, before everything that needs them.
 func checkGround(t *testing.T, p Plan, in Inputs) {
 	t.Helper()
 	if p.Finished || p.Reset {
@@ -115,7 +115,7 @@ func checkGround(t *testing.T, p Plan, in Inputs) {
 	}
 }
 
-// checkKill checks that everything that may run is ended.
+// checkKill checks that everything that may run is killed.
 func checkKill(t *testing.T, p Plan, seen *podstate.Pod) {
 	t.Helper()
 	targets := map[string]int{}
@@ -219,7 +219,7 @@ func TestCrashBackoff(t *testing.T) {
 	if got := b.until(key, noon, noon); !got.IsZero() {
 		t.Errorf("before the first restart: wait until %s, want none", got)
 	}
-	// It ends one second after each restart.
+	// It exits one second after each restart.
 	now := noon
 	for i, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute} {
 		b.next(key, now, now)
@@ -232,7 +232,7 @@ func TestCrashBackoff(t *testing.T) {
 	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon, noon); !got.IsZero() {
 		t.Error("a changed container must start afresh")
 	}
-	// It ran for more than twice the maximum: forgotten.
+	// It ran for more than twice the maximum: the back-off is reset.
 	b = NewCrashBackoff(time.Minute)
 	b.next(key, noon, noon)
 	if got := b.until(key, after(2*time.Minute), after(2*time.Minute)); !got.Equal(after(2*time.Minute + 10*time.Second)) {

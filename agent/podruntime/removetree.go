@@ -10,8 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
-// removeTree removes a directory unless something is mounted in it: what is
-// behind a mount is not ours to delete.
+// removeTree removes a directory unless something is mounted in it: files behind a mount must not be deleted.
 func removeTree(ctx context.Context, dir string) error {
 	mounts, err := memdir.Within(dir)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
@@ -20,5 +19,5 @@ func removeTree(ctx context.Context, dir string) error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("%s is still mounted", mounts[0].Mountpoint)
 	}
-	return guestfile.RemoveAll(ctx, dir) // containers wrote what is in it
+	return guestfile.RemoveAll(ctx, dir) // containers wrote its content
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Resizes keeps what containers have been given. Container "" is the pod itself.
+// Resizes stores which resources containers were given. Container "" is the pod itself.
 type Resizes interface {
 	Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
 	Actuate(pod *v1.Pod, container string) error
@@ -27,7 +27,7 @@ type Resizes interface {
 	Failed(ctx context.Context, pod *v1.Pod, message string)
 }
 
-// Updates is the part of the CRI by which a running container gets other limits.
+// Updates is the part of the CRI that changes the limits of a running container.
 type Updates interface {
 	UpdateContainerResources(context.Context, *runtimeapi.UpdateContainerResourcesRequest, ...grpc.CallOption) (*runtimeapi.UpdateContainerResourcesResponse, error)
 	ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatsResponse, error)
@@ -46,7 +46,7 @@ func (r *run) given(container string) (v1.ResourceRequirements, bool) {
 	return r.cfg.Resizes.Actuated(r.pod.UID, container)
 }
 
-// resizePod gives the pod's cgroup room for old and new limits, and in the end the new ones.
+// resizePod enlarges the pod's cgroup for old and new limits, or at the end sets the new ones.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doPodResizeAction.
 func (r *run) resizePod(ctx context.Context, s *Step) error {
@@ -66,7 +66,7 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	if err := r.cfg.Resizes.Actuate(r.pod, ""); err != nil {
 		return err
 	}
-	// The status tells what the kernel has now.
+	// The status has the kernel's current values.
 	if _, err := r.cfg.Observer.Refresh(ctx, r.pod.UID); err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func (r *run) podLimits() qos.Resources {
 	return qos.PodResources(r.pod, r.cfg.Node.CFSQuota, r.cfsPeriod())
 }
 
-// most has of each limit the larger one.
+// most returns the larger one of each limit.
 func most(a, b qos.Resources) qos.Resources {
 	a.CPUShares = max(a.CPUShares, b.CPUShares)
 	larger := func(x, y *int64) *int64 {
-		if x == nil || y == nil || *x <= 0 || *y <= 0 { // no limit is the largest
+		if x == nil || y == nil || *x <= 0 || *y <= 0 { // no limit is larger than any limit
 			return nil
 		}
 		return new(max(*x, *y))
@@ -93,7 +93,7 @@ func most(a, b qos.Resources) qos.Resources {
 	return a
 }
 
-// resize gives a running container its new limits.
+// resize sets a running container's new limits.
 func (r *run) resize(ctx context.Context, s *Step) error {
 	if _, err := r.cfg.Updates.UpdateContainerResources(ctx, r.updateRequest(s)); err != nil {
 		return fmt.Errorf("resize container %s: %w", s.Container, err)
@@ -107,7 +107,7 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 	}
 }
 
-// checkMemory refuses limits below what is in use: the kernel would kill.
+// checkMemory rejects limits below the current use: the kernel would kill the container.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction.
 func (r *run) checkMemory(ctx context.Context) error {
@@ -137,7 +137,7 @@ func (r *run) checkMemory(ctx context.Context) error {
 	return nil
 }
 
-// actuated notes that a new container was made with what the pod's spec says.
+// actuated records that a new container was created with the resources of the pod's spec.
 func (r *run) actuated(container string) error {
 	if !r.resizes() {
 		return nil

@@ -28,7 +28,7 @@ func sized(c v1.Container, cpu, memory string, restart ...v1.ResourceName) v1.Co
 	return c
 }
 
-// fakeResizes remembers what containers were given.
+// fakeResizes stores which resources containers were given.
 type fakeResizes struct {
 	*world
 	given  map[string]v1.ResourceRequirements

@@ -19,42 +19,42 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// run carries one plan out. Steps write only what the steps that need them read,
-// after they have ended, so mu guards the maps and nothing else.
+// run executes one plan. Steps write only what the steps that need them read, after they have ended, so mu guards only
+// the maps.
 //
-// Many fields: what one step finds, another needs, and no plan outlives its run.
+// Many fields: steps use the results of other steps, and a plan does not outlive its run.
 type run struct {
 	*Runtime
 	pod  *v1.Pod
 	ref  trace.Pod
 	seen *podstate.Pod
 	plan Plan
-	// publish publishes the pod's status while there is more to do; may be nil.
+	// publish publishes the pod's status during the run; may be nil.
 	publish func(ctx context.Context)
 	lease   lease
 	gated   bool
 	began   time.Time
 
 	sandboxID     string
-	sandboxConfig *runtimeapi.PodSandboxConfig // nil when this run makes no sandbox
+	sandboxConfig *runtimeapi.PodSandboxConfig // nil if this run creates no sandbox
 	podIPs        []string
 
 	mu      sync.Mutex
 	volumes map[string]criconfig.Volume
-	// requests are those that were made, by the step.
+	// requests are the requests that were built, by step.
 	requests map[string]*runtimeapi.CreateContainerRequest
-	// shown are the same without secrets.
+	// shown are their copies without secrets.
 	shown   map[string]*runtimeapi.CreateContainerRequest
 	images  map[string]image.Result
 	created map[string]string // container name → id
 	started map[string]bool
-	said    map[string]bool // containers of which it was told that they are killed
+	said    map[string]bool // containers for which a Killing event was emitted
 	reasons map[string]Reason
 	retryAt time.Time
 }
 
-// execute carries out a plan and returns what became of it. The error joins what
-// failed; what depends on a failed step is not done and not an error of its own.
+// execute executes a plan and returns its result. The error joins the errors of failed steps; a step that was skipped
+// because another failed has no error.
 func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, plan Plan, order uint64, publish func(context.Context)) (*run, error) {
 	run := &run{
 		Runtime: r, pod: pod, ref: podspec.Ref(pod), seen: seen, plan: plan, publish: publish, began: time.Now(),
@@ -91,8 +91,8 @@ type ended struct {
 	err  error
 }
 
-// all starts whatever is ready until nothing is left. Gated steps go one by one,
-// in the order of the plan.
+// all starts steps as soon as they are ready, until none is left. For a held pod, they run one by one, in the order of
+// the plan.
 func (r *run) all(ctx context.Context) error {
 	state := make([]progress, len(r.plan.Steps))
 	index := make(map[string]int, len(r.plan.Steps))
@@ -110,7 +110,7 @@ func (r *run) all(ctx context.Context) error {
 			busy, work = r.launch(ctx, state, index, results)
 		}
 		if !work {
-			// Nothing of this pod needs the runtime now: let another pod have the slot.
+			// No step of this pod needs the runtime now: release the slot for another pod.
 			r.lease.drop()
 		}
 		if busy == 0 {
@@ -122,7 +122,7 @@ func (r *run) all(ctx context.Context) error {
 		var e ended
 		select {
 		case e = <-results:
-		case <-impatient: // some step need not wait for others any longer
+		case <-impatient: // the Timeout of a step's After has expired
 			continue
 		}
 		state[e.step] = done
@@ -137,8 +137,7 @@ func (r *run) all(ctx context.Context) error {
 	}
 }
 
-// launch starts what is ready. It returns how many steps run and whether any of
-// them is runtime work.
+// launch starts the steps that are ready. It returns how many steps run and whether any of them is runtime work.
 func (r *run) launch(ctx context.Context, state []progress, index map[string]int, results chan<- ended) (busy int, work bool) {
 	for again := true; again; {
 		again = false
@@ -164,7 +163,7 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 	return busy, work
 }
 
-// impatience sends when the patience of a step has run out.
+// impatience sends when the Timeout of a step expires.
 func (r *run) impatience() (<-chan time.Time, func()) {
 	var at time.Duration
 	for i := range r.plan.Steps {
@@ -177,7 +176,7 @@ func (r *run) impatience() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// readiness says whether a waiting step may run now, never, or must wait.
+// readiness reports whether a waiting step can run now, is skipped, or must wait.
 func readiness(s *Step, state []progress, index map[string]int, elapsed time.Duration) progress {
 	ready := running
 	for _, id := range s.Needs {
@@ -200,7 +199,7 @@ func readiness(s *Step, state []progress, index map[string]int, elapsed time.Dur
 	return ready
 }
 
-// do carries out one step: begin, act, end.
+// do runs one step: begin, act, end.
 func (r *run) do(ctx context.Context, s *Step) error {
 	act := trace.Action{ID: s.ID, Verb: s.Verb, Container: s.Container, Target: s.Target, Policy: s.Policy, Reason: s.Reason, Replaces: s.Replaces}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), act)
@@ -221,12 +220,12 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	return err
 }
 
-// act does what the step says, in a slot if it is work for the runtime.
+// act performs the step, in a slot if it is runtime work.
 func (r *run) act(ctx context.Context, s *Step) error {
 	if !runtimeWork(s.Verb) {
 		return r.carryOut(ctx, s)
 	}
-	if s.Verb == trace.VerbCreate { // its files first
+	if s.Verb == trace.VerbCreate { // the container's files first
 		if err := r.prepareCreate(ctx, s); err != nil {
 			return err
 		}
@@ -282,10 +281,9 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 	return fmt.Errorf("step %s: no such verb", s.ID)
 }
 
-// runtimeWork reports whether the step is work for the machine that the pods share, so that doing too
-// many at once slows all down: what keeps the runtime busy, and the cgroup and directories that
-// come right before it, which of many pods at once would hold up the first ones' starts. A kill mostly
-// waits.
+// runtimeWork reports whether the step is work for shared resources, so that too much of it at once slows all pods:
+// calls that keep the runtime busy, and the cgroup and directories just before them, because those of many pods at once
+// would delay the first starts. A kill mostly waits.
 func runtimeWork(v trace.Verb) bool {
 	switch v {
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbResizePod, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
@@ -295,8 +293,8 @@ func runtimeWork(v trace.Verb) bool {
 	return false
 }
 
-// note keeps what users are told of a failed step and names the step in the error.
-// A step that was cut short or refused says nothing about its container.
+// note keeps the reason of a failed step for users and names the step in the error. A step that was canceled or refused
+// says nothing about its container.
 func (r *run) note(ctx context.Context, s *Step, err error) error {
 	var refused *refusal
 	ours := ctx.Err() != nil || errors.As(err, &refused)
@@ -317,7 +315,8 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 	return fmt.Errorf("%s: %w", s.ID, err)
 }
 
-// sayGround tells of what a pod stands on that could not be made. No container is to blame, so no status says it.
+// sayGround emits an event if the cgroup or the directories of a pod could not be created. No container is the cause,
+// so no status has this error.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/events, whose reason for the directories is Failed.
 func (r *run) sayGround(ctx context.Context, s *Step, err error) {
@@ -329,7 +328,7 @@ func (r *run) sayGround(ctx context.Context, s *Step, err error) {
 	}
 }
 
-// blame keeps what users are told of the containers that cannot run because of a failed step.
+// blame stores the reason, for users, of the containers that cannot run because a step failed.
 func (r *run) blame(s *Step, err error) {
 	reason, retry := reasonOf(s.Verb, err)
 	reason.Message = r.cfg.Secrets.Text(r.ref.UID, reason.Message)
@@ -344,7 +343,7 @@ func (r *run) blame(s *Step, err error) {
 	r.addReasons(r.pod.UID, r.reasons)
 }
 
-// progress says that the pod's status has changed while there is more to do.
+// progress publishes the pod's status during the run.
 func (r *run) progress(ctx context.Context) {
 	if r.publish != nil {
 		r.publish(ctx)

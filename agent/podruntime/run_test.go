@@ -90,7 +90,7 @@ func TestSandboxVolumesAndImagesOverlap(t *testing.T) {
 	})
 }
 
-// A pod whose volumes can never be made costs nothing: no sandbox, no image, one event.
+// A pod whose volumes can never be mounted costs nothing: no sandbox, no image, one event.
 func TestVolumesThatCanNeverBe(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.never = errors.New("volume \"share\" is of type nfs")
@@ -111,7 +111,7 @@ func TestVolumesThatCanNeverBe(t *testing.T) {
 		}
 		equal(t, "events", 1, events)
 
-		w.never = nil // the pod is another now
+		w.never = nil // the pod has changed
 		if out, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil); err != nil || !out.Running {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
@@ -137,7 +137,7 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 		if slices.Contains(did, "create web") || !slices.Contains(did, "start log") {
 			t.Errorf("did %v, want no web, and log started", did)
 		}
-		// It works the next time; what is there stays.
+		// The next attempt succeeds; what exists is kept.
 		w.on("image web:1", nil)
 		w.show(seen("sandbox:0", "log=running"))
 		if _, err := w.rt.Sync(t.Context(), always("web", "log"), 1, nil); err != nil {
@@ -193,7 +193,7 @@ func TestFailedCreateAndStart(t *testing.T) {
 	})
 }
 
-// A slot is held from the sandbox to the last start, save while the pod waits for its image.
+// The pod holds a slot from the sandbox to the last start, except while it waits for its image.
 func TestLeaseIsFreeDuringAPull(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pulled, made := w.block("image web:1"), w.block("run sandbox")
@@ -293,7 +293,7 @@ func TestGateRefuses(t *testing.T) {
 	})
 }
 
-// What the person is shown is what is sent.
+// The request that the user is shown is the one that is sent.
 func TestPreviewIsTheRequest(t *testing.T) {
 	shown := map[string]string{}
 	gate := &fakeGate{before: func(_ context.Context, step, _ string, request json.Marshaler) error {
@@ -337,8 +337,7 @@ func TestCancelEndsARun(t *testing.T) {
 	}
 }
 
-// A kill that is cut short before its first step has not killed: saying otherwise
-// would leave the pod running for good.
+// A kill that is canceled before its first step has not killed: otherwise the pod would run forever.
 func TestKillCutShortIsNotDone(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.show(seen("sandbox:0", "web=running"))
@@ -369,8 +368,7 @@ func TestKillThenClean(t *testing.T) {
 	})
 }
 
-// One container that does not stop keeps neither its sandbox nor the others from
-// being stopped, and the kill has failed.
+// If one container does not stop, its sandbox and the other containers are still stopped, and the kill has failed.
 func TestKillGoesOnAfterAFailure(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.show(seen("sandbox:0", "web=running", "log=running"))
@@ -392,26 +390,26 @@ func TestObservationMustShowOwnActions(t *testing.T) {
 		}
 		w.did()
 		equal(t, "refreshes of a new pod", 0, w.refreshes)
-		// The cache lags: the runtime gets a moment to tell by itself, nothing is made twice.
+		// The cache lags: the agent waits a moment for the runtime's events, and nothing is created twice.
 		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
 		if err != nil || !out.Early {
 			t.Errorf("outcome %+v, %v: want an early one", out, err)
 		}
 		equal(t, "refreshes at first", 0, w.refreshes)
 		time.Sleep(time.Until(out.RetryAt))
-		// It does not: it is asked.
+		// No event arrives: the agent asks.
 		w.truth = seen("sandbox:0", "web=running")
 		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "refreshes while the cache lags", 1, w.refreshes)
 		equal(t, "did", []string(nil), w.did())
-		// The cache shows it: nothing is asked.
+		// The cache shows it: the agent asks nothing.
 		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
 		}
 		equal(t, "refreshes", 1, w.refreshes)
-		// The runtime has the last word: the container was removed behind our back.
+		// The runtime's answer is final: another program removed the container.
 		w.show(seen("sandbox:0"))
 		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
 			t.Error(err)
@@ -420,8 +418,7 @@ func TestObservationMustShowOwnActions(t *testing.T) {
 	})
 }
 
-// A call that was cut short may have had its effect: a sandbox that nobody knows of
-// must not outlive its pod.
+// A canceled call may have had its effect: an unknown sandbox must not outlive its pod.
 func TestLostAnswerIsAskedFor(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Canceled, "context canceled") })
@@ -437,8 +434,8 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	})
 }
 
-// A lost sandbox takes its containers with it, which is seen first. That one of them does not start
-// again in what is left is no crash of its own.
+// A lost sandbox takes its containers with it, and their exits are seen first. A container that does not start again in
+// that sandbox has not crashed.
 func TestStartInADyingSandboxIsNoCrash(t *testing.T) {
 	for _, dead := range []bool{true, false} {
 		inBubble(t, nil, func(t *testing.T, w *world) {
@@ -499,7 +496,7 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What a pod stands on and cannot be made is told in the words that upstream has.
+// A cgroup or directory that cannot be created is reported with upstream's words.
 func TestGroundThatCannotBeMade(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.on("cgroup", func(context.Context) error { return errors.New("no such tier") })
@@ -522,8 +519,8 @@ func TestGroundThatCannotBeMade(t *testing.T) {
 	})
 }
 
-// A cgroup that could not be made is made by the retry before anything is in it, also where the volumes are there by then;
-// one that is gone later is made again before the next container.
+// If the cgroup could not be created, the retry creates it before everything in it, even if the volumes exist by then.
+// If it disappears later, it is created again before the next container.
 func TestNothingWithoutCgroup(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web")
@@ -557,7 +554,8 @@ func TestNothingWithoutCgroup(t *testing.T) {
 	})
 }
 
-// TestLostVolumes: volumes that others removed are mounted again before a container is made, and nothing else is done for them.
+// TestLostVolumes: volumes that others unmounted are mounted again before a container is created, and nothing else is
+// done for them.
 func TestLostVolumes(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web")

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// configure makes the sandbox's config, once per run: creating a container needs it too.
+// configure builds the sandbox's config, once per run: creating a container needs it too.
 func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
 	dns, warnings := r.cfg.DNS(r.pod)
 	in := criconfig.SandboxInput{Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns}
@@ -24,7 +24,7 @@ func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconf
 	return cfg, warnings, err
 }
 
-// configOfSandbox is the config of the sandbox that the pod has.
+// configOfSandbox returns the config of the pod's current sandbox.
 func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
 	if r.sandboxConfig != nil {
 		return r.sandboxConfig, nil
@@ -37,7 +37,7 @@ func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
 	return cfg, err
 }
 
-// userNS is the pod's user namespace, nil when it has the node's.
+// userNS returns the pod's user namespace, nil if it uses the node's.
 func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
 	if r.cfg.UserNS == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
 	return ns, nil
 }
 
-// sandboxRequest is what makes the pod's sandbox.
+// sandboxRequest builds the request for the pod's sandbox.
 func (r *run) sandboxRequest(ctx context.Context, attempt uint32) (*runtimeapi.RunPodSandboxRequest, []criconfig.Warning, error) {
 	cfg, warnings, err := r.configure(attempt)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *run) sandboxRequest(ctx context.Context, attempt uint32) (*runtimeapi.R
 	return req, warnings, nil
 }
 
-// runSandbox makes the sandbox and learns its addresses.
+// runSandbox creates the sandbox and gets its addresses.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox.
 func (r *run) runSandbox(ctx context.Context, s *Step) error {
@@ -86,7 +86,7 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 		if r.cfg.SandboxFailed != nil {
 			r.cfg.SandboxFailed(err)
 		}
-		if ctx.Err() == nil { // a pod that was deleted meanwhile is not at fault
+		if ctx.Err() == nil { // the failure is not the pod's if it was deleted meanwhile
 			r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
 		}
 		return fmt.Errorf("create sandbox for %s: %w", r.ref, err)
@@ -103,7 +103,7 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 	return err
 }
 
-// readIPs asks for the sandbox's addresses, which env and the hosts file may name.
+// readIPs gets the sandbox's addresses, which the environment and the hosts file may contain.
 func (r *run) readIPs(ctx context.Context) error {
 	if r.pod.Spec.HostNetwork {
 		r.podIPs = r.cfg.HostIPs
@@ -123,7 +123,7 @@ func (r *run) readIPs(ctx context.Context) error {
 	return nil
 }
 
-// stopSandbox ends a sandbox; one that is gone already is fine.
+// stopSandbox stops a sandbox; one that no longer exists is no error.
 func (r *run) stopSandbox(ctx context.Context, s *Step) error {
 	_, err := r.cfg.Sandboxes.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
 	if err != nil && !gone(err) {

@@ -38,8 +38,8 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// sandboxLives reports whether a start that failed can be the container's own fault. When a sandbox is
-// lost, its containers are seen to die first; starting one again in what is left of it is no crash to back off from.
+// sandboxLives reports whether a failed start can be the container's own fault. When a sandbox is lost, the exits of
+// its containers are observed first; a failure to start one again in that sandbox is not a crash and needs no back-off.
 func (r *run) sandboxLives(ctx context.Context) bool {
 	st, err := r.cfg.Sandboxes.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: r.sandboxID})
 	return err == nil && st.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_READY

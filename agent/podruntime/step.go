@@ -11,20 +11,20 @@ type Step struct {
 	// ID names the step within its plan.
 	ID   string
 	Verb trace.Verb
-	// Needs are the IDs of the steps that must have succeeded before.
+	// Needs are the IDs of the steps that must succeed before.
 	Needs []string
-	// After are the IDs of the steps that must have ended before, successfully or not.
+	// After are the IDs of the steps that must end before, successfully or not.
 	After []string
-	// Container is the container's name, where one is concerned.
+	// Container is the container's name, if the step is for one.
 	Container string
 	// Target is the id of the container or sandbox, or the image.
 	Target string
 	// Attempt is the sandbox's or container's attempt.
 	Attempt uint32
-	// Grace is the grace period of a kill, in seconds, counted from the plan's begin: hooks and
-	// the wait for others use it up.
+	// Grace is the grace period of a kill, in seconds, from the plan's begin, including hooks and waits for other
+	// containers.
 	Grace int64
-	// Timeout is how long After is waited for, in seconds from the plan's begin; 0 is for ever.
+	// Timeout limits the wait for After, in seconds from the plan's begin; 0 means no limit.
 	Timeout int64
 	// Message is the text of the kill for users; "" for the usual text.
 	Message string
@@ -36,28 +36,28 @@ type Step struct {
 	Replaces trace.SandboxFault
 }
 
-// Plan is what to do for a pod now.
+// Plan is the work for a pod now.
 type Plan struct {
 	Steps []Step
-	// Why says what was found that led here.
+	// Why says which observation led to the plan.
 	Why string
-	// RetryAt is when a back-off runs out that keeps a container from starting; zero for none.
+	// RetryAt is when the back-off of a container ends; zero for none.
 	RetryAt time.Time
 	// Waiting are the containers that do not start now, with the reasons for users.
 	Waiting map[string]Reason
 	// Decisions are the decisions about containers that exited.
 	Decisions []trace.Decision
-	// Init is the init container that runs, or is about to, while the others wait for its end.
+	// Init is the init container that runs, or is about to, while the others wait for its exit.
 	Init string
 	// Finished says that no container runs and none will be started: the pod is finished.
 	Finished bool
 	// Reset says that all containers are removed, and the pod starts again afterwards.
 	Reset bool
-	// Ending says that the plan is part of the pod's end.
+	// Ending says that the plan is part of the pod's termination.
 	Ending bool
 }
 
-// Reason is why a container waits, in the words that users know.
+// Reason is the reason and message of a waiting container, with upstream's words.
 type Reason struct {
 	Reason  string
 	Message string
@@ -84,8 +84,7 @@ func (p *Plan) wait(container string, r Reason) {
 	p.Waiting[container] = r
 }
 
-// acts reports whether the plan asks the runtime to change something. Finding out
-// what an earlier agent prepared does not.
+// acts reports whether the plan changes something in the runtime. Looking up what an earlier agent prepared does not.
 func (p *Plan) acts() bool {
 	for i := range p.Steps {
 		switch p.Steps[i].Verb { //nolint:exhaustive // all others ask the runtime

@@ -22,7 +22,7 @@ import (
 type Outcome struct {
 	// Finished says that the pod has finished and should be terminated.
 	Finished bool
-	// RetryAt is when a back-off runs out; zero for none.
+	// RetryAt is when a back-off ends; zero for none.
 	RetryAt time.Time
 	// Acted says that the runtime was called to change something.
 	Acted bool
@@ -66,7 +66,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	return out, err
 }
 
-// inputs are all that a plan depends on, as it is now.
+// inputs collects the current inputs of a plan.
 func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	now := time.Now()
 	in := Inputs{
@@ -89,11 +89,11 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	return in
 }
 
-// hopeless is when to look again at a pod that only a change can help, which is seen at once.
+// hopeless is when to check a pod again that only an update can fix. An update is handled at once.
 const hopeless = 5 * time.Minute
 
-// possible returns why a pod that is about to get its first sandbox can never run: it
-// would take a sandbox and images for nothing. Why is told as for a mount that fails.
+// possible returns why a pod without a sandbox can never run, so that it gets neither a sandbox nor images. Its events
+// are those of a failed mount.
 func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
 	if !plan.has("sandbox") || !plan.has("volumes") {
 		return nil
@@ -116,7 +116,7 @@ func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
 	return err
 }
 
-// Kill ends everything of a pod that runs. It returns when nothing does.
+// Kill terminates everything of a pod that runs. It returns when nothing runs.
 func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why string, order uint64) error {
 	seen, err := r.observe(ctx, pod.UID)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	return err
 }
 
-// Reasons returns why containers of the pod wait, by name.
+// Reasons returns the reasons of the pod's waiting containers, by name.
 func (r *Runtime) Reasons(uid types.UID) map[string]Reason {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *Runtime) setReasons(uid types.UID, sets ...map[string]Reason) {
 	r.reasons[uid] = all
 }
 
-// addReasons adds to what is known while a sync is under way; its end sets all again.
+// addReasons adds reasons during a sync; the sync's end replaces them all.
 func (r *Runtime) addReasons(uid types.UID, more map[string]Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *Runtime) addReasons(uid types.UID, more map[string]Reason) {
 	maps.Copy(r.reasons[uid], more)
 }
 
-// publishDecisions publishes verdicts that differ from the last of the same container.
+// publishDecisions publishes verdicts that differ from the last one of the same container.
 func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.Decision) {
 	for _, d := range ds {
 		said := string(d.Verdict) + d.Reason
@@ -194,7 +194,7 @@ func (r *Runtime) publishDecisions(ctx context.Context, pod *v1.Pod, ds []trace.
 	}
 }
 
-// allRunning reports whether each app container runs: seen so, or started by this run.
+// allRunning reports whether each app container runs: observed, or started by this run.
 func (r *Runtime) allRunning(pod *v1.Pod, seen *podstate.Pod, run *run) bool {
 	current := run.sandboxID
 	for i := range pod.Spec.Containers {
@@ -221,7 +221,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// reasonOf is the reason that users see for a container that could not be made to run.
+// reasonOf returns the reason that users see for a container that could not start.
 func reasonOf(verb trace.Verb, err error) (Reason, time.Time) {
 	if img, ok := errors.AsType[*image.Error](err); ok {
 		return Reason{Reason: string(img.Reason), Message: img.Message}, img.RetryAt
@@ -239,7 +239,7 @@ func reasonOf(verb trace.Verb, err error) (Reason, time.Time) {
 	return Reason{Reason: reason, Message: message(err)}, time.Time{}
 }
 
-// message is what the runtime said, without what says that it was the runtime.
+// message returns the runtime's message without the prefix that names the runtime.
 func message(err error) string {
 	if s, ok := errors.AsType[interface {
 		error

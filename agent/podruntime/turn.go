@@ -9,21 +9,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The classes of runtime work. They have equal shares of the slots while there is work in each. So many new pods do not delay pods
-// that terminate or whose containers crashed, and vice versa.
+// The classes of runtime work. They have equal shares of the slots while there is work in each, so many new pods do not
+// delay pods that terminate or whose containers crashed, and vice versa.
 const (
-	// classStart is a pod's way to its first start, in the order in which pods came: one that has begun is
-	// finished before the next begins.
+	// classStart is the work until a pod's first start, in the order in which pods arrived: one pod is finished before
+	// the next begins.
 	classStart = "start"
 	// ClassAgain is later work (the restart of a container, the replacement of a sandbox, a resize), and every attempt after a
 	// failed one. It runs in order of arrival, so pods that fail repeatedly take turns. It is the modest class of the slots:
 	// however many containers crash, a new pod finds a free slot.
 	ClassAgain = "again"
-	// classEnd is a pod's end, in order of arrival.
+	// classEnd is the termination of a pod, in order of arrival.
 	classEnd = "end"
 )
 
-// turnOf is the pod's place in the queue for runtime work: its class, and in that its order among pods that start.
+// turnOf returns the pod's turn in the queue for runtime work: its class and, for pods that start, its order.
 func turnOf(pod *v1.Pod, seen *podstate.Pod, plan *Plan, k *knowledge, order uint64) semaphore.Turn {
 	t := semaphore.Turn{Class: classStart, Order: order, Pod: podspec.Ref(pod), Slow: k.slow}
 	switch {
@@ -38,7 +38,7 @@ func turnOf(pod *v1.Pod, seen *podstate.Pod, plan *Plan, k *knowledge, order uin
 	return t
 }
 
-// hasStarted reports whether the pod is past its first start: an app container was made, or any of them ended badly.
+// hasStarted reports whether the pod is past its first start: an app container was created, or any container failed.
 func hasStarted(pod *v1.Pod, seen *podstate.Pod) bool {
 	for i := range pod.Spec.Containers {
 		if seen.Newest(pod.Spec.Containers[i].Name) != nil {
@@ -55,7 +55,8 @@ func hasStarted(pod *v1.Pod, seen *podstate.Pod) bool {
 	return false
 }
 
-// kindOf is under what name the time of a step is learned. Each runtime class has a time of its own, and so has large work.
+// kindOf returns the kind under which a step's duration is measured. Each runtime class has its own kinds, and so has
+// large work.
 func kindOf(pod *v1.Pod, s *Step, large bool) string {
 	if large {
 		return "large " + string(s.Verb)

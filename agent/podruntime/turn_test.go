@@ -41,8 +41,8 @@ func TestTurnOf(t *testing.T) {
 	}
 }
 
-// A pod whose sandbox hangs loses its slot to the next pod, and is apart when it tries again. When the call returns
-// after all, the pod queues for the rest of its work.
+// A pod whose sandbox hangs loses its slot to the next pod, and is in a separate class when it retries. If the call
+// returns after all, the pod queues for the rest of its work.
 func TestHungSandboxLosesItsSlot(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		fail := make(chan error)
@@ -77,12 +77,12 @@ func TestHungSandboxLosesItsSlot(t *testing.T) {
 		if _, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: "start", Order: 3}); err != nil {
 			t.Fatal(err)
 		}
-		fail <- nil // slow, but it went well
+		fail <- nil // slow, but successful
 		synctest.Wait()
 		if got := w.did(); slices.Contains(got, "create web") {
 			t.Errorf("it goes on without a slot: %v", got)
 		}
-		time.Sleep(time.Minute) // who has the slot does nothing with it
+		time.Sleep(time.Minute) // the pod with the slot is idle
 		if err := <-done; err != nil {
 			t.Error(err)
 		}

@@ -16,14 +16,14 @@ import (
 func (r *run) mount(ctx context.Context) error {
 	mounted, err := r.cfg.Volumes.Mount(ctx, r.pod)
 	if err != nil {
-		return err // the volumes tell of it
+		return err // the volumes emit the events
 	}
 	r.setMounted(mounted)
 	r.learn(r.pod.UID, func(k *knowledge) { k.mounted = true })
 	return nil
 }
 
-// mounted are the pod's volumes by name, nil when this run has not asked for them.
+// mounted returns the pod's volumes by name, nil if this run has not requested them.
 func (r *run) mounted() map[string]criconfig.Volume {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,11 +36,11 @@ func (r *run) setMounted(v map[string]criconfig.Volume) {
 	r.volumes = v
 }
 
-// subPaths resolves the subPath mounts of a container to paths on the node,
-// making directories that are missing. A link that leads out of the volume is refused.
+// subPaths resolves the subPath mounts of a container to paths on the node and creates missing directories. It rejects
+// a link that leaves the volume.
 //
-// Upstream: pkg/volume/util/subpath; there a bind mount also closes the window
-// between this check and the runtime's mount.
+// Upstream: pkg/volume/util/subpath; there a bind mount also closes the window between this check and the runtime's
+// mount.
 func (r *run) subPaths(ctx context.Context, c *v1.Container, env []criconfig.Var) (map[int]string, error) {
 	var out map[int]string
 	for i := range c.VolumeMounts {
@@ -73,11 +73,11 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 		return "", fmt.Errorf("volume %q is not mounted", m.Name)
 	}
 	if vol.Image != nil || sub == "" {
-		return "", nil // the runtime sees to it
+		return "", nil // the runtime creates it
 	}
 	if r.cfg.SubPath != nil {
 		var at string
-		// The volume's file system may not answer; what is under way then is found by the next try.
+		// The volume's file system may not respond; the next attempt finds an operation that still runs.
 		err := r.cfg.Files.Do(ctx, vol.HostPath+"/"+sub, func() (err error) {
 			at, err = r.cfg.SubPath.Prepare(ctx, r.pod, container, i, vol, sub)
 			return err
@@ -90,7 +90,7 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 	return subPathIn(m.Name, vol.HostPath, sub)
 }
 
-// subPathIn resolves a path below a volume where nobody does better.
+// subPathIn resolves a path below a volume if SubPath is nil.
 func subPathIn(name, volume, sub string) (string, error) {
 	root, err := os.OpenRoot(volume)
 	if err != nil {
@@ -118,7 +118,7 @@ func subPathIn(name, volume, sub string) (string, error) {
 	return full, nil
 }
 
-// unmount returns when none of the pod's volumes is mounted, nor anything below them.
+// unmount returns when none of the pod's volumes and nothing below them is mounted.
 func (r *run) unmount(ctx context.Context) error {
 	if r.cfg.SubPath != nil {
 		if err := r.cfg.SubPath.Clean(ctx, r.pod.UID, ""); err != nil {
@@ -128,11 +128,12 @@ func (r *run) unmount(ctx context.Context) error {
 	return r.cfg.Volumes.Unmount(ctx, r.ref)
 }
 
-// maxEnvFile is the most that is read of a file for an environment, in bytes. Upstream bounds its lines (64 KiB), not the file.
+// maxEnvFile limits how much is read of an environment file, in bytes. Upstream limits its lines (64 KiB), not the
+// file.
 const maxEnvFile = 1 << 20
 
-// envFile reads a file of a volume for an environment. A container made it: an init container, or one of another pod
-// on a node where volumes are shared. It must be a regular file in the volume.
+// envFile reads a file of a volume for an environment. A container wrote it: an init container, or a container of
+// another pod if the volume is shared. It must be a regular file in the volume.
 func (r *run) envFile(ctx context.Context, volume, path string) ([]byte, error) {
 	vol, ok := r.mounted()[volume]
 	if !ok {

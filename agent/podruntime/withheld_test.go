@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// What a container of an earlier agent prints may be what a Secret had in that agent's time.
+// The output of a container that an earlier agent created may contain a Secret's value from that agent's time.
 func TestWithheld(t *testing.T) {
 	volume := func(from v1.VolumeSource) []v1.Volume { return []v1.Volume{{Name: "v", VolumeSource: from}} }
 	projected := func(from v1.VolumeProjection) []v1.Volume {

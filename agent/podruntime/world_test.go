@@ -24,8 +24,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// world is everything that a Runtime touches. It notes what is done and does what
-// the hook of an operation says.
+// world is everything that a Runtime uses. It records operations and calls their hooks.
 type world struct {
 	t     *testing.T
 	rec   *tracetest.Recorder
@@ -39,10 +38,10 @@ type world struct {
 	cached    *podstate.Pod
 	truth     *podstate.Pod
 	refreshes int
-	never     error // why the pod's volumes can never be made
-	cgroup    bool  // the pod has one
-	lost      bool  // the pod's volumes were removed by others
-	dead      bool  // the runtime says that the sandbox is not ready
+	never     error // why the pod's volumes can never be mounted
+	cgroup    bool  // whether the pod has one
+	lost      bool  // others unmounted the pod's volumes
+	dead      bool  // the runtime reports the sandbox as not ready
 }
 
 func newWorld(t *testing.T, g Gate) *world {
@@ -103,14 +102,14 @@ func (w *world) do(ctx context.Context, op string) error {
 	return hook(ctx)
 }
 
-// busyNow is what is under way, sorted.
+// busyNow returns the running operations, sorted.
 func (w *world) busyNow() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Sorted(slices.Values(w.busy))
 }
 
-// did is what was begun since the last time.
+// did returns the operations that began since the last call of did.
 func (w *world) did() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +118,7 @@ func (w *world) did() []string {
 	return d
 }
 
-// show sets what the runtime has; the cache shows it too.
+// show sets the runtime's state; the cache shows it too.
 func (w *world) show(p *podstate.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,7 @@ func (w fakeCgroups) DestroyPod(ctx context.Context, _ types.UID) error {
 	return w.do(ctx, "uncgroup")
 }
 
-// setCgroup says whether the pod has a cgroup.
+// setCgroup sets whether the pod has a cgroup.
 func (w *world) setCgroup(there bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -245,7 +244,7 @@ func (w fakeCRI) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContai
 	return &runtimeapi.RemoveContainerResponse{}, w.do(ctx, "remove "+r.GetContainerId())
 }
 
-// fakeGate holds every pod; before is asked before each step, and answer where it is set.
+// fakeGate holds every pod. It calls answer if that is set, otherwise before ahead of each step.
 type fakeGate struct {
 	before func(ctx context.Context, step, title string, request json.Marshaler) error
 	answer func(q *gate.Question) (gate.Answer, error)

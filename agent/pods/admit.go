@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// admit decides, and says so. What runs already is not asked again.
+// admit runs admission and publishes the verdict. It always admits a pod that already runs.
 func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Verdict {
 	in := admission.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
 	if m.cfg.Node != nil {

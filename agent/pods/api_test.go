@@ -22,7 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeStatuses notes what is said to the API server.
+// fakeStatuses records the calls.
 type fakeStatuses struct {
 	mu   sync.Mutex
 	said []string
@@ -72,7 +72,7 @@ func apiBench(t *testing.T) (*bench, *fakeStatuses) {
 	return b, said
 }
 
-// A deleted pod's object may go when nothing of it is left, and not before.
+// A deleted pod's object is deleted when nothing of the pod is left, and not before.
 func TestDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, said := apiBench(t)
@@ -90,7 +90,7 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-// What was deleted or over before this agent's time is only cleaned up.
+// A pod that was deleted or finished before this agent started is only cleaned up.
 func TestNotStartedAnew(t *testing.T) {
 	for name, edit := range map[string]func(*v1.Pod){
 		"deleted": func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) },
@@ -129,7 +129,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// A critical pod starts when those that give way to it have ended.
+// A critical pod starts when the preempted pods have terminated.
 func TestPreemption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, said := apiBench(t)

@@ -10,8 +10,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Run removes the remains of unknown pods whenever housekeeping requests it, until ctx ends. It is separate from the syncLoop: an operation
-// that hangs here (unmounting a network file system, a process that does not end) must not stop the node's other pods.
+// Run removes the remains of unknown pods whenever housekeeping requests it, until ctx ends. It is separate from the
+// syncLoop: an operation that hangs here (unmounting a network file system, a process that does not exit) must not stop
+// the node's other pods.
 //
 // Upstream cleans in the syncLoop (pkg/kubelet/kubelet_pods.go, HandlePodCleanups).
 func (m *Manager) Run(ctx context.Context) error {
@@ -42,7 +43,7 @@ func (m *Manager) cleanOrphans(ctx context.Context) {
 	}
 }
 
-// claim takes a pod that is not known for cleaning. While it is claimed, no work for it begins.
+// claim claims an unknown pod for cleaning. While it is claimed, no work for it begins.
 func (s *Store) claim(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *Store) claim(uid types.UID) bool {
 	return true
 }
 
-// giveUp ends claims.
+// giveUp releases claims.
 func (s *Store) giveUp(uids []types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *Store) giveUp(uids []types.UID) {
 	}
 }
 
-// awaitClean returns when nobody cleans what an earlier life of the pod left: it came back under the same UID.
+// awaitClean returns when nothing of an earlier pod with the same UID is being cleaned.
 func (s *Syncer) awaitClean(ctx context.Context, pod *v1.Pod) error {
 	s.cfg.Store.mu.Lock()
 	claimed := s.cfg.Store.claimed[pod.UID]

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Config takes what a source changed.
+// Config handles a change of a source.
 func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 	span := trace.FromContext(ctx)
 	for _, pod := range u.Pods {
@@ -46,7 +46,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 	if m.rejected[pod.UID] {
-		return // of another source too; it was told already
+		return // also in another source; already reported
 	}
 	if m.cfg.Store.again(pod) {
 		m.register(pod)
@@ -70,7 +70,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	if m.cfg.Starting != nil && !adopted {
 		m.cfg.Starting()
 	}
-	// What it refers to is fetched while it is admitted and its sandbox made.
+	// Fetch the pod's objects during admission and the creation of its sandbox.
 	m.register(pod)
 	v := m.admit(span, pod, adopted)
 	if !v.OK {
@@ -82,12 +82,12 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
-// over reports whether the pod had come to its end before this agent's time.
+// over reports whether the pod finished before this agent started.
 func over(pod *v1.Pod) bool {
 	return !podspec.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
 }
 
-// finish releases what a pod holds that is finished: an agent before this one may not have come to it.
+// finish releases the resources of a finished pod: an earlier agent may not have done so.
 func (m *Manager) finish(span trace.Span, pod *v1.Pod) {
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Reason: "it has finished", Cause: worker.Cause{Text: "ADD", Span: span}})
 }
@@ -98,8 +98,8 @@ func (m *Manager) register(pod *v1.Pod) {
 	}
 }
 
-// reconcile takes a pod whose status in the API has changed, most often by this agent's own hand. Only
-// conditions that others set may call for work.
+// reconcile handles a status that has changed in the API, usually written by this agent. Only conditions that others
+// set may need work.
 //
 // Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
 func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
@@ -110,14 +110,14 @@ func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
 	}
 }
 
-// observe tells what the API has, which may not be what this agent wrote.
+// observe passes on the API's status, which may not be what this agent wrote.
 func (m *Manager) observe(ctx context.Context, pod *v1.Pod) {
 	if m.cfg.Statuses != nil && !podspec.IsStatic(pod) {
 		m.cfg.Statuses.Observe(ctx, pod.UID, pod)
 	}
 }
 
-// delete ends a pod that the API wants gone. Of a rejected one nothing is left to end.
+// delete terminates a pod whose deletion the API requests. A rejected one has nothing to terminate.
 func (m *Manager) delete(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Store.put(pod, time.Now())
 	m.observe(ctx, pod)
@@ -130,8 +130,8 @@ func (m *Manager) delete(ctx context.Context, pod *v1.Pod) {
 	m.end(trace.FromContext(ctx), pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
 }
 
-// replace ends an earlier version of a static pod that runs from before this
-// agent's time: its manifest changed while nobody looked.
+// replace terminates an earlier version of a static pod that was started before this agent: its manifest changed while
+// no agent ran.
 func (m *Manager) replace(span trace.Span, pod *v1.Pod) {
 	if !podspec.IsStatic(pod) {
 		return
@@ -209,7 +209,7 @@ func (m *Manager) tidy() {
 	}
 }
 
-// describe is what views show of a spec.
+// describe returns the fields of a spec that views show.
 func describe(pod *v1.Pod) *trace.PodSpec {
 	spec := &trace.PodSpec{
 		RestartPolicy: restartPolicy(pod.Spec.RestartPolicy), QoS: qosClass(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,

@@ -12,13 +12,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// deadline is when a pod must have ended.
+// deadline is when a pod must have terminated.
 type deadline struct {
 	at   time.Time // zero for none
 	over bool
 }
 
-// deadline looks whether the pod has been active for longer than it may. One that has fails.
+// deadline checks whether the pod has been active for longer than it may. If so, the pod fails.
 //
 // Upstream: pkg/kubelet/active_deadline.go.
 func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
@@ -32,7 +32,7 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 			return // it starts with this sync
 		}
 		if e.active.IsZero() {
-			// From here on by our clock: nobody's pod is to end, or to live on, because the wall clock was set.
+			// From now on by our clock: setting the wall clock must neither end a pod nor extend its time.
 			e.active = clock.Past(time.Now(), e.status.StartTime.Time)
 		}
 		d.at = e.active.Add(time.Duration(*seconds) * time.Second)
@@ -54,7 +54,7 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 	return d
 }
 
-// bound sees to it that the pod is looked at when its time is over.
+// bound makes sure that the worker checks the pod at its deadline.
 func (d deadline) bound(res worker.Result) worker.Result {
 	if !d.at.IsZero() && !res.Over && (res.RetryAt.IsZero() || d.at.Before(res.RetryAt)) {
 		res.RetryAt, res.Wait, res.Watch = d.at, trace.Wait{}, true

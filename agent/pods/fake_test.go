@@ -22,7 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeWorkers notes what is asked. Its pods are in the states that a test gives them.
+// fakeWorkers records requests. A test sets the states of its pods.
 type fakeWorkers struct {
 	states map[types.UID]worker.State
 	calls  []string
@@ -66,14 +66,14 @@ func (f *fakeWorkers) State(uid types.UID) worker.State {
 
 func (f *fakeWorkers) Pods() map[types.UID]*v1.Pod { return nil }
 
-// took returns the calls since the last time.
+// took returns the calls since the last call of took.
 func (f *fakeWorkers) took() []string {
 	calls := f.calls
 	f.calls = nil
 	return calls
 }
 
-// fakeSeen is what the runtime has.
+// fakeSeen is the runtime's state.
 type fakeSeen map[types.UID]*podstate.Pod
 
 func (f fakeSeen) Get(uid types.UID) *podstate.Pod  { return f[uid] }
@@ -83,7 +83,7 @@ func (f fakeSeen) run(name, uid string, states ...string) {
 }
 func (f fakeSeen) forget(uid string) { delete(f, types.UID(uid)) }
 
-// seenPod has a ready sandbox, and a container for each state, or neither if there is none.
+// seenPod has a ready sandbox and a container for each state; without states, neither.
 func seenPod(name, uid string, states ...string) *podstate.Pod {
 	p := &podstate.Pod{UID: types.UID(uid), Name: name, Namespace: "default", At: time.Now()}
 	for i, s := range states {
@@ -97,7 +97,7 @@ func seenPod(name, uid string, states ...string) *podstate.Pod {
 	return p
 }
 
-// fakeRuntime does what its functions say.
+// fakeRuntime calls its functions.
 type fakeRuntime struct {
 	mu    sync.Mutex
 	sync  func(ctx context.Context, pod *v1.Pod) (podruntime.Outcome, error)
@@ -148,7 +148,7 @@ func (f *fakeRuntime) Clean(ctx context.Context, pod *v1.Pod, remove bool, _ uin
 func (f *fakeRuntime) Reasons(types.UID) map[string]podruntime.Reason { return f.why }
 func (f *fakeRuntime) Forget(uid types.UID)                           { f.note("forget %s", uid) }
 
-// fakeNetwork is why the network is not ready; empty when it is.
+// fakeNetwork is why the network is not ready; empty if it is.
 type fakeNetwork struct {
 	mu  sync.Mutex
 	why string
@@ -166,7 +166,7 @@ func (f *fakeNetwork) set(why string) {
 	f.why = why
 }
 
-// podOf is a pod of the file source. Edits change it.
+// podOf returns a pod of the file source, changed by edits.
 func podOf(name, uid string, edits ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -184,7 +184,7 @@ func hostPort(port int32) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: port}} }
 }
 
-// milestones are "name pod" with what else is set, in order.
+// milestones returns "name pod" with the other fields, in order.
 func milestones(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, r := range rec.OfKind("pod.milestone") {
@@ -201,7 +201,7 @@ func milestones(rec *tracetest.Recorder) []string {
 	return out
 }
 
-// decisions are "by pod: verdict, reason".
+// decisions returns "by pod: verdict, reason".
 func decisions(rec *tracetest.Recorder) []string {
 	var out []string
 	for _, d := range tracetest.Events[trace.Decision](rec) {
@@ -210,7 +210,7 @@ func decisions(rec *tracetest.Recorder) []string {
 	return out
 }
 
-// openWaits are the waits that have begun and not ended; it fails the test where one ends twice.
+// openWaits returns the waits that have begun and not ended. It fails the test if one ends twice.
 func openWaits(t *testing.T, rec *tracetest.Recorder) []string {
 	t.Helper()
 	open := map[trace.SpanID]string{}

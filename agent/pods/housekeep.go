@@ -14,8 +14,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// orphanGrace is what containers get whose pod nobody knows, in seconds.
-// Upstream: pkg/kubelet/kubelet_pods.go, HandlePodCleanups.
+// orphanGrace is the grace period of the containers of unknown pods, in seconds. Upstream: pkg/kubelet/kubelet_pods.go,
+// HandlePodCleanups.
 const orphanGrace = 1
 
 // Housekeep terminates running pods that no source has, and makes Run clean up their remains: this may take long, and the syncLoop
@@ -39,19 +39,19 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 	did = append(did, m.finishEnding(span)...)
 	select {
 	case m.clean <- span:
-	default: // it is requested already
+	default: // already requested
 	}
 	return strings.Join(did, "; ")
 }
 
-// stranger reports whether nobody knows a pod that the runtime has. What is left of a
-// pod in an observation from before it was gone is none.
+// stranger reports whether a pod that the runtime has is unknown. A pod in an observation from before it was gone is
+// not.
 func (m *Manager) stranger(seen *podstate.Pod) bool {
 	return m.cfg.Workers.State(seen.UID) == worker.None && !m.cfg.Store.Known(seen.UID) && !m.cfg.Store.outlived(seen.UID, seen.At)
 }
 
-// finishEnding ends again what was told to end and has no worker: it was added and
-// removed again in the moment in which its earlier life came to its end.
+// finishEnding terminates pods again that should terminate and have no worker: they were added and removed again at the
+// moment when their earlier life ended.
 func (m *Manager) finishEnding(span trace.Span) (did []string) {
 	for _, pod := range m.cfg.Store.ending() {
 		if m.cfg.Workers.State(pod.UID) == worker.None {
@@ -62,8 +62,7 @@ func (m *Manager) finishEnding(span trace.Span) (did []string) {
 	return did
 }
 
-// orphan ends a pod that runs and that nobody wants. What is known of its spec is
-// what the runtime has.
+// orphan terminates a running pod that no source has. Its spec is what the runtime knows.
 func (m *Manager) orphan(span trace.Span, seen *podstate.Pod, source, why string) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: seen.Name, Namespace: seen.Namespace, UID: seen.UID,

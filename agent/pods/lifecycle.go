@@ -19,7 +19,7 @@ func (m *Manager) Lifecycle(ctx context.Context, e pleg.Event) {
 	if m.cfg.Workers.Wake(e.UID, worker.Cause{Text: string(e.Type), Span: trace.FromContext(ctx)}) {
 		return
 	}
-	// Something moves in a pod that nobody works on: a terminated pod's remains, or a stranger.
+	// An event of a pod without a worker: a terminated pod's remains, or an unknown pod.
 	if e.Type != pleg.ContainerRemoved && m.SourcesReady() && m.cfg.Workers.State(e.UID) == worker.None && m.cfg.Seen.Get(e.UID).Active() {
 		m.tidy()
 	}
@@ -39,7 +39,7 @@ func (m *Manager) Probed(ctx context.Context, u probe.Update) {
 		m.cfg.PublishStatus(ctx, u.UID)
 	}
 	if u.Probe == probe.Readiness {
-		return // nothing to do but to tell
+		return // only the status changes
 	}
 	m.cfg.Workers.Wake(u.UID, worker.Cause{Text: u.Probe.String() + " probe: " + u.Result.String(), Span: trace.FromContext(ctx)})
 }

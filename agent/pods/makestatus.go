@@ -20,7 +20,7 @@ type StatusConfig struct {
 	Seen interface {
 		Get(uid types.UID) *podstate.Pod
 	}
-	// Resizes is what pods have been allocated.
+	// Resizes has the allocated resources of pods.
 	Resizes interface {
 		Pod(pod *v1.Pod) *v1.Pod
 		Conditions(uid types.UID) []v1.PodCondition
@@ -31,7 +31,7 @@ type StatusConfig struct {
 		Started(pod *v1.Pod, c *v1.Container, id string) bool
 		Ready(pod *v1.Pod, c *v1.Container, id string) bool
 	}
-	// Workers knows how far the pods' workers are.
+	// Workers has the states of the pods' workers.
 	Workers interface {
 		State(uid types.UID) worker.State
 	}
@@ -39,7 +39,7 @@ type StatusConfig struct {
 	Runtime string
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string
-	// RecursiveReadOnly says that the runtime can make recursive read-only mounts.
+	// RecursiveReadOnly says that the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
 	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
@@ -51,7 +51,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		pod := c.Resizes.Pod(in.Pod)
 		seen := c.Seen.Get(pod.UID)
 		if seen != nil && seen.Unseen && in.Previous.Phase != "" && in.Failed == nil {
-			return in.Previous, podstatus.Trace(pod, in.Previous, seen) // an outline says less
+			return in.Previous, podstatus.Trace(pod, in.Previous, seen) // an outline has less information
 		}
 		why := make(map[string]podstatus.Reason, len(in.Reasons))
 		for name, r := range in.Reasons {
@@ -69,7 +69,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 	}
 }
 
-// lastWords gives termination messages. What the runtime said may quote arguments; what the container said is its own.
+// lastWords returns termination messages. The runtime's messages may quote arguments; the container's are its own.
 func (c *StatusConfig) lastWords(in StatusInput) func(*podstate.Container) string {
 	return func(seen *podstate.Container) string {
 		own := *seen

@@ -28,19 +28,19 @@ type Seen interface {
 	All() map[types.UID]*podstate.Pod
 }
 
-// Orphans removes what belongs to unknown pods.
+// Orphans removes the remains of unknown pods.
 type Orphans interface {
 	// Clean removes everything that belongs to unknown pods, and returns what it removed.
 	Clean(ctx context.Context, known func(types.UID) bool) (removed []string, err error)
 }
 
-// Objects fetches ahead what pods refer to.
+// Objects fetches the objects that pods refer to, in advance.
 type Objects interface {
 	Register(pod *v1.Pod)
 	Unregister(pod *v1.Pod)
 }
 
-// Resizes keeps what pods have been allocated, which may be less or more than their specs ask for.
+// Resizes has the allocated resources of pods, which may be less or more than their specs request.
 type Resizes interface {
 	// Add takes a pod that was admitted and returns it as allocated.
 	Add(pod *v1.Pod) *v1.Pod
@@ -48,7 +48,7 @@ type Resizes interface {
 	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod
 	// Pod returns a pod as allocated.
 	Pod(pod *v1.Pod) *v1.Pod
-	// Pending reports whether the pod waits for room.
+	// Pending reports whether the pod waits for free resources.
 	Pending(pod *v1.Pod) bool
 }
 
@@ -58,29 +58,29 @@ type Config struct {
 	Seen    Seen
 	Orphans []Orphans
 	Store   *Store
-	// MaxPods is the most pods that the node takes.
+	// MaxPods is the maximum number of pods of the node.
 	MaxPods int
 	// Node adds data about the node to an admission's inputs; may be nil.
 	Node func(*admission.Inputs)
-	// Mirrors may be nil: static pods are not shown in an API.
+	// Mirrors may be nil: then no static pod has a mirror pod.
 	Mirrors Mirrors
 	// Probes is notified when containers of a pod change; may be nil.
 	Probes interface{ Changed(uid types.UID) }
-	// PublishStatus makes a pod's status again (Syncer.PublishStatus); may be nil.
+	// PublishStatus computes a pod's status again (Syncer.PublishStatus); may be nil.
 	PublishStatus func(ctx context.Context, uid types.UID)
-	// Objects may be nil: nothing is fetched ahead.
+	// Objects may be nil: then nothing is fetched in advance.
 	Objects Objects
 	// Resizes may be nil: then pods have the resources in their specs.
 	Resizes Resizes
 	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses
-	// Forget is called when a pod that was rejected is gone, with what SyncerConfig.Forget does for others; may be nil.
+	// Forget is called when a rejected pod is gone, as SyncerConfig.Forget is for others; may be nil.
 	Forget func(uid types.UID)
-	// Events may be nil: they are only published.
+	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
-	// Starting receives each pod that is about to start, and does not wait; may be nil.
+	// Starting is called for each pod that is about to start, and must not block; may be nil.
 	Starting func()
-	// Tidy is requested when housekeeping should come soon; may be nil.
+	// Tidy requests housekeeping soon; may be nil.
 	Tidy func()
 	Bus  *trace.Bus
 }
@@ -88,12 +88,12 @@ type Config struct {
 // Manager handles the events of the syncLoop. Only the loop calls its methods, except Run.
 type Manager struct {
 	cfg      Config
-	clean    chan trace.Span // asks Run to clean, and names the cause
+	clean    chan trace.Span // requests Run to clean, with the cause
 	complete chan struct{}   // closed when every source has reported
 	rejected map[types.UID]bool
 }
 
-// New returns a manager that desires nothing.
+// New returns a manager without pods.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Workers == nil || cfg.Seen == nil || cfg.Store == nil {
 		return nil, errors.New("pods: Config needs Workers, Seen and Store")
@@ -104,8 +104,8 @@ func New(cfg Config) (*Manager, error) {
 // Complete is closed when every source has delivered its pods, and all of them were processed. Safe for concurrent use.
 func (m *Manager) Complete() <-chan struct{} { return m.complete }
 
-// IsDeleted reports whether nothing is known of a pod, so that its dead containers and its logs may go: no source has it, and
-// no worker works for it. Until Complete is closed that means nothing. Anybody may ask.
+// IsDeleted reports whether a pod is unknown, so that its dead containers and its logs can be removed: no source has
+// it, and it has no worker. The result is valid only after Complete is closed. Safe for concurrent use.
 func (m *Manager) IsDeleted(uid string) bool {
 	id := types.UID(uid)
 	return !m.cfg.Store.Known(id) && m.cfg.Workers.State(id) == worker.None

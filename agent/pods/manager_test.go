@@ -22,7 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// desk is a Manager whose neighbours are fakes.
+// desk is a Manager with fakes.
 type desk struct {
 	*Manager
 	t       *testing.T
@@ -90,7 +90,7 @@ func TestOperations(t *testing.T) {
 		t.Errorf("the store has %+v, want the newer pod", got)
 	}
 	d.send(podsource.OpReconcile, newer)
-	d.asked() // a status, most often by our own hand
+	d.asked() // a status, usually written by this agent
 	gated := podOf("web", "u1", func(p *v1.Pod) { p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/up"}} })
 	d.send(podsource.OpReconcile, gated)
 	d.asked("u1: wake RECONCILE retry=false known=true")
@@ -117,7 +117,7 @@ func TestSyncAndLifecycleWake(t *testing.T) {
 	}
 }
 
-// What stirs in a pod that nobody knows is housekeeping's, once it may do anything.
+// Housekeeping handles events of unknown pods, when all sources have reported.
 func TestLifecycleOfAStranger(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -220,7 +220,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A rejected pod has no worker. It stays, as failed, until its source drops it, and may come again.
+// A rejected pod has no worker. It stays failed until its source removes it, and may be added again.
 func TestRejectedPod(t *testing.T) {
 	d := newDesk(t, 0)
 	bad := podOf("web", "u1", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} })
@@ -257,8 +257,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// A static pod whose manifest changed while no agent ran ends the version that runs; pods
-// of other names, pods that are known and pods of the API server's are let alone.
+// If a static pod's manifest changed while no agent ran, the running version is terminated. Pods of other names, known
+// pods and pods of the API server are not.
 func TestReplaceOfAnEarlierVersion(t *testing.T) {
 	t.Run("static", func(t *testing.T) {
 		d := newDesk(t, 0)
@@ -321,7 +321,7 @@ func TestHousekeepingWaitsForAllSources(t *testing.T) {
 	}
 }
 
-// A pod that is gone is still in the cache until the runtime has told. It is no orphan then, nor
+// A pod that is gone stays in the cache until the runtime has reported its end. Meanwhile it is neither an orphan nor
 // an earlier version of its successor.
 func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -334,7 +334,7 @@ func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
 		d.send(podsource.OpAdd, podOf("web", "u2"))
 		d.asked("u2: ADD")
 		time.Sleep(time.Second)
-		d.seen.run("web", "u1", "running") // a call that was given up on made it all the same
+		d.seen.run("web", "u1", "running") // a call that timed out created it nevertheless
 		d.Housekeep(t.Context())
 		d.asked("u1: housekeeping end grace=1 remove, no source has it")
 		d.seen.forget("u1")
@@ -345,8 +345,8 @@ func TestWhatWasSeenBeforeTheEndIsNoOrphan(t *testing.T) {
 	})
 }
 
-// Cleaning up after one pod hangs: the syncLoop's handler does not, other pods start, and so does a pod that
-// comes back under a UID that is being cleaned, once that is finished.
+// The cleanup of one pod hangs. The syncLoop's handler does not, and other pods start. A pod that returns with the UID
+// that is being cleaned starts when the cleanup is finished.
 func TestHungCleaningStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -370,7 +370,7 @@ func TestHungCleaningStopsNobody(t *testing.T) {
 		go func() { done <- b.Manager.Run(ctx) }()
 		b.Housekeep(t.Context())
 		synctest.Wait()
-		b.Housekeep(t.Context()) // returns: asked again, and not waited for
+		b.Housekeep(t.Context()) // returns: requested again, without waiting
 		b.send(podsource.OpAdd, podOf("web", "u1"), podOf("db", "u2"))
 		if diff := cmp.Diff([]string{"seen web", "seen db", "started db"}, milestones(b.rec)); diff != "" {
 			t.Errorf("milestones while cleaning hangs (-want +got):\n%s", diff)
@@ -394,7 +394,7 @@ func TestHungCleaningStopsNobody(t *testing.T) {
 	})
 }
 
-// cleanFunc is a function as Orphans.
+// cleanFunc implements Orphans.
 type cleanFunc func(known func(types.UID) bool)
 
 // Clean implements Orphans.
@@ -403,7 +403,7 @@ func (f cleanFunc) Clean(_ context.Context, known func(types.UID) bool) ([]strin
 	return nil, nil
 }
 
-// What is told to end has a worker until it is gone. If it has none, housekeeping makes one.
+// A terminating pod has a worker until it is gone. If it has none, housekeeping creates one.
 func TestHousekeepingFinishesWhatEnds(t *testing.T) {
 	d := newDesk(t, 0)
 	d.allSources()
@@ -413,7 +413,7 @@ func TestHousekeepingFinishesWhatEnds(t *testing.T) {
 	d.Housekeep(t.Context())
 	d.asked()
 	delete(d.workers.states, "u1")
-	delete(d.workers.states, "u2") // nobody told it to end
+	delete(d.workers.states, "u2") // its termination was not requested
 	if got := d.Housekeep(t.Context()); got != "ended default/web" {
 		t.Errorf("it says %q", got)
 	}
@@ -456,8 +456,8 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Of a pod that was rejected nothing is kept when its source drops it: no mirror, which would stand in the way of the next static pod of
-// its name, and nothing that was learned of it.
+// When a source drops a rejected pod, nothing of it is kept: no mirror pod, which would block the next static pod of
+// that name, and no stored data.
 func TestRejectedPodIsForgotten(t *testing.T) {
 	d := newDesk(t, 0)
 	m := &mirrorsNoted{}
@@ -477,7 +477,7 @@ func TestRejectedPodIsForgotten(t *testing.T) {
 	}
 }
 
-// mirrorsNoted are the static pods that are to be shown.
+// mirrorsNoted are the static pods that should have mirror pods.
 type mirrorsNoted struct{ have []types.UID }
 
 func (m *mirrorsNoted) Add(p *v1.Pod) { m.have = append(m.have, p.UID) }
@@ -486,7 +486,7 @@ func (m *mirrorsNoted) Remove(uid types.UID) {
 }
 func (m *mirrorsNoted) Complete() {}
 
-// TestDescribed: what records have of a spec.
+// TestDescribed: the fields of a spec in records.
 func TestDescribed(t *testing.T) {
 	some := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1"), v1.ResourceMemory: resource.MustParse("1Gi")}
 	for _, tt := range []struct {

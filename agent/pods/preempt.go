@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// giveWay ends pods for a critical one, which starts when they have ended.
+// giveWay terminates pods for a critical one, which starts when they have terminated.
 //
 // Upstream: pkg/kubelet/preemption/preemption.go, evictPodsToFreeRequests.
 func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod) {

@@ -19,13 +19,14 @@ type StatusInput struct {
 	// Previous is the last status.
 	Previous v1.PodStatus
 	Reasons  map[string]podruntime.Reason
-	// Failed makes the pod Failed.
+	// Failed, if set, makes the pod Failed.
 	Failed *podstatus.Reason
-	// LastWords gives a container's termination message, without touching a file; nil leaves the runtime's own.
+	// LastWords returns a container's termination message, without reading a file; if nil, the runtime's message is
+	// used.
 	LastWords func(c *podstate.Container) string
 }
 
-// StatusFunc makes a pod's status from all that is known.
+// StatusFunc computes a pod's status.
 type StatusFunc func(in StatusInput) (v1.PodStatus, trace.PodStatus)
 
 // PublishStatus computes the status of a pod again, for example after a probe result.
@@ -37,7 +38,7 @@ func (s *Syncer) PublishStatus(ctx context.Context, uid types.UID) {
 	}
 }
 
-// publishStatus makes the pod's status again, publishes it if views would show a change and hands it on. It
+// publishStatus computes the pod's status again, publishes it if views would show a change, and passes it on. It
 // returns the newest version of the pod.
 func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	reasons := s.cfg.Runtime.Reasons(pod.UID)
@@ -53,7 +54,7 @@ func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// makeStatus makes the status, unless words are missing that it shows.
+// makeStatus computes the status, unless it needs termination messages that were not read yet.
 func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string]podruntime.Reason, w *words) *v1.Pod {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		pod = e.pod
@@ -67,16 +68,16 @@ func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string
 			trace.Point(s.cfg.Bus, trace.FromContext(ctx), said)
 		}
 		if s.cfg.Statuses != nil {
-			s.cfg.Statuses.Set(ctx, pod, *e.status.DeepCopy()) // with the lock: in the order in which they were made
+			s.cfg.Statuses.Set(ctx, pod, *e.status.DeepCopy()) // with mu held, so that statuses keep their order
 		}
 	})
 	return pod
 }
 
-// words are the last words of containers, read while no lock is held: the files are the containers'.
+// words are the termination messages of containers. They are read without a lock, because containers write the files.
 type words struct {
 	read    func(context.Context, *podstate.Container) string
-	have    map[string]string // by container id
+	have    map[string]string // by container ID
 	missing []*podstate.Container
 }
 
@@ -93,7 +94,7 @@ func (w *words) lookUp() func(*podstate.Container) string {
 	}
 }
 
-// fetch reads what was found missing and reports whether there was any.
+// fetch reads the missing messages and reports whether there were any.
 func (w *words) fetch(ctx context.Context) bool {
 	missing := w.missing
 	w.missing = nil

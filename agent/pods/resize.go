@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// others are the pods that count when one is admitted or resized, with what they have been allocated.
+// others returns the other pods that count in an admission or a resize, with their allocated resources.
 func (m *Manager) others(but types.UID) []*v1.Pod {
 	list := m.cfg.Store.active(but)
 	if m.cfg.Resizes == nil {
@@ -23,7 +23,8 @@ func (m *Manager) others(but types.UID) []*v1.Pod {
 	return list
 }
 
-// allocate gives an admitted pod its resources: those of its spec, or of a resize that an earlier agent had allowed.
+// allocate allocates resources to an admitted pod: those of its spec, or those of a resize that an earlier agent
+// allowed.
 func (m *Manager) allocate(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	if m.cfg.Resizes == nil {
 		return pod
@@ -35,7 +36,7 @@ func (m *Manager) allocate(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID))
 }
 
-// retryResizes looks again at pods that wait for room: another may have left some.
+// retryResizes retries the resizes that wait for free resources: another pod may have released some.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, RetryPendingResizes.
 func (m *Manager) retryResizes(ctx context.Context) {

@@ -10,7 +10,7 @@ import (
 
 func same(a, b trace.PodStatus) bool { return reflect.DeepEqual(a, b) }
 
-// statusRecord is the record of a status without containers.
+// statusRecord returns the record of a status without containers.
 func statusRecord(st v1.PodStatus, ip string) trace.PodStatus {
 	return trace.PodStatus{Phase: trace.PodPhase(st.Phase), Reason: st.Reason, Message: st.Message, IP: ip}
 }

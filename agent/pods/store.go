@@ -16,8 +16,8 @@ import (
 type Store struct {
 	mu   sync.Mutex
 	pods map[types.UID]*entry
-	gone map[types.UID]time.Time // when nothing was left of a pod, until the runtime shows so
-	// claimed are pods whose remains are being cleaned; closed when that is finished.
+	gone map[types.UID]time.Time // when a pod was gone, until the runtime shows this
+	// claimed are pods whose remains are being cleaned; the channel closes when that is finished.
 	claimed map[types.UID]chan struct{}
 }
 
@@ -25,23 +25,23 @@ type entry struct {
 	pod     *v1.Pod
 	seenAt  time.Time
 	status  v1.PodStatus
-	said    trace.PodStatus // what was last published
+	said    trace.PodStatus // as last published
 	started bool
 	ready   bool
 	ending  bool
-	refused bool // at admission: nothing of it was ever made
-	// initWait is open while the pod waits for an init container; On is empty when it is not.
+	refused bool // rejected at admission: nothing of it was ever created
+	// initWait is open while the pod waits for an init container; otherwise its Target is empty.
 	initWait trace.Wait
 	initSpan trace.Span
 	network  string    // why the pod network is not ready, as last published
-	active   time.Time // since when it is active, on our clock; zero until somebody asked
-	ended    time.Time // when it was told to end
-	again    *v1.Pod   // it was added again since, and starts when it is gone
-	// failed makes the pod Failed whatever its containers do: it gave way, or ran too long.
+	active   time.Time // when it became active, by our clock; zero until first needed
+	ended    time.Time // when its termination was requested
+	again    *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
+	// failed makes the pod Failed regardless of its containers: it was preempted, or active for too long.
 	failed *podstatus.Reason
-	// shown is the version that the volumes show, once all runs.
+	// shown is the version that the volumes show, set when all containers run.
 	shown *v1.Pod
-	// after are the pods that give way to this one: it starts when they have.
+	// after are the pods that were preempted for this one, which starts when they have terminated.
 	after []types.UID
 }
 
@@ -50,14 +50,13 @@ func NewStore() *Store {
 	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}}
 }
 
-// put notes a desired pod, or what it is now. Of one that was added again while it goes, the
-// next life is meant.
+// put adds or updates a desired pod. If the pod was added again while it terminates, put updates its next life.
 func (s *Store) put(pod *v1.Pod, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := s.pods[pod.UID]; {
 	case e == nil:
-		// What the API has is what was true before this agent's time.
+		// The API's status is from before this agent started.
 		s.pods[pod.UID] = &entry{pod: pod, seenAt: now, status: *pod.Status.DeepCopy()}
 	case e.again != nil:
 		e.again = pod
@@ -66,8 +65,8 @@ func (s *Store) put(pod *v1.Pod, now time.Time) {
 	}
 }
 
-// again notes that a pod which is here was added again; false when it is not here. One
-// on its way out starts again when it is gone.
+// again handles a pod that is already known and was added again; false if it is unknown. A pod that terminates starts
+// again when it is gone.
 func (s *Store) again(pod *v1.Pod) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +75,7 @@ func (s *Store) again(pod *v1.Pod) bool {
 	case e == nil:
 		return false
 	case e.ended.IsZero():
-		e.pod = pod // another source has it too
+		e.pod = pod // another source also has it
 	default:
 		e.again = pod
 	}
@@ -92,16 +91,15 @@ func (s *Store) with(uid types.UID, f func(*entry)) {
 	}
 }
 
-// drop forgets a pod of which there never was anything.
+// drop removes a pod of which nothing was created.
 func (s *Store) drop(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pods, uid)
 }
 
-// retire forgets a pod of which nothing is left. If it was added again meanwhile, that
-// takes its place. say publishes the end of what was known and the beginning of what
-// comes, under the lock so that nothing comes in between; either may be nil.
+// retire removes a pod that is gone. If it was added again meanwhile, the new one takes its place. say publishes the
+// end of the old and the begin of the new one, with mu held, so that no event comes in between; either may be nil.
 func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +115,8 @@ func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 	say(old, next)
 }
 
-// outlived reports whether an observation made at that time is older than the end of
-// the pod: the runtime has yet to tell.
+// outlived reports whether an observation made at that time is older than the end of the pod: the runtime has not
+// reported the end yet.
 func (s *Store) outlived(uid types.UID, at time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +124,7 @@ func (s *Store) outlived(uid types.UID, at time.Time) bool {
 	return ok && !at.After(gone)
 }
 
-// forgetGone forgets the ends of pods that are not seen any more.
+// forgetGone removes the ends of pods that the runtime no longer shows.
 func (s *Store) forgetGone(seen map[types.UID]*podstate.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +135,7 @@ func (s *Store) forgetGone(seen map[types.UID]*podstate.Pod) {
 	}
 }
 
-// ending are the pods that were told to end and are still here.
+// ending returns the pods that should terminate and are not gone.
 func (s *Store) ending() []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +148,7 @@ func (s *Store) ending() []*v1.Pod {
 	return out
 }
 
-// all are the pods that have not been told to end.
+// all returns the pods that should not terminate.
 func (s *Store) all() []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +161,7 @@ func (s *Store) all() []*v1.Pod {
 	return out
 }
 
-// Known reports whether the pod is desired or still on its way out.
+// Known reports whether the pod is desired or not gone yet.
 func (s *Store) Known(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +211,7 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 	return p
 }
 
-// active are the pods that take part in admission: neither ending nor over.
+// active returns the pods that count in admission: neither terminating nor finished.
 func (s *Store) active(but types.UID) []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Sync brings the pod towards its spec and says what became of it.
+// Sync syncs a pod with its spec and returns the result.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod.
 func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
@@ -55,7 +55,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	return deadline.bound(res), err
 }
 
-// begin gives a pod that has none a first status: that it is here, and since when.
+// begin gives a pod without a status a first one, with its start time.
 func (s *Syncer) begin(ctx context.Context, pod *v1.Pod) {
 	known := false
 	s.cfg.Store.with(pod.UID, func(e *entry) { known = !e.status.StartTime.IsZero() })
@@ -64,7 +64,7 @@ func (s *Syncer) begin(ctx context.Context, pod *v1.Pod) {
 	}
 }
 
-// awaitLogs lets a runtime write what a container said last: it tells of the end first.
+// awaitLogs waits until the runtime has written the container's last output: it reports the exit first.
 func (s *Syncer) awaitLogs(ctx context.Context, pod *v1.Pod) {
 	if s.cfg.LogsBy == nil {
 		return
@@ -82,8 +82,8 @@ func (s *Syncer) awaitLogs(ctx context.Context, pod *v1.Pod) {
 	trace.End(s.cfg.Bus, span, wait)
 }
 
-// freshen brings the volumes of a pod that runs up to date: labels that they show may have changed, and
-// those of a pod that ran before this agent's time are to be kept fresh by it.
+// freshen updates the volumes of a running pod: labels that they show may have changed, and this agent must keep the
+// volumes of a pod up to date that an earlier agent started.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod, which waits for the volumes each time.
 func (s *Syncer) freshen(ctx context.Context, pod *v1.Pod) error {
@@ -102,12 +102,12 @@ func (s *Syncer) freshen(ctx context.Context, pod *v1.Pod) error {
 	return nil
 }
 
-// showSame reports whether volumes show the same of two versions of a pod.
+// showSame reports whether volumes show the same data for two versions of a pod.
 func showSame(a, b *v1.Pod) bool {
 	return a == b || a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }
 
-// held reports whether the pod cannot start yet, and when to look again.
+// held reports whether the pod cannot start yet, and when to check again.
 func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
 	ok, why := s.cfg.Network.NetworkReady()
 	noNetwork := !ok && !pod.Spec.HostNetwork
@@ -124,7 +124,7 @@ func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
 	return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}
 }
 
-// victims counts those that give way and have not ended yet.
+// victims counts the preempted pods that have not terminated yet.
 func (s *Syncer) victims(pod *v1.Pod) int {
 	var after []types.UID
 	s.cfg.Store.with(pod.UID, func(e *entry) { after = e.after })

@@ -24,18 +24,18 @@ type Runtime interface {
 	Forget(uid types.UID)
 }
 
-// Network reports whether pod networks can be made.
+// Network reports whether the pod network is ready.
 type Network interface {
 	NetworkReady() (ok bool, why string)
 }
 
 // Probes runs the probes of containers.
 type Probes interface {
-	// Add watches over the pod from now on; again for an update. Previous is its last status.
+	// Add starts the probes of a pod, or updates them. Previous is the pod's last status.
 	Add(pod *v1.Pod, previous *v1.PodStatus)
-	// StopLiveness ends what could restart a container.
+	// StopLiveness stops the probes that could restart a container.
 	StopLiveness(uid types.UID)
-	// Remove ends all.
+	// Remove stops all probes.
 	Remove(uid types.UID)
 }
 
@@ -44,22 +44,22 @@ type Volumes interface {
 	Mount(ctx context.Context, pod *v1.Pod) (map[string]criconfig.Volume, error)
 }
 
-// Statuses brings statuses to the API server.
+// Statuses writes statuses to the API server.
 type Statuses interface {
 	// Set returns immediately.
 	Set(ctx context.Context, pod *v1.Pod, st v1.PodStatus)
 	// Gone reports that nothing is left of a pod on this node, so its object can be deleted.
 	Gone(ctx context.Context, pod *v1.Pod)
-	// Observe takes the pod in the API server.
+	// Observe takes the pod as the API server has it.
 	Observe(ctx context.Context, uid types.UID, pod *v1.Pod)
 	// Forget removes the state of a pod that no source has.
 	Forget(uid types.UID)
 }
 
-// Mirrors shows static pods in the API.
+// Mirrors shows static pods in the API server.
 type Mirrors interface {
 	Add(pod *v1.Pod)
-	// Complete says that every static pod was added.
+	// Complete reports that every static pod was added.
 	Complete()
 	Remove(uid types.UID)
 }
@@ -72,12 +72,12 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a preempted pod still holds its resources.
 	Victim func(uid types.UID) bool
-	// Forget is notified of pods of which nothing is left; may be nil.
+	// Forget is called for pods that are gone; may be nil.
 	Forget func(uid types.UID)
-	// LogsBy returns until when a container that failed may have a log that is not written to its end, which its
-	// status shows; zero for none. May be nil.
+	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for
+	// none. May be nil.
 	LogsBy func(uid types.UID) time.Time
-	// LastWords reads a container's termination message. It is called without any lock. May be nil.
+	// LastWords reads a container's termination message. It is called without a lock. May be nil.
 	LastWords func(ctx context.Context, c *podstate.Container) string
 	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
 	Volumes  Volumes
@@ -92,7 +92,7 @@ type SyncerConfig struct {
 // Syncer does the work of pod workers.
 type Syncer struct{ cfg SyncerConfig }
 
-// NewSyncer checks that everything is there.
+// NewSyncer checks that cfg is complete.
 func NewSyncer(cfg SyncerConfig) (*Syncer, error) {
 	if cfg.Runtime == nil || cfg.Network == nil || cfg.Store == nil || cfg.Status == nil {
 		return nil, errors.New("pods: SyncerConfig needs Runtime, Network, Store and Status")

@@ -22,8 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// bench is a Manager and a Syncer with real workers between them, on a fake runtime. Its
-// clock is the bubble's.
+// bench is a Manager and a Syncer with real workers between them and a fake runtime, in simulated time.
 type bench struct {
 	*Manager
 	t       *testing.T
@@ -33,13 +32,13 @@ type bench struct {
 	seen    fakeSeen
 	workers *worker.Manager
 	syncer  *Syncer
-	ready   bool // what statuses say
+	ready   bool // the readiness in statuses
 	stop    func()
-	// afterClean, if set, is called when nothing is left of a pod and its worker is still there.
+	// afterClean, if set, is called when nothing is left of a pod but its worker.
 	afterClean func()
 }
 
-// hooked is the Syncer as the workers see it.
+// hooked is the Syncer as the workers call it.
 type hooked struct {
 	*Syncer
 	b *bench
@@ -85,7 +84,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// status is a StatusFunc that says what the bench says.
+// status is a StatusFunc with the bench's values.
 func (b *bench) status(StatusInput) (v1.PodStatus, trace.PodStatus) {
 	st, said := v1.PodStatus{Phase: v1.PodRunning, StartTime: new(metav1.Now())}, trace.PodStatus{Phase: trace.PodRunning, Total: 1}
 	if b.ready {
@@ -94,13 +93,13 @@ func (b *bench) status(StatusInput) (v1.PodStatus, trace.PodStatus) {
 	return st, said
 }
 
-// send gives the loop's update and waits for what comes of it.
+// send sends an update as the loop does, and waits for its effects.
 func (b *bench) send(op podsource.Op, pods ...*v1.Pod) {
 	b.Config(b.t.Context(), podsource.Update{Op: op, Source: "file", Pods: pods})
 	synctest.Wait()
 }
 
-// wake makes a pod's worker look again.
+// wake wakes a pod's worker.
 func (b *bench) wake(uid types.UID) {
 	b.t.Helper()
 	if !b.workers.Wake(uid, worker.Cause{Text: "ContainerStarted"}) {
@@ -121,7 +120,8 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// A life: each milestone once, in order, with the time since the pod was seen, or for its end since it was told to end.
+// A pod's life: each milestone once, in order, with the time since the pod was seen, or for its end since the
+// termination request.
 func TestMilestones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -156,7 +156,7 @@ func TestMilestones(t *testing.T) {
 	})
 }
 
-// A pod that comes to its end by itself is cleaned and stays until its source drops it.
+// A pod that finishes by itself is cleaned and stays until its source removes it.
 func TestPodThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -177,8 +177,8 @@ func TestPodThatIsOver(t *testing.T) {
 	})
 }
 
-// A pod whose containers run and are ready while the agent may not look at it, for the
-// network is not there, is not ready before it is started.
+// The containers of a pod run and are ready, but the agent cannot sync it because the network is not ready: the pod is
+// not ready before it has started.
 func TestReadyComesAfterStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -196,7 +196,7 @@ func TestReadyComesAfterStarted(t *testing.T) {
 	})
 }
 
-// A pod that never became ready does not while it ends.
+// A pod that was never ready does not become ready while it terminates.
 func TestNoReadyAfterTerminating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -237,8 +237,8 @@ func TestStatusIsPublishedOnChange(t *testing.T) {
 	})
 }
 
-// While the pod network is not ready, pods wait, are looked at each second and say why
-// once; those on the host's network do not wait.
+// While the pod network is not ready, pods wait, are checked each second and report the reason once; pods with
+// hostNetwork do not wait.
 func TestNetworkNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -306,7 +306,7 @@ func TestInitWait(t *testing.T) {
 	}
 }
 
-// What a sync asks to be called again for is a named wait.
+// The time until a retry that a sync requests is a named wait.
 func TestWaitsOfASync(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -332,7 +332,7 @@ func TestWaitsOfASync(t *testing.T) {
 	}
 }
 
-// A status that tells of a failure waits for the log of what failed.
+// A status with a failure waits for the log of the failed container.
 func TestWaitForALog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -361,7 +361,7 @@ func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A manifest that is removed and put back makes the same UID: the pod goes, then lives again.
+// A manifest that is removed and restored has the same UID: the pod terminates, then starts again.
 func TestAddedAnewWhileItGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -389,7 +389,7 @@ func TestAddedAnewWhileItGoes(t *testing.T) {
 	})
 }
 
-// Removed again before its earlier life has ended, it does not live again.
+// If it is removed again before its earlier life has ended, it does not start again.
 func TestAddedAnewAndRemovedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -408,8 +408,8 @@ func TestAddedAnewAndRemovedAgain(t *testing.T) {
 	})
 }
 
-// Added again after nothing is left of it and before its worker is: it lives again. Removed once
-// more in that moment, it is gone for good by the next housekeeping at the latest.
+// If it is added again when nothing of it is left but its worker, it starts again. If it is removed again at that
+// moment, the next housekeeping removes it at the latest.
 func TestAddedAnewInTheLastMoment(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -450,7 +450,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 	}
 }
 
-// A pod that nobody knows is ended without having been seen.
+// An unknown pod is terminated without a milestone "seen".
 func TestOrphanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

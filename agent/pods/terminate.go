@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Terminate ends everything of the pod that runs.
+// Terminate terminates everything of the pod that runs.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatingPod.
 func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reason string, order uint64) error {
@@ -19,7 +19,7 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	if s.cfg.Probes != nil {
 		s.cfg.Probes.StopLiveness(pod.UID)
 	}
-	s.publishStatus(ctx, pod) // a pod that fails is told so before its grace period has passed
+	s.publishStatus(ctx, pod) // the status of a failed pod is published before its grace period ends
 	err := s.cfg.Runtime.Kill(ctx, pod, grace, reason, order)
 	if err == nil && s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)
@@ -73,7 +73,7 @@ func (s *Syncer) mirror(pod *v1.Pod) {
 	}
 }
 
-// release lets go of what was held for a pod of which nothing runs.
+// release releases what was held for a pod without running containers.
 func (s *Syncer) release(pod *v1.Pod) {
 	if s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)

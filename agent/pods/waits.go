@@ -12,10 +12,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// networkRetry is how long to wait for the pod network before looking again.
+// networkRetry is how long to wait before the pod network is checked again.
 const networkRetry = time.Second
 
-// Settle ends the waits that are open. Call it when no worker works any more.
+// Settle ends all open waits. Call it when no worker works any more.
 func (s *Syncer) Settle() {
 	s.cfg.Store.mu.Lock()
 	defer s.cfg.Store.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *Syncer) event(ctx context.Context, pod *v1.Pod, kind, reason, message s
 	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
-// reached publishes a milestone the first time that it is reached. A pod that ends
-// does not start any more, and none is ready before it has started.
+// reached publishes a milestone when it is first reached. A terminating pod reaches no milestone of a start, and a pod
+// is not ready before it has started.
 func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name trace.MilestoneName, adopted bool) {
 	ms := trace.Milestone{Name: name, Adopted: adopted}
 	first := false
@@ -74,8 +74,8 @@ func (s *Syncer) reached(ctx context.Context, pod *v1.Pod, name trace.MilestoneN
 	}
 }
 
-// initWait names the time in which the pod only waits for an init container: it
-// begins when a sync leaves one running and ends when the next sync begins.
+// initWait publishes the time in which the pod only waits for an init container: it begins when a sync leaves one
+// running and ends when the next sync begins.
 func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		s.endInitWait(e)
@@ -86,7 +86,7 @@ func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	})
 }
 
-// endInitWait is called with the store's lock.
+// endInitWait ends this wait. Called with the store's mu.
 func (s *Syncer) endInitWait(e *entry) {
 	if e.initWait.For != "" {
 		trace.End(s.cfg.Bus, e.initSpan, e.initWait)
@@ -94,7 +94,7 @@ func (s *Syncer) endInitWait(e *entry) {
 	}
 }
 
-// waitFor is the wait for containers that are held back, and why they are.
+// waitFor returns the wait for containers in back-off, with the reasons.
 func waitFor(reasons map[string]podruntime.Reason) trace.Wait {
 	names := slices.Sorted(maps.Keys(reasons))
 	if len(names) == 0 {

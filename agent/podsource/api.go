@@ -17,8 +17,8 @@ import (
 // SourceAPI is the name of the API server's source.
 const SourceAPI = podspec.SourceAPI
 
-// The back-off to an API server that does not answer doubles from the first to the last of these.
-// Upstream: client-go tools/cache, defaultBackoffInit and defaultBackoffMax.
+// The back-off to an API server that does not respond doubles from the first to the last value. Upstream: client-go
+// tools/cache, defaultBackoffInit and defaultBackoffMax.
 const (
 	firstAPIRetry = 250 * time.Millisecond
 	lastAPIRetry  = 15 * time.Second
@@ -33,7 +33,7 @@ type Mirrors interface {
 
 // APIConfig is what an API needs.
 type APIConfig struct {
-	// Client lists and watches pods. Its requests for a watch have no time limit of their own.
+	// Client lists and watches pods. Its watches must have no timeout of the client.
 	Client corev1.PodsGetter
 	// Node is the node's name.
 	Node string
@@ -47,23 +47,23 @@ type APIConfig struct {
 
 // API is the source of the pods that the API server has bound to the node.
 //
-// It lists once and then follows a watch; it lists again only when the API server cannot continue the
-// watch. Nothing that it holds goes because the API server does not answer. Mirror pods are no pods to
-// run: they go to Mirrors, before the set of which they were part, and are never part of a Set.
+// It lists once and then follows a watch; it lists again only when the API server cannot continue the watch. While the
+// API server does not respond, its pods stay. Mirror pods are not run: Mirrors receives them, before the Set of the
+// same list, and they are never in a Set.
 //
 // Upstream: pkg/kubelet/config/apiserver.go, NewSourceApiserver.
 type API struct {
 	cfg  APIConfig
 	wake chan struct{}
 
-	// What follows belongs to Run's goroutine.
+	// The following fields belong to Run's goroutine.
 	pods    []*v1.Pod // to run, in order of creation
 	mirrors []*v1.Pod
-	version string // resourceVersion from which the watch continues; "" when it must list
-	listed  bool   // a whole list has been delivered
-	failed  string // the error that was last published; "" when all is well
+	version string // the watch continues from this resourceVersion; "" if a list is needed
+	listed  bool   // a complete list was delivered
+	failed  string // the error that was last published; "" without one
 	tries   int    // failures in a row
-	// expiries counts watches in a row that the API server could not continue.
+	// expiries counts consecutive watches that the API server could not continue.
 	expiries int
 }
 
@@ -105,7 +105,7 @@ func (a *API) Run(ctx context.Context, set func(Set)) error {
 	}
 }
 
-// tell publishes an error, once while it lasts.
+// tell publishes an error, once for each message.
 func (a *API) tell(err error) {
 	if a.failed == err.Error() {
 		return
@@ -114,7 +114,7 @@ func (a *API) tell(err error) {
 	trace.Point(a.cfg.Bus, trace.Span{}, trace.SourceError{Source: SourceAPI, Message: a.failed, Kept: a.listed})
 }
 
-// well notes that the API server answers, and tells that what was said of it is finished.
+// well records that the API server responds, and publishes the end of an error.
 func (a *API) well() {
 	a.tries = 0
 	if a.failed != "" {
@@ -123,7 +123,7 @@ func (a *API) well() {
 	}
 }
 
-// backoff waits before the next try; false when ctx ended.
+// backoff waits before the next attempt; false if ctx ended.
 func (a *API) backoff(ctx context.Context, err error) bool {
 	delay := retryDelay(a.tries, firstAPIRetry, lastAPIRetry)
 	a.tries++
@@ -132,7 +132,7 @@ func (a *API) backoff(ctx context.Context, err error) bool {
 	}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, wait)
 	defer trace.End(a.cfg.Bus, span, wait)
-	select { // what woke before this failure says nothing
+	select { // ignore a Wake from before this failure
 	case <-a.wake:
 	default:
 	}
@@ -154,13 +154,13 @@ func (a *API) Wake() {
 	}
 }
 
-// retryDelay is the time before the next try after a number of failed ones: doubled with each, between
-// half of it and all of it, so that nodes do not come in step.
+// retryDelay returns the delay before the next attempt after a number of failed ones. It doubles with each, and is
+// random between half and all of that, so that nodes do not retry at the same time.
 func retryDelay(tries int, first, last time.Duration) time.Duration {
 	return backoff.After(backoff.Spread(first, last), tries)
 }
 
-// deliver hands over what is held.
+// deliver delivers the current pods and mirror pods.
 func (a *API) deliver(ctx context.Context, set func(Set), span trace.Span, pods, mirrors bool) {
 	if mirrors && a.cfg.Mirrors != nil {
 		a.cfg.Mirrors.Set(trace.ContextWith(ctx, span), slices.Clone(a.mirrors))

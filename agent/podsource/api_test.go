@@ -23,13 +23,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeAPI answers lists and watches as scripted, and notes what was asked.
+// fakeAPI answers lists and watches from a script, and records the requests.
 type fakeAPI struct {
 	corev1.PodInterface
 	mu     sync.Mutex
 	asked  []string
 	list   func() (*v1.PodList, error)
-	errs   []error // what the next watches fail with; nil opens one
+	errs   []error // errors of the next watches; nil opens one
 	stream *watch.FakeWatcher
 }
 
@@ -86,7 +86,7 @@ func podList(rv string, pods ...*v1.Pod) func() (*v1.PodList, error) {
 	}
 }
 
-// sets notes what the source delivers.
+// sets records what the source delivers.
 type sets struct {
 	mu  sync.Mutex
 	got []string
@@ -155,7 +155,7 @@ func TestAPI(t *testing.T) {
 		api.stream.Delete(aPod("m", "2", at("11"), mirrorOf("h")))
 		synctest.Wait()
 		expect(t, "changes", s.took(), "pods: a@3 b@6", "pods: a@7 b@6", "mirrors: m@8", "pods: a@7", "mirrors: ")
-		api.stream.Stop() // a watch that ends after a while is opened again from where it was
+		api.stream.Stop() // a watch that ends after a while is reopened from the same version
 		synctest.Wait()
 		expect(t, "asked after the watch ended", api.took(), "watch spec.nodeName=n1 rv=11")
 		expect(t, "sets after the watch ended", s.took())
@@ -178,7 +178,7 @@ func TestAPIExpired(t *testing.T) {
 	})
 }
 
-// After an outage, an API server that has forgotten is asked for the list at once; one that continues so is not.
+// After an outage, if the API server cannot continue, the source lists at once; if that repeats, it backs off.
 func TestAPIExpiredAfterOutage(t *testing.T) {
 	api := &fakeAPI{list: podList("5", aPod("a", "1"))}
 	follow(t, api, func(s *sets, rec *tracetest.Recorder) {

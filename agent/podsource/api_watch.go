@@ -20,15 +20,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A watch is opened again after between one and two of these, so that a connection that died silently is
-// noticed some time.
-// Upstream: client-go tools/cache, minWatchTimeout.
+// A watch is reopened after one to two times this, so that a silently broken connection is noticed. Upstream: client-go
+// tools/cache, minWatchTimeout.
 const watchTimeout = 5 * time.Minute
 
-// shortWatch is how long a watch lasts at least that ends without having told anything.
+// shortWatch is the minimum duration of a watch without events, to count as successful.
 const shortWatch = time.Second
 
-// follow lists if it must, watches until the watch ends and returns nil if it may be continued at once.
+// follow lists if necessary, then watches until the watch ends. It returns nil if the watch can continue at once.
 func (a *API) follow(ctx context.Context, set func(Set)) error {
 	if a.version == "" {
 		if err := a.list(ctx, set); err != nil {
@@ -41,7 +40,7 @@ func (a *API) follow(ctx context.Context, set func(Set)) error {
 	return nil
 }
 
-// bare leaves out the URL, which is another for each watch and says nothing more.
+// bare removes the URL from an error: it differs for each watch and adds no information.
 func bare(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -53,8 +52,8 @@ func (a *API) options() metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.cfg.Node).String()}
 }
 
-// list replaces all that is held. The first one may be answered from the API server's cache; one after a
-// watch that expired is read from its storage, so that it is not older than what is held.
+// list replaces all pods. The first list may come from the API server's cache. One after an expired watch comes from
+// its storage, so that it is not older than the current pods.
 func (a *API) list(ctx context.Context, set func(Set)) error {
 	event := trace.Source{Source: SourceAPI, Op: trace.OpSet, Cause: trace.SourceStart}
 	options := a.options()
@@ -119,14 +118,15 @@ func (a *API) watch(ctx context.Context, set func(Set)) error {
 	}
 }
 
-// expired notes that only a list helps, if that is what the error says. That is no failure.
+// expired handles an error that requires a new list. That is not a failure.
 func (a *API) expired(err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		a.version = ""
 		trace.Point(a.cfg.Bus, trace.Span{}, trace.Log{
 			Level: "info", Message: fmt.Sprintf("the watch of pods cannot resume, pods are listed again: %v", err),
 		})
-		// The API server answers, so whatever failed before is no reason to wait. One that lists what it cannot watch is.
+		// The API server responds, so an earlier failure is no reason to wait. Only one that repeatedly cannot continue
+		// from its own list is.
 		a.tries = a.expiries
 		if a.expiries++; a.expiries == 1 {
 			return nil
@@ -157,7 +157,7 @@ func (a *API) take(ctx context.Context, e watch.Event, set func(Set)) error {
 		}
 	}
 	if was == 0 && !pods && !mirrors {
-		return nil // the end of what was never held
+		return nil // the deletion of an unknown pod
 	}
 	event := trace.Source{Source: SourceAPI, Op: trace.OpSet, Pods: len(a.pods), Cause: trace.SourceWatch}
 	span := trace.Begin(a.cfg.Bus, trace.Span{}, event)
@@ -166,8 +166,8 @@ func (a *API) take(ctx context.Context, e watch.Event, set func(Set)) error {
 	return nil
 }
 
-// drop removes the pod from the list if the event ends it, or if it is in the list no more because
-// it became or ceased to be a mirror. It returns whether it was there.
+// drop removes the pod from the list if it was deleted, or if it became or stopped being a mirror pod. It reports
+// whether the pod was in the list.
 func drop(list *[]*v1.Pod, p *v1.Pod, kind watch.EventType) bool {
 	i := slices.IndexFunc(*list, func(q *v1.Pod) bool { return q.Name == p.Name && q.Namespace == p.Namespace })
 	if i < 0 || (kind != watch.Deleted && podspec.IsMirror(p) == podspec.IsMirror((*list)[i])) {
@@ -187,7 +187,7 @@ func put(list *[]*v1.Pod, p *v1.Pod) {
 	(*list)[i] = p
 }
 
-// slim removes what no part of a node agent reads and what is often half of a pod's size.
+// slim removes the managed fields, which the agent does not read: often half of a pod's size.
 func slim(p *v1.Pod) *v1.Pod {
 	p.ManagedFields = nil
 	return p

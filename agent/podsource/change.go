@@ -6,7 +6,7 @@ import "strings"
 type changeKind uint8
 
 const (
-	// written: its content is complete and may be new.
+	// written: its content is complete and may have changed.
 	written changeKind = iota
 	// created: it exists; if a writer made it, written follows.
 	created
@@ -24,7 +24,7 @@ const (
 type change struct {
 	kind changeKind
 	name string
-	// wd is the watch it is from, -1 for any; cookie ties the halves of a rename.
+	// wd is the watch of the event, -1 for any; cookie connects the two events of a rename.
 	wd     int
 	cookie uint32
 }
@@ -36,7 +36,7 @@ func hidden(name string) bool {
 		(strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#"))
 }
 
-// markBackups finds the files that were renamed to a hidden name.
+// markBackups finds files that were renamed to a hidden name.
 func markBackups(batch []change) {
 	for i := range batch {
 		if batch[i].kind != gone || batch[i].cookie == 0 {

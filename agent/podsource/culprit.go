@@ -12,10 +12,9 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// culprit finds the field for which data cannot be decoded into the type of out, and the error that
-// it alone gives. Decoders do not say: theirs have no list indices, and those of types that decode
-// themselves (quantities, times, ports) have no place at all. It follows the error inwards, by
-// decoding smaller and smaller parts of the document.
+// culprit finds the field because of which data cannot be decoded into the type of out, and the error of this field
+// alone. Decoders do not report it: theirs have no list indices, and those of types that decode themselves (quantities,
+// times, ports) have no path. It finds the field by decoding smaller and smaller parts of the document.
 func culprit(data []byte, out any, err error) (field string, _ error) {
 	var tree any
 	if json.Unmarshal(data, &tree) != nil {
@@ -25,14 +24,14 @@ func culprit(data []byte, out any, err error) (field string, _ error) {
 	decode := func(v any) error {
 		data, err := json.Marshal(v)
 		if err != nil {
-			return nil // what came from JSON goes back; if not, this part proves nothing
+			return nil // values that came from JSON can be encoded; if not, this part proves nothing
 		}
 		return kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(kind).Interface())
 	}
 	return inward(tree, "", err, func(v any) any { return v }, decode)
 }
 
-// inward descends into v, which gives err when it is wrapped into an else empty document.
+// inward descends into v, which fails with err when wrap puts it into an otherwise empty document.
 func inward(v any, field string, err error, wrap func(any) any, decode func(any) error) (string, error) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -59,7 +58,7 @@ func inward(v any, field string, err error, wrap func(any) any, decode func(any)
 	return field, err
 }
 
-// typeMessage says what was found and what would be right.
+// typeMessage says what was found and what would be valid.
 func typeMessage(err error) string {
 	var te *json.UnmarshalTypeError
 	if !errors.As(err, &te) {
@@ -99,7 +98,7 @@ func describeType(t reflect.Type) string {
 	}
 }
 
-// fieldMessage shortens the decoder's `unknown field "a.b"` to what Problem.Field does not say.
+// fieldMessage shortens the decoder's `unknown field "a.b"` to what Problem.Field does not already say.
 func fieldMessage(message, field string) string {
 	switch message {
 	case fmt.Sprintf("unknown field %q", field):

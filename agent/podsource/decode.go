@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxProblems bounds what is said about one manifest: nobody reads more, and each is published.
+	// maxProblems limits the problems of one manifest: each is published, and nobody reads more.
 	maxProblems = 20
-	// maxDocuments bounds the documents of a manifest, and the items of its lists: a node runs far fewer pods.
+	// maxDocuments limits the documents of a manifest and the items of its lists: a node runs far fewer pods.
 	maxDocuments = 1000
 )
 
@@ -45,11 +45,12 @@ type decoder struct {
 	names      map[string]struct{}
 	pods       []*v1.Pod
 	problems   []Problem
-	read       int // documents and items
+	read       int // documents and items so far
 	cut        bool
 }
 
-// full reports whether no more is to be read, from a line on, and says so once. It counts what is about to be read.
+// full reports whether nothing more must be read, and adds a problem for that once. line is that of the next document,
+// which it counts.
 func (d *decoder) full(line int) bool {
 	if d.read++; d.cut || d.read <= maxDocuments {
 		return d.cut
@@ -89,7 +90,7 @@ func (d *decoder) document(doc *document) {
 	}
 }
 
-// object decodes the Pod or list at field of doc. A kind that the object lacks is implied.
+// object decodes the Pod or list at a field of doc. implied is the kind if the object has none.
 func (d *decoder) object(doc *document, field string, data []byte, implied string) {
 	var meta metav1.TypeMeta
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &meta); err != nil {
@@ -167,7 +168,7 @@ func (d *decoder) pod(doc *document, field string, data []byte) {
 	d.pods = append(d.pods, p)
 }
 
-// strict decodes data into out. It reports what is wrong and returns whether nothing was.
+// strict decodes data into out, adds the problems, and reports whether there were none.
 func (d *decoder) strict(doc *document, field string, data []byte, out any) bool {
 	unknown, err := kjson.UnmarshalStrict(data, out)
 	if err != nil {

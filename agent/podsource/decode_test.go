@@ -99,7 +99,7 @@ func TestDecode(t *testing.T) {
 			for i, p := range problems {
 				text := p.Error()
 				if i < len(c.problems) && strings.HasSuffix(c.problems[i], ": ") && strings.HasPrefix(text, c.problems[i]) {
-					text = c.problems[i] // only the beginning is ours
+					text = c.problems[i] // only the beginning is our text
 				}
 				got = append(got, text)
 			}

@@ -18,11 +18,11 @@ type document struct {
 	data []byte
 	// line is the line of the file at which data begins, from 1.
 	line int
-	// tree is parsed when something has to be located in it.
+	// tree is parsed when a field's line is needed.
 	tree *yaml3.Node
 }
 
-// documents splits a file at its --- and ... lines and yields the parts that hold anything.
+// documents splits a file at its --- and ... lines and yields the documents that are not empty.
 func documents(data []byte) iter.Seq[*document] {
 	return func(yield func(*document) bool) {
 		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -38,7 +38,7 @@ func documents(data []byte) iter.Seq[*document] {
 					doc.line++
 					continue
 				}
-				// What follows the marker on its line belongs to the document.
+				// Text after the marker on the same line belongs to the document.
 				text = append([]byte("   "), text[3:]...)
 			}
 			doc.data = append(doc.data, text...)
@@ -54,7 +54,7 @@ func marker(line []byte, mark string) bool {
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// blank reports whether there is nothing but comments and directives.
+// blank reports whether there are only comments and directives.
 func (d *document) blank() bool {
 	for line := range bytes.Lines(d.data) {
 		line = bytes.TrimSpace(line)
@@ -85,10 +85,10 @@ func (d *document) json() ([]byte, *Problem) {
 	return out, nil
 }
 
-// maxUnfolded bounds a document with all its aliases replaced: each may stand for megabytes, and for other aliases.
+// maxUnfolded limits a document with its aliases expanded: each may stand for megabytes, and for other aliases.
 const maxUnfolded = 4 * maxManifest
 
-// unfolded reports whether the document with its aliases replaced keeps to the limit that it returns.
+// unfolded reports whether the document with its aliases expanded is within the limit, which it returns.
 func (d *document) unfolded() (limit int, ok bool) {
 	if bytes.IndexByte(d.data, '*') < 0 || bytes.IndexByte(d.data, '&') < 0 {
 		return maxUnfolded, true
@@ -98,7 +98,8 @@ func (d *document) unfolded() (limit int, ok bool) {
 	return maxUnfolded, len(d.tree.Content) == 0 || unfoldedSize(d.tree.Content[0], sizes) <= maxUnfolded
 }
 
-// unfoldedSize is about how long a node is as JSON, or maxUnfolded+1 where it is longer. What contains itself is left to the decoder.
+// unfoldedSize returns the approximate size of a node as JSON, or maxUnfolded+1 if it is larger. The decoder rejects a
+// node that contains itself.
 func unfoldedSize(n *yaml3.Node, anchored map[*yaml3.Node]int) int {
 	if n.Kind == yaml3.AliasNode {
 		return anchored[n.Alias] + 1 // anchors come before their aliases
@@ -116,18 +117,18 @@ func unfoldedSize(n *yaml3.Node, anchored map[*yaml3.Node]int) int {
 	return size
 }
 
-// parse makes the tree, if there is none yet.
+// parse parses the tree, if it is not parsed yet.
 func (d *document) parse() {
 	if d.tree != nil {
 		return
 	}
 	d.tree = new(yaml3.Node)
 	if err := yaml3.Unmarshal(untabJSON(d.data), d.tree); err != nil {
-		d.tree = new(yaml3.Node) // without a tree the document's line has to do
+		d.tree = new(yaml3.Node) // without a tree, problems have the document's line
 	}
 }
 
-// syntax turns a YAML error, whose line counts within the document, into a problem.
+// syntax converts a YAML error, whose line counts within the document, to a problem.
 func (d *document) syntax(err error) *Problem {
 	line, text := yamlfield.ParseError(err)
 	p := &Problem{Line: d.line + max(line, 1) - 1, Message: text}
@@ -138,13 +139,13 @@ func (d *document) syntax(err error) *Problem {
 	return p
 }
 
-// locate returns the line of the field, or of the nearest thing around it that exists.
+// locate returns the line of the field, or of its nearest existing parent.
 func (d *document) locate(field string) int {
 	d.parse()
 	return d.line + yamlfield.Line(d.tree, field) - 1
 }
 
-// untab replaces the tabs that JSON may be indented with and YAML may not. JSON has none in strings.
+// untab replaces tabs, which JSON permits as indentation and YAML does not. JSON strings contain no tabs.
 func untab(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\t"), []byte(" ")) }
 
 func untabJSON(data []byte) []byte {

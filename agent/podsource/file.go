@@ -22,10 +22,10 @@ const SourceFile = podspec.SourceFile
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, FileCheckFrequency.
 const DefaultFilePeriod = 20 * time.Second
 
-// DefaultMostManifests is how many manifests a File holds by default. A node runs far fewer pods.
+// DefaultMostManifests is how many manifests a File uses by default. A node runs far fewer pods.
 const DefaultMostManifests = 250
 
-// pollPeriod is the period where the kernel tells nothing.
+// pollPeriod is the period without inotify.
 const pollPeriod = time.Second
 
 // FileConfig is what a File needs.
@@ -36,12 +36,13 @@ type FileConfig struct {
 	Node string
 	// Period is fileCheckFrequency; 0 is DefaultFilePeriod.
 	Period time.Duration
-	// Most is how many manifests are held, and how many pods they have together; 0 is DefaultMostManifests.
+	// Most is the maximum number of manifests, and of their pods together; 0 is DefaultMostManifests.
 	Most int
 	// Refused reports whether the node has permanently rejected a pod; nil means never. New manifests can replace those with
 	// rejected pods only.
 	Refused func(types.UID) bool
-	// Runs reports whether the runtime has a pod already; nil is never. At the start, manifests with such pods are held first.
+	// Runs reports whether the runtime already has a pod; nil means never. At the start, manifests with such pods take
+	// precedence.
 	Runs func(types.UID) bool
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -70,15 +71,15 @@ type File struct {
 	// What follows belongs to Run's goroutine.
 	manifests map[string]*manifest
 	orders    int
-	// crowded says that there are more manifests than are held.
+	// crowded says that there are more manifests than the maximum.
 	crowded bool
-	// overlooked says that new manifests came for which there was no room: the next look tries the newest.
+	// overlooked says that new manifests arrived when there was no room: the next pass tries the newest.
 	overlooked bool
 	// unreadable is the last reported problem with path itself.
 	unreadable string
-	// watchError is why changes are polled for; "" when the kernel tells of them.
+	// watchError is why changes are polled for; "" if inotify works.
 	watchError string
-	// listed says that path could be read, delivered that a set has been handed over.
+	// listed says that path could be read, delivered that a set was delivered.
 	listed, delivered bool
 }
 
@@ -123,7 +124,7 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 	} else {
 		defer w.close()
 	}
-	// Watch first, then read: what changes in between is seen twice, never missed.
+	// Watch first, then read: a change in between is seen twice, but never missed.
 	f.arm(w)
 	f.pass(trace.SourceStart, f.list(false), set)
 
@@ -146,7 +147,7 @@ func (f *File) Run(ctx context.Context, set func(Set)) error {
 	}
 }
 
-// look reads the directory, and which of its manifests have changed.
+// look reads the directory, and the manifests that changed.
 func (f *File) look(why trace.SourceCause, force bool, set func(Set)) {
 	files := f.list(force)
 	if f.overlooked || why == trace.SourceInotify {
@@ -155,7 +156,7 @@ func (f *File) look(why trace.SourceCause, force bool, set func(Set)) {
 	f.pass(why, files, set)
 }
 
-// events reads what a batch of inotify events says has changed.
+// events reads the manifests in a batch of inotify events.
 func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
 	if all {
@@ -187,7 +188,7 @@ func (f *File) interval() time.Duration {
 	return f.period
 }
 
-// watchFailed tells, once for each cause, that changes are noticed late.
+// watchFailed reports, once for each cause, that changes are noticed late.
 func (f *File) watchFailed(err error) {
 	if f.watchError == err.Error() {
 		return
@@ -199,7 +200,7 @@ func (f *File) watchFailed(err error) {
 	})
 }
 
-// timer fires when the next manifest is due; it is nil when none is.
+// timer fires when the next manifest is due; nil if none is.
 func (f *File) timer() <-chan time.Time {
 	var next time.Time
 	for _, m := range f.manifests {

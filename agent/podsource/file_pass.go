@@ -18,9 +18,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// list names the files to look at, those that exist and those that did, and whether to read them
-// even if their stamps are the same. A path that cannot be read is reported and leaves everything
-// as it is: the list is nil.
+// list returns the files to check, existing and known ones. The value says whether to read a file even if its stamp is
+// unchanged. If path cannot be read, that is reported and nothing changes: the list is nil.
 func (f *File) list(force bool) map[string]bool {
 	files := make(map[string]bool)
 	for path := range f.manifests {
@@ -49,7 +48,7 @@ func (f *File) list(force bool) map[string]bool {
 	return files
 }
 
-// entries returns the paths of the manifests that exist. A path that does not exist has none.
+// entries returns the paths of the existing manifests. A path that does not exist has none.
 func (f *File) entries() ([]string, error) {
 	info, err := os.Stat(f.path)
 	switch {
@@ -82,15 +81,14 @@ func cause(err error) error {
 	return err
 }
 
-// changed names the files that events are about. The value says whether to read a file even if its
-// stamp is the same.
+// changed returns the files of events. The value says whether to read a file even if its stamp is unchanged.
 func (f *File) changed(events []change) map[string]bool {
 	files := make(map[string]bool)
 	for _, c := range events {
 		m := f.manifests[c.name]
 		switch c.kind {
 		case created:
-			// A writer's close follows; a link or a directory is complete as it is.
+			// The writer will close it later; a link or a directory is already complete.
 			if info, err := os.Lstat(c.name); err != nil || (info.Mode().IsRegular() && !linked(info)) {
 				continue
 			}
@@ -110,7 +108,7 @@ func (f *File) changed(events []change) map[string]bool {
 	return files
 }
 
-// settled looks again at the manifests whose time has come and reports what has not got better.
+// settled checks the manifests that are due and reports those that are still invalid.
 func (f *File) settled(set func(Set)) {
 	now := time.Now()
 	files := make(map[string]bool)
@@ -133,8 +131,8 @@ func (f *File) settled(set func(Set)) {
 	}
 }
 
-// pass looks at files and, if any changed, delivers the new set. It delivers the first set even if it
-// is empty, but none before the path could be read: an unknown set is not an empty one.
+// pass reads files and, if any changed, delivers the new set. It delivers the first set even if it is empty, but none
+// before path could be read: an unknown set is not an empty one.
 func (f *File) pass(why trace.SourceCause, files map[string]bool, set func(Set)) {
 	if files == nil || !f.listed {
 		return
@@ -166,8 +164,8 @@ func (f *File) pass(why trace.SourceCause, files map[string]bool, set func(Set))
 	set(Set{Pods: pods, Paths: paths, Span: span})
 }
 
-// wait reports whether a version has to be looked at later: a file that was renamed to a backup's
-// name may come back, and one that the periodic read happens to find may be half written.
+// wait reports whether to postpone a version: a file that was renamed to a backup's name may return, and one that the
+// periodic read finds may be half written.
 func (f *File) wait(why trace.SourceCause, m *manifest, v *version, now time.Time) bool {
 	fresh := v.stat.info != nil && now.Sub(v.stat.info.ModTime()) < f.settle
 	if m == nil {
@@ -198,7 +196,7 @@ func (f *File) apply(v *version, span trace.Span) {
 	m.apply(v, f.node, span)
 }
 
-// fixed tells of the manifests whose problems were published and are over.
+// mended publishes the end of the published problems of manifests that are valid now.
 func (f *File) mended(span trace.Span) {
 	for _, m := range f.sorted() {
 		if m.told && len(m.problems) == 0 && len(m.duplicates) == 0 {
@@ -208,8 +206,8 @@ func (f *File) mended(span trace.Span) {
 	}
 }
 
-// pods assembles the set, and whose manifest each pod is. Of pods with the same name the one whose
-// file was first is in it; the others are noted as problems of their files, and so are those for which there is no room.
+// pods returns the set, and the manifest of each pod. Of pods with the same name, it has the one of the earliest file.
+// The others become problems of their files, and so do those for which there is no room.
 func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 	var pods []*v1.Pod
 	paths := make(map[types.UID]string)
@@ -235,7 +233,7 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 			pods = append(pods, p)
 		}
 		if len(duplicates) < len(m.duplicates) {
-			m.reported = nil // what comes into force of it looks like a fixed manifest: tell the rest again
+			m.reported = nil // the remaining problems are reported again, because using a part of it looks like a valid manifest
 		}
 		m.duplicates = duplicates
 		m.schedule(now.Add(f.settle))
@@ -243,7 +241,7 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 	return pods, paths
 }
 
-// sorted returns the manifests, the one that was there first at first.
+// sorted returns the manifests, earliest first.
 func (f *File) sorted() []*manifest {
 	return slices.SortedFunc(maps.Values(f.manifests), func(a, b *manifest) int { return cmp.Compare(a.order, b.order) })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// choose returns the files to look at: those that are held, and of the others as many as there is room for. At the start those come first
-// whose pods run. Then it is the oldest, but the newest where some are new.
+// choose returns the files to read: the manifests in use and, while there is room, others. At the start, those whose
+// pods run come first. After that the oldest come first, or the newest if new ones arrived.
 func (f *File) choose(why trace.SourceCause, files map[string]bool) []string {
 	var held, others []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -39,7 +39,7 @@ func (f *File) choose(why trace.SourceCause, files map[string]bool) []string {
 	return slices.Sorted(slices.Values(slices.Concat(held, others)))
 }
 
-// ranked sorts files by which is to be held first. Who is gone is last.
+// ranked sorts files by precedence. Files that are gone are last.
 func (f *File) ranked(paths []string, newest bool) []string {
 	const inUse, idle, gone = 0, 1, 2
 	type place struct {
@@ -70,7 +70,7 @@ func (f *File) ranked(paths []string, newest bool) []string {
 	return paths
 }
 
-// inUse reports whether a pod of a manifest that is not held runs.
+// inUse reports whether a pod of a manifest that is not in use yet runs.
 func (f *File) inUse(path string, now time.Time) bool {
 	v := look(path, nil, true, now)
 	if v == nil {
@@ -81,7 +81,7 @@ func (f *File) inUse(path string, now time.Time) bool {
 	return slices.ContainsFunc(m.pods, func(p *v1.Pod) bool { return f.runs(p.UID) })
 }
 
-// tellCrowded tells, once, that some manifests are left as they are.
+// tellCrowded reports, once, that some manifests are not used.
 func (f *File) tellCrowded() {
 	if !f.crowded {
 		f.crowded = true
@@ -89,14 +89,14 @@ func (f *File) tellCrowded() {
 	}
 }
 
-// noRoom is the problem of what is left as it is.
+// noRoom is the problem of a manifest that is not used.
 func (f *File) noRoom(path string) Problem {
 	return Problem{Path: path, Message: fmt.Sprintf(
 		"there are more manifests or pods than %d, which is how many are used: the others wait until some are removed", f.most)}
 }
 
-// makeRoom forgets as many manifests as files has new ones for which there is no room, if there are as many that are of no use. New ones
-// that have gone meanwhile are taken out of files. Those that are named as changed are not forgotten.
+// makeRoom removes useless manifests to make room for the new ones in files, if there are enough useless ones. It
+// deletes new ones that have disappeared from files. If named, the manifests in files are not removed.
 func (f *File) makeRoom(files map[string]bool, named bool) {
 	need := len(f.manifests) - f.most
 	for path := range files {
@@ -124,7 +124,7 @@ func (f *File) makeRoom(files map[string]bool, named bool) {
 	}
 }
 
-// useless reports whether the node runs nothing of a manifest, and never will as it is.
+// useless reports whether the node has rejected all pods of a manifest.
 func (f *File) useless(m *manifest) bool {
 	for _, p := range m.pods {
 		if !f.refused(p.UID) {
@@ -134,7 +134,7 @@ func (f *File) useless(m *manifest) bool {
 	return true
 }
 
-// forget drops a manifest, and what was told of it.
+// forget removes a manifest, and ends its published problems.
 func (f *File) forget(m *manifest, span trace.Span) {
 	delete(f.manifests, m.path)
 	if m.told {

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// passes is a file source over a directory, whose passes a test makes itself.
+// passes is a file source over a directory. The test runs its passes.
 type passes struct {
 	t   *testing.T
 	dir string
@@ -35,7 +35,7 @@ func newPasses(t *testing.T, most int, refused func(types.UID) bool) *passes {
 	return b
 }
 
-// put writes a manifest that is older the smaller its age.
+// put writes a manifest; a smaller age makes an older file.
 func (b *passes) put(name string, age int) {
 	b.t.Helper()
 	path := filepath.Join(b.dir, name+".yaml")
@@ -54,12 +54,12 @@ func (b *passes) take(s Set) {
 
 func (b *passes) list() { b.f.look(trace.SourcePeriod, false, b.take) }
 
-// overflow has the kernel tell that something changed, and not what.
+// overflow reports as the kernel does that events were lost.
 func (b *passes) overflow() {
 	b.f.look(trace.SourceInotify, true, b.take)
 }
 
-// written has the kernel tell of manifests.
+// written reports written manifests as the kernel does.
 func (b *passes) written(names ...string) {
 	var events []change
 	for _, name := range names {
@@ -77,7 +77,7 @@ func (b *passes) has(want ...string) {
 	}
 }
 
-// told is what was told of the directory: true that there is no room, false that there is again.
+// told checks the reports about the directory: true for no room, false for room again.
 func (b *passes) told(want ...bool) {
 	b.t.Helper()
 	var got []bool
@@ -92,7 +92,7 @@ func (b *passes) told(want ...bool) {
 	}
 }
 
-// Of too many manifests the oldest are used, the others are reported and wait. The first place that is free is for what came since.
+// Of too many manifests the oldest are used; the others are reported and wait. New manifests get the first free place.
 func TestFileHoldsSoMany(t *testing.T) {
 	b := newPasses(t, 3, nil)
 	for i, name := range []string{"e", "d", "c", "b", "a"} {
@@ -120,7 +120,7 @@ func TestFileHoldsSoMany(t *testing.T) {
 	b.told(true, false)
 }
 
-// What the node has refused keeps nobody out. Nothing makes room for what merely lies there.
+// Manifests with rejected pods do not block others. A manifest that is only present, not new, does not replace one.
 func TestFileRefusedMakeRoom(t *testing.T) {
 	refused := map[types.UID]bool{}
 	b := newPasses(t, 3, func(uid types.UID) bool { return refused[uid] })
@@ -144,7 +144,8 @@ func TestFileRefusedMakeRoom(t *testing.T) {
 	b.told(true)
 }
 
-// Where the kernel could not say which manifests are new, the newest take the places of those that are refused, if necessary when those are.
+// If the kernel lost events, the newest manifests take the places of those with rejected pods, also when the rejection
+// comes later.
 func TestFileNewestAfterOverflow(t *testing.T) {
 	refused := map[types.UID]bool{}
 	b := newPasses(t, 2, func(uid types.UID) bool { return refused[uid] })
@@ -165,7 +166,7 @@ func TestFileNewestAfterOverflow(t *testing.T) {
 	b.told(true)
 }
 
-// An agent that starts keeps the pods that run, however new their manifests are.
+// An agent that starts keeps running pods, however new their manifests are.
 func TestFileRunningFirst(t *testing.T) {
 	b := newPasses(t, 3, nil)
 	b.put("d", 9)
@@ -194,7 +195,8 @@ func TestFileOfSoManyPods(t *testing.T) {
 	}
 }
 
-// However many manifests come and are refused, so many are held, and the next one is used all the same.
+// However many manifests arrive and are rejected, the number of manifests is limited, and the next one is nevertheless
+// used.
 func TestFileOfManyRefused(t *testing.T) {
 	const most = 50
 	b := newPasses(t, most, func(types.UID) bool { return true })

@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// node is a running file source behind a mux, and what it has told.
+// node is a running file source behind a mux, with its updates and events.
 type node struct {
 	t    *testing.T
 	dir  string
@@ -26,7 +26,7 @@ type node struct {
 	cur  *trace.Cursor
 }
 
-// never is a time that no test takes.
+// never is a time that no test reaches.
 const never = time.Hour
 
 // start runs a file source over path within dir.
@@ -61,7 +61,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// expect takes as many updates as are given, as "OP name ...".
+// expect receives that many updates, as "OP name ...".
 func (n *node) expect(want ...string) []*v1.Pod {
 	n.t.Helper()
 	var got []string
@@ -168,10 +168,10 @@ func TestFileTurnsBad(t *testing.T) {
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// Its pod is still in force: were it gone, REMOVE web would come first.
+	// Its pod is still in use: otherwise REMOVE web would come first.
 	n.write("third.yaml", podYAML("third"))
 	n.expect("ADD third")
-	// Good again, unchanged: nothing happens to the pod.
+	// Valid again and unchanged: nothing happens to the pod.
 	n.write("web.yaml", web)
 	over := trace.SourceError{Source: trace.SourceFile, Path: n.path("web.yaml")}
 	if d := cmp.Diff(over, n.expectError()); d != "" {
@@ -179,7 +179,7 @@ func TestFileTurnsBad(t *testing.T) {
 	}
 	must(t, os.Remove(n.path("third.yaml")))
 	n.expect("REMOVE third")
-	// The same mistake again is told again, and removing the file removes the pod.
+	// The same error is reported again, and removing the file removes the pod.
 	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -201,7 +201,7 @@ func TestFileBadFromTheStart(t *testing.T) {
 	n.write("bad.yaml", podYAML("good-half")+"---\nkind: Pod\n")
 	n.write("web.yaml", web)
 	n = start(t, dir, "", never, time.Millisecond)
-	// There is no earlier version, so what is right of the file is used.
+	// There is no earlier version, so the file's valid pods are used.
 	n.expect("ADD good-half web")
 	e := n.expectError()
 	if e.Kept || e.Line != 10 || e.Field != "apiVersion" {
@@ -213,7 +213,7 @@ func TestFileWrittenInSteps(t *testing.T) {
 	n := start(t, t.TempDir(), "", never, never)
 	n.expect("ADD")
 	half := len(web) - 10
-	// Open for writing: half a manifest is not looked at before it is closed.
+	// Open for writing: half a manifest is not read before it is closed.
 	file, err := os.Create(n.path("web.yaml"))
 	must(t, err)
 	_, err = file.WriteString(web[:half])
@@ -224,11 +224,11 @@ func TestFileWrittenInSteps(t *testing.T) {
 	must(t, err)
 	must(t, file.Close())
 	n.expect("ADD web")
-	// Closed in between: it gets time to become good before it counts as broken.
+	// Closed in between: it has some time to become valid before it counts as invalid.
 	n.write("steps.yaml", podYAML("steps")[:half])
 	n.write("steps.yaml", podYAML("steps"))
 	n.expect("ADD steps")
-	// Emptied first, as a shell's redirection does.
+	// Truncated first, as by a shell's redirection.
 	n.write("web.yaml", "")
 	n.write("web.yaml", image("2"))
 	n.expect("REMOVE web", "ADD web")
@@ -241,7 +241,7 @@ func TestFileEditors(t *testing.T) {
 	n.write("web.yaml", web)
 	n.expect("ADD web")
 
-	// vim: a backup by rename, then the file again. Saving it unchanged leaves the pod alone.
+	// vim: a backup by rename, then the file again. Saving it unchanged does not affect the pod.
 	must(t, os.Rename(n.path("web.yaml"), n.path("web.yaml~")))
 	n.write("web.yaml", web)
 	must(t, os.Remove(n.path("web.yaml~")))
@@ -258,7 +258,7 @@ func TestFileEditors(t *testing.T) {
 	n.noErrors()
 }
 
-// A rename to a backup's name that nothing follows removes the pod after all.
+// A rename to a backup's name without a new file removes the pod in the end.
 func TestFileBackupStays(t *testing.T) {
 	n := start(t, t.TempDir(), "", never, time.Millisecond)
 	n.expect("ADD")
@@ -298,7 +298,7 @@ func TestFileDuplicates(t *testing.T) {
 	}
 }
 
-// A broken manifest whose pod comes into force is still told to be broken.
+// An invalid manifest whose pod is used is still reported as invalid.
 func TestFileBrokenDuplicate(t *testing.T) {
 	n := start(t, t.TempDir(), "", never, time.Millisecond)
 	n.expect("ADD")
@@ -334,7 +334,7 @@ func TestFileDirectoryComesAndGoes(t *testing.T) {
 		must(t, os.RemoveAll(n.path("a")))
 		n.expect("REMOVE web")
 	}
-	// A whole directory renamed into place.
+	// A complete directory that is renamed to path.
 	must(t, os.MkdirAll(n.path("new/manifests"), 0o700))
 	n.write("new/manifests/web.yaml", web)
 	must(t, os.MkdirAll(n.path("a"), 0o700))
@@ -384,7 +384,7 @@ func TestFileAtomicWriter(t *testing.T) {
 	n.noErrors()
 }
 
-// Without an event, as for a symlink's target, the periodic read finds what changed.
+// Without an event, for example for the target of a symlink, the periodic read finds the change.
 func TestFilePeriod(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "web.yaml")
@@ -487,7 +487,7 @@ func TestNewFile(t *testing.T) {
 	}
 }
 
-// BenchmarkFile measures from before a manifest is written to its ADD.
+// BenchmarkFile measures the time from before a manifest is written until its ADD.
 func BenchmarkFile(b *testing.B) {
 	dir := b.TempDir()
 	f, err := NewFile(FileConfig{Path: dir, Node: "n1"})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestManifestsAreBounded reads what a hostile or broken program may have written.
+// TestManifestsAreBounded decodes what a hostile or broken program may have written.
 func TestManifestsAreBounded(t *testing.T) {
 	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: c, image: x}\n"
 	each := func(n int, f func(i int) string) string {
@@ -42,7 +42,7 @@ func TestManifestsAreBounded(t *testing.T) {
 		},
 		{name: "nothing, often", text: each(1_000_000, line("---\n#\n")), problems: 1, last: "holds no pod"},
 		{
-			// Each name stands for nine of the one before.
+			// Each name stands for nine of the previous.
 			name: "aliases", text: head + "a: &a [x, x, x, x, x, x, x, x, x]\n" + each(25, func(i int) string {
 				c := 'a' + rune(i)
 				return fmt.Sprintf("%c: &%c [%s]\n", c+1, c+1, strings.TrimSuffix(strings.Repeat("*"+string(c)+", ", 9), ", "))
@@ -50,7 +50,7 @@ func TestManifestsAreBounded(t *testing.T) {
 			problems: 1, last: "its aliases (*name) repeat what they stand for",
 		},
 		{
-			// 100 GB, without one alias below another.
+			// 100 GB, without nested aliases.
 			name: "a long value", text: head + "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 100_000) + "]\n",
 			problems: 1, last: "its aliases (*name) repeat what they stand for",
 		},

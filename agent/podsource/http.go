@@ -24,8 +24,7 @@ const (
 	// DefaultHTTPPeriod is how often the URL is read.
 	// Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, HTTPCheckFrequency.
 	DefaultHTTPPeriod = 20 * time.Second
-	// httpTimeout limits one request, its answer included.
-	// Upstream: pkg/kubelet/config/http.go.
+	// httpTimeout limits one request, including its response. Upstream: pkg/kubelet/config/http.go.
 	httpTimeout = 10 * time.Second
 	// firstHTTPRetry is the back-off after the first failure; it doubles up to the period.
 	firstHTTPRetry = time.Second
@@ -41,7 +40,7 @@ type HTTPConfig struct {
 	Node string
 	// Period is httpCheckFrequency; 0 is DefaultHTTPPeriod.
 	Period time.Duration
-	// Client makes the requests; nil is one with a time limit of 10 s.
+	// Client sends the requests; nil means one with a timeout of 10 s.
 	Client *http.Client
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -55,16 +54,16 @@ type HTTPConfig struct {
 // Upstream: pkg/kubelet/config/http.go, which removes all pods if the response is empty.
 type HTTP struct {
 	cfg HTTPConfig
-	// shown is the URL without what may be a credential.
+	// shown is the URL without possible credentials.
 	shown string
 
-	// What follows belongs to Run's goroutine.
-	etag, modified string // of the answer that is in force
+	// The following fields belong to Run's goroutine.
+	etag, modified string // of the response in use
 	sum            string // its body
 	pods           []*v1.Pod
-	good           bool // pods are of a version without problems
+	good           bool // pods are from a version without problems
 	delivered      bool
-	wrong          []Problem        // with the latest answer
+	wrong          []Problem        // of the latest response
 	problems       map[Problem]bool // as published
 	tries          int              // failures in a row
 }
@@ -106,7 +105,7 @@ func (h *HTTP) Run(ctx context.Context, set func(Set)) error {
 	}
 }
 
-// sleep waits for the next look, sooner after a failure; false when ctx ended.
+// sleep waits until the next read, which is sooner after a failure; false if ctx ended.
 func (h *HTTP) sleep(ctx context.Context, err error) bool {
 	delay := h.cfg.Period
 	if err == nil {
@@ -129,13 +128,13 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 	}
 }
 
-// apply makes the manifest's text what is in force, as far as it is good for that.
+// apply uses the pods of a response, unless it has problems and there is an earlier good version.
 func (h *HTTP) apply(data []byte) {
 	pods, problems := []*v1.Pod(nil), []Problem(nil)
 	if len(data) == 0 {
 		problems = []Problem{{Path: h.shown, Message: "the response is empty: want a manifest, or a PodList without items"}}
 	} else {
-		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs are made of the URL as it is
+		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs depend on the complete URL
 		for i := range problems {
 			problems[i].Path, problems[i].Message = h.shown, strings.ReplaceAll(problems[i].Message, h.cfg.URL, h.shown)
 		}
@@ -144,14 +143,14 @@ func (h *HTTP) apply(data []byte) {
 	case len(problems) == 0:
 		h.pods, h.good = pods, true
 	case !h.good:
-		// There is nothing to go back to, so what is right of it has to do.
+		// There is no earlier good version, so the valid pods are used.
 		h.pods = pods
 	}
 	h.wrong = problems
 	h.report(problems)
 }
 
-// report publishes problems that are new, and that all is well again.
+// report publishes new problems, and their end.
 func (h *HTTP) report(problems []Problem) {
 	present := make(map[Problem]bool, len(problems))
 	for _, p := range problems {
@@ -166,7 +165,7 @@ func (h *HTTP) report(problems []Problem) {
 	h.problems = present
 }
 
-// set is what the source holds.
+// set returns the source's set.
 func (h *HTTP) set(span trace.Span) Set {
 	paths := make(map[types.UID]string, len(h.pods))
 	for _, p := range h.pods {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// read asks the server and hands over what it has, if that is new.
+// read requests the manifest and delivers its pods, if it changed.
 func (h *HTTP) read(ctx context.Context, cause trace.SourceCause, set func(Set)) error {
 	event := trace.Source{Source: SourceHTTP, Op: trace.OpSet, Cause: cause, Path: h.shown}
 	answer, err := h.get(ctx)
@@ -40,7 +40,7 @@ type answer struct {
 	etag, modified string
 }
 
-// get returns what the server has, nil when that has not changed.
+// get returns the server's response, nil if it has not changed.
 func (h *HTTP) get(ctx context.Context) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.cfg.URL, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// site is a server that answers as told, without a network.
+// site is a server with set responses, without a network.
 type site struct {
 	mu    sync.Mutex
 	code  int

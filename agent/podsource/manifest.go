@@ -17,55 +17,54 @@ import (
 )
 
 const (
-	// maxManifest is the size of the largest manifest that is read.
-	// Upstream: pkg/kubelet/config/common.go, maxConfigLength.
+	// maxManifest limits the size of a manifest, in bytes. Upstream: pkg/kubelet/config/common.go, maxConfigLength.
 	maxManifest = 10 << 20
-	// settleTime is how long a manifest may be broken, doubly defined or renamed away before that
-	// counts: writers take several steps.
+	// settleTime is how long a manifest may be invalid, a duplicate or renamed away before this is reported: writers
+	// take several steps.
 	settleTime = 150 * time.Millisecond
-	// racy is how fresh a modification time may be for a later write to get the same one.
+	// racy is how recent a modification time may be for a later write to get the same one.
 	racy = 20 * time.Millisecond
 )
 
-// manifest is one file and the pods it stands for.
+// manifest is one file and its pods.
 type manifest struct {
 	path string
-	// order tells which file was there first.
+	// order is the order in which the files were found.
 	order int
 	stat  stamp
 	sum   [sha256.Size]byte
-	// pods are in force. They are of the last version without problems, if there was one.
+	// pods are in use. They are from the last version without problems, if there was one.
 	pods []*v1.Pod
 	good bool
-	// problems are of the present version, duplicates are with other files.
+	// problems are those of the current version; duplicates are those with other files.
 	problems   []Problem
 	duplicates []Problem
 	// reported are the problems that have been published.
 	reported map[Problem]bool
-	// told says that readers hold it for broken.
+	// told says that a problem of it is published and has not ended.
 	told bool
-	// due is when something has to be decided about it; zero when nothing has.
+	// due is when to check it again; zero for never.
 	due time.Time
-	// renamed says that it went to a backup's name and may come back.
+	// renamed says that it was renamed to a backup's name and may return.
 	renamed bool
-	// span is the SET at which the present version was read.
+	// span is the SET that read the current version.
 	span trace.Span
 }
 
-// stamp reports whether a file may have changed since it was read.
+// stamp is used to detect changes of a file since it was read.
 type stamp struct {
 	info fs.FileInfo
-	// unsure says that it was written so shortly before that its time may not tell.
+	// unsure says that the file was written so recently that its time is not reliable.
 	unsure bool
 }
 
-// same reports whether the file is certainly the one that was read.
+// same reports whether the file is certainly unchanged.
 func (s stamp) same(info fs.FileInfo) bool {
 	return s.info != nil && !s.unsure && os.SameFile(s.info, info) &&
 		s.info.ModTime().Equal(info.ModTime()) && s.info.Size() == info.Size() && s.info.Mode() == info.Mode()
 }
 
-// version is what a look at a file found.
+// version is the result of reading a file.
 type version struct {
 	path string
 	gone bool
@@ -76,8 +75,8 @@ type version struct {
 	problem *Problem
 }
 
-// look reads the file if it differs from m, which is nil for a new one. With force, an unchanged
-// stamp is not trusted. It returns nil when nothing changed.
+// look reads the file if it differs from m, which is nil for a new one. With force, it ignores an unchanged stamp. It
+// returns nil if nothing changed.
 func look(path string, m *manifest, force bool, now time.Time) *version {
 	v := &version{path: path}
 	info, err := os.Stat(path)
@@ -119,7 +118,7 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 }
 
 func read(path string) ([]byte, error) {
-	// The path is the operator's manifest, a regular file a moment ago; root alone writes there.
+	// The path is the operator's manifest, which was a regular file just now; only root writes there.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -128,7 +127,7 @@ func read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxManifest))
 }
 
-// apply makes v the manifest's present version.
+// apply makes v the manifest's current version.
 func (m *manifest) apply(v *version, node string, span trace.Span) {
 	m.stat, m.sum, m.span, m.renamed, m.due = v.stat, v.sum, span, false, time.Time{}
 	m.reported = nil
@@ -143,12 +142,12 @@ func (m *manifest) apply(v *version, node string, span trace.Span) {
 	case len(m.problems) == 0:
 		m.pods, m.good = pods, true
 	case !m.good:
-		// There is nothing to go back to, so what is right of it has to do.
+		// There is no earlier good version, so the valid pods are used.
 		m.pods = pods
 	}
 }
 
-// schedule sets when its problems are reported, if there are new ones and nothing is due before.
+// schedule sets when to report its problems, if there are new ones and nothing is due earlier.
 func (m *manifest) schedule(due time.Time) {
 	if !m.due.IsZero() {
 		return

@@ -13,24 +13,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
-// held is what the mux has of one source, by UID.
+// held is the mux's pods of one source, by UID.
 type held map[types.UID]entry
 
-// entry is one pod: as the source gave it, and as the mux passes it on.
+// entry is one pod: as the source delivered it, and as the mux passes it on.
 type entry struct {
 	given *v1.Pod
 	pod   *v1.Pod
 }
 
-// diff is what one SET changed. Its pods are copies.
+// diff has the changes of one SET. Its pods are copies.
 type diff struct {
 	remove, add, update, del, reconcile []*v1.Pod
-	// duplicates were left out because an earlier pod of the set has their full name or UID.
+	// duplicates were omitted because an earlier pod of the set has their full name or UID.
 	duplicates []*v1.Pod
 }
 
-// updates lists the changes in the order in which a receiver must see them: what is gone makes room
-// for what is new.
+// updates returns the changes in the order for a receiver: removed pods first, to make room for new ones.
 func (d diff) updates() []Update {
 	var list []Update
 	for _, u := range []Update{
@@ -47,8 +46,8 @@ func (d diff) updates() []Update {
 	return list
 }
 
-// merge compares a source's new set with what is held of it. It changes neither.
-// Upstream: pkg/kubelet/config/config.go, podStorage.merge.
+// merge compares a source's new set with its current pods. It changes neither. Upstream: pkg/kubelet/config/config.go,
+// podStorage.merge.
 func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) {
 	next := make(held, len(pods))
 	var d diff
@@ -80,7 +79,7 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 		case differ(before.given, given):
 			d.update = append(d.update, p.DeepCopy())
 		case before.given.ResourceVersion != given.ResourceVersion || !equality.Semantic.DeepEqual(before.given.Status, given.Status):
-			// Also what only bears a new version, as after our own write: the receiver has the latest then.
+			// Also if only the version is new, for example after our own write: the receiver then has the latest.
 			d.reconcile = append(d.reconcile, p.DeepCopy())
 		}
 	}
@@ -93,7 +92,7 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 	return next, d
 }
 
-// annotate returns a copy of the pod with the annotations that the mux owns.
+// annotate returns a copy of the pod with the mux's annotations.
 func annotate(given *v1.Pod, source, seen string) *v1.Pod {
 	p := given.DeepCopy()
 	if p.Annotations == nil {
@@ -104,8 +103,8 @@ func annotate(given *v1.Pod, source, seen string) *v1.Pod {
 	return p
 }
 
-// differ reports whether b is more than a with another status, version or generation.
-// Upstream: pkg/kubelet/config/config.go, podsDifferSemantically.
+// differ reports whether a and b differ in more than status, version or generation. Upstream:
+// pkg/kubelet/config/config.go, podsDifferSemantically.
 func differ(a, b *v1.Pod) bool {
 	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
 		!maps.Equal(a.Labels, b.Labels) ||
@@ -114,7 +113,7 @@ func differ(a, b *v1.Pod) bool {
 		!sameAnnotations(a.Annotations, b.Annotations)
 }
 
-// sameAnnotations compares what is not the agent's own.
+// sameAnnotations compares the annotations that are not the agent's own.
 func sameAnnotations(a, b map[string]string) bool {
 	return maps.Equal(foreign(a), foreign(b))
 }

@@ -19,7 +19,7 @@ const updateBuffer = 64
 
 // Config is what a Mux needs.
 type Config struct {
-	// Sources are run by Mux.Run. There is at least one; their names differ.
+	// Sources are run by Mux.Run. There must be at least one; their names must differ.
 	Sources []Source
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -32,9 +32,9 @@ type Mux struct {
 	bus     *trace.Bus
 	updates chan Update
 
-	mu   sync.Mutex // held while an update is sent: that is what keeps the order
+	mu   sync.Mutex // held while an update is sent, to keep the order
 	held map[string]held
-	// paths are the manifests of what is held, by source.
+	// paths are the manifests of the pods, by source.
 	paths map[string]map[types.UID]string
 
 	seenMu sync.Mutex
@@ -63,7 +63,7 @@ func New(c Config) (*Mux, error) {
 	return m, nil
 }
 
-// Updates returns the stream of updates. It is never closed: the context that Run got is what ends.
+// Updates returns the stream of updates. It is never closed, also not when Run's context ends.
 func (m *Mux) Updates() <-chan Update { return m.updates }
 
 // Run runs the sources until ctx ends, and returns nil then, or until one fails.
@@ -86,7 +86,7 @@ func (m *Mux) Run(ctx context.Context) error {
 	return nil
 }
 
-// set merges one source's whole set and sends what changed.
+// set merges one source's complete set and sends the changes.
 func (m *Mux) set(ctx context.Context, source string, set Set) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +122,8 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 	}
 }
 
-// seen notes that the source has reported. It returns whether that was the first time, and whether
-// all sources have by now.
+// seen records that the source has reported. It returns whether this was the first time, and whether all sources have
+// reported.
 func (m *Mux) seen(source string) (first, all bool) {
 	m.seenMu.Lock()
 	defer m.seenMu.Unlock()

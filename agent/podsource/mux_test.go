@@ -28,7 +28,7 @@ func aPod(name, uid string, change ...func(*v1.Pod)) *v1.Pod {
 	return p
 }
 
-// String makes updates readable: OP source name/uid ...
+// describe returns an update as text: OP source name/uid ...
 func describe(u Update) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", u.Op, u.Source)
@@ -117,7 +117,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// run starts the mux and returns a function that takes the next update.
+// run starts the mux and returns a function that receives the next update.
 func run(t *testing.T, m *Mux) func() Update {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,11 +7,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Problem is one reason why a manifest cannot be used. It is comparable and an error.
+// Problem is one reason why a manifest is invalid. It is comparable and an error.
 type Problem struct {
 	// Path is the file, as configured.
 	Path string
-	// Line counts from 1; 0 when unknown.
+	// Line counts from 1; 0 if unknown.
 	Line int
 	// Field is the path of the field, such as spec.containers[0].image; "" means the whole document.
 	Field   string

@@ -13,20 +13,20 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/inotify"
 )
 
-// watcher tells what happens to manifests. A manifest is read when its writer has closed it, neither earlier
-// (half a manifest may be valid YAML of another pod) nor later.
+// watcher reports changes of manifests. A manifest is read when its writer has closed it: neither earlier (half a
+// manifest may be valid YAML of another pod) nor later.
 type watcher struct {
 	in     *inotify.Watcher
 	batchC chan []change
 	done   chan struct{}
-	// wd is the one watch in force and dir the directory it is on.
+	// wd is the current watch and dir its directory.
 	wd  int
 	dir string
 }
 
 const (
 	watchOps = inotify.Names | inotify.CloseWrite | inotify.Attrib | inotify.DeleteSelf | inotify.MoveSelf
-	// pairWait is how long a rename's second half may lag behind its first.
+	// pairWait is how long the second event of a rename may follow the first.
 	pairWait = 2 * time.Millisecond
 )
 
@@ -60,15 +60,14 @@ func (w *watcher) batches() <-chan []change {
 	return w.batchC
 }
 
-// arm watches whatever shows changes of path: the directory that it is, the one that holds the file
-// that it is, or, while it does not exist, the nearest directory above that does. Calling it again
-// is cheap and follows what has become of path.
+// arm watches what shows changes of path: the directory itself, the directory of the file, or, if path does not exist,
+// the nearest existing directory above it. It is cheap to call again, and then adapts to changes of path.
 func (w *watcher) arm(path string) error {
 	for range 16 {
 		dir := watchDir(path)
 		wd, err := w.in.Add(dir, watchOps)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			continue // it went away just now
+			continue // it disappeared just now
 		}
 		if err != nil {
 			return err
@@ -96,12 +95,12 @@ func watchDir(path string) string {
 	}
 }
 
-// interpret sorts out what a batch means for path: files to look at, or everything.
+// interpret returns what a batch means for path: the changed files, or everything.
 func (w *watcher) interpret(path string, batch []change) (files []change, all bool) {
 	for _, c := range batch {
 		switch {
 		case c.wd != w.wd && c.wd >= 0:
-			// Left over from an earlier watch.
+			// From an earlier watch.
 		case c.kind == everything, strings.HasPrefix(c.name, ".."), w.dir != path && w.dir != filepath.Dir(path):
 			// Kubernetes' atomic writers swap a symlink named ..data.
 			return nil, true
@@ -130,7 +129,7 @@ func (w *watcher) read() {
 		}
 		batch, lone := changesOf(events)
 		if lone {
-			// A rename has two events and only the first is here.
+			// A rename has two events, and only the first has arrived.
 			if more, err := w.in.ReadWithin(buf, pairWait); err == nil {
 				rest, _ := changesOf(more)
 				batch = append(batch, rest...)
@@ -141,7 +140,7 @@ func (w *watcher) read() {
 	}
 }
 
-// changesOf says what events mean for manifests. Lone is true when the last is the first half of a rename.
+// changesOf converts events to changes of manifests. Lone is true if the last is the first event of a rename.
 func changesOf(events []inotify.Event) (batch []change, lone bool) {
 	for _, e := range events {
 		c := change{wd: e.Watch, name: e.Name, cookie: e.Cookie}

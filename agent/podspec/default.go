@@ -130,8 +130,7 @@ func defaultDownward(files []v1.DownwardAPIVolumeFile) {
 	}
 }
 
-// pullPolicy is Always for the latest tag, spelt or implied. An image that does not parse is left
-// to validation.
+// pullPolicy returns Always for the latest tag, explicit or implied. Validation rejects an image that does not parse.
 func pullPolicy(image string) v1.PullPolicy {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -146,7 +145,7 @@ func pullPolicy(image string) v1.PullPolicy {
 	return v1.PullIfNotPresent
 }
 
-// defaultResources rounds quantities up to milli units and copies limits to missing requests.
+// defaultResources rounds quantities up to milli-units and copies limits to missing requests.
 func defaultResources(r *v1.ResourceRequirements) {
 	roundUp(r.Limits)
 	roundUp(r.Requests)
@@ -158,9 +157,8 @@ func defaultResources(r *v1.ResourceRequirements) {
 	}
 }
 
-// defaultPodResources completes pod-level requests, where pod-level limits are given: from the sum
-// of the containers' requests, else from the limit.
-// Upstream: pkg/apis/core/v1/defaults.go, defaultPodRequests.
+// defaultPodResources sets missing pod-level requests if there are pod-level limits: from the sum of the containers'
+// requests, otherwise from the limit. Upstream: pkg/apis/core/v1/defaults.go, defaultPodRequests.
 func defaultPodResources(p *v1.Pod) {
 	r := p.Spec.Resources
 	if r == nil {

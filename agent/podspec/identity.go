@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Annotations by which a node agent identifies pods. Upstream's kubelet and kubeloupe read each other's. Upstream:
+// Annotations by which a kubelet identifies pods. Upstream's kubelet and kubeloupe read each other's. Upstream:
 // pkg/kubelet/types/pod_update.go.
 const (
 	// AnnotationSource names the source: file, http, api, ...
@@ -30,7 +30,7 @@ const (
 // Upstream: pkg/apis/scheduling/types.go, SystemCriticalPriority.
 const systemCriticalPriority = 2_000_000_000
 
-// Ref returns the pod's name as records carry it.
+// Ref returns the pod's identity as in records.
 func Ref(p *v1.Pod) trace.Pod {
 	return trace.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
 }
@@ -39,7 +39,7 @@ func Ref(p *v1.Pod) trace.Pod {
 // Upstream: pkg/kubelet/container/helpers.go, GetPodFullName.
 func FullName(p *v1.Pod) string { return p.Name + "_" + p.Namespace }
 
-// Source returns the name of the source the pod came from, or "" before a mux has stamped it.
+// Source returns the name of the pod's source, or "" if the mux has not set it yet.
 func Source(p *v1.Pod) string { return p.Annotations[AnnotationSource] }
 
 // IsStatic reports whether the pod came from a source other than the API server.
@@ -49,7 +49,7 @@ func IsStatic(p *v1.Pod) bool {
 	return source != "" && source != SourceAPI
 }
 
-// IsMirror reports whether the pod is the API object that mirrors a static pod.
+// IsMirror reports whether the pod is a mirror pod.
 func IsMirror(p *v1.Pod) bool {
 	_, ok := p.Annotations[AnnotationMirror]
 	return ok

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// References reports every API object that the pod refers to. A static pod may refer to none: it
-// has to start without an API server.
-// Upstream: pkg/api/pod/util.go, HasAPIObjectReference.
+// References reports every API object that the pod refers to. A static pod must refer to none, because it must start
+// without an API server. Upstream: pkg/api/pod/util.go, HasAPIObjectReference.
 func References(p *v1.Pod) field.ErrorList {
 	var r references
 	spec := field.NewPath("spec")
@@ -74,7 +73,7 @@ func (r *references) volume(v *v1.Volume, path *field.Path) {
 	}
 }
 
-// namesSecret reports whether the source of whatever plugin has a secretRef.
+// namesSecret reports whether the volume source, of any plugin, has a secretRef.
 func namesSecret(source v1.VolumeSource) bool {
 	v := reflect.ValueOf(source)
 	for _, plugin := range v.Fields() {

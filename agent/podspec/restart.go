@@ -23,8 +23,7 @@ func ShouldRestart(spec *v1.PodSpec, c *v1.Container, exitCode int32) bool {
 	return restart(string(*c.RestartPolicy), exitCode)
 }
 
-// RestartsAll reports whether the container's own rules restart all containers of the pod when it
-// ends with that exit code.
+// RestartsAll reports whether the container's own rules restart all containers of the pod if it exits with that code.
 // Upstream: pkg/api/v1/pod/util.go, FindMatchingContainerRestartRule.
 func RestartsAll(c *v1.Container, exitCode int32) bool {
 	for _, rule := range c.RestartPolicyRules {
@@ -49,7 +48,7 @@ func CouldRestartAll(spec *v1.PodSpec) bool {
 	return false
 }
 
-// restart goes by a policy; the container's and the pod's have the same values.
+// restart applies a policy; the container's and the pod's have the same values.
 func restart(policy string, exitCode int32) bool {
 	switch policy {
 	case string(v1.RestartPolicyNever):

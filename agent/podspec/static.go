@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MakeStatic gives a pod from the manifest at path its identity on the node: UID, name, namespace,
-// hash annotation, node name, and a toleration so that no taint evicts it. Call it after SetDefaults
-// and before Validate. The pod is changed in place.
+// MakeStatic gives a pod from the manifest at path its identity on the node: UID, name, namespace, hash annotation,
+// node name, and a toleration so that no taint evicts it. Call it after SetDefaults and before Validate. The pod is
+// changed in place.
 //
-// The UID is upstream's (128-bit FNV-1a over a dump of the pod, "host:<node>" and "file:<path>", or "url:<path>" for
-// a pod of a web server), so that either agent knows the other's static pods.
+// The UID is upstream's (128-bit FNV-1a over a dump of the pod, "host:<node>" and "file:<path>", or "url:<path>" for a
+// pod of a web server), so that each agent recognizes the other's static pods.
 //
 // Upstream: pkg/kubelet/config/common.go, applyDefaults.
 func MakeStatic(p *v1.Pod, path, node string) error {
@@ -46,7 +46,7 @@ func staticUID(p *v1.Pod, path, node string) types.UID {
 	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
 		from = "url:" + path
 	}
-	_, _ = h.Write([]byte(from)) // a hash.Hash never fails
+	_, _ = h.Write([]byte(from)) // a hash.Hash never returns an error
 	return types.UID(hex.EncodeToString(h.Sum(nil)))
 }
 

@@ -11,15 +11,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// dump writes a pod as upstream's hash of static pods sees it: each field with its type, which is one
-// of upstream's internal package "core" where v1 has it. Both have the same fields in the same order.
-// The format is that of k8s.io/utils/dump.ForHash; checked against upstream's for v1.37.1.
+// dump writes a pod as upstream hashes static pods: each field with its type, where types of v1 have the name of
+// upstream's internal package "core". Both have the same fields in the same order. The format is that of
+// k8s.io/utils/dump.ForHash; checked against upstream's for v1.37.1.
 func dump(w io.Writer, p *v1.Pod) { // p.TypeMeta must be empty
 	dumpValue(w, reflect.ValueOf(p), true)
 }
 
 func dumpValue(w io.Writer, v reflect.Value, typed bool) {
-	put := func(s string) { _, _ = io.WriteString(w, s) } // a hash.Hash never fails
+	put := func(s string) { _, _ = io.WriteString(w, s) } // a hash.Hash never returns an error
 	if typed {
 		put("(" + dumpType(v.Type()) + ")")
 	}

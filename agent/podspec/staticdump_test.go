@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The dump names upstream's internal types, and leaves nothing out.
+// The dump has the names of upstream's internal types, and omits nothing.
 func TestDump(t *testing.T) {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"b": "2", "a": "1"}}}
 	p.Spec.Containers = []v1.Container{{Name: "c", Args: []string{"x", "y"}}}

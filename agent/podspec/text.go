@@ -13,7 +13,7 @@ func Text(pod *v1.Pod) string {
 		Labels          map[string]string
 		Spec            v1.PodSpec
 	}{pod.Namespace, pod.Name, pod.Labels, pod.Spec})
-	if err != nil { // the types of the API can be encoded
+	if err != nil { // API types can always be encoded
 		return ""
 	}
 	return string(text)

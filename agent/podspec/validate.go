@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate reports everything that prevents a pod from being run as written, each with the path of its field. Call SetDefaults
-// before. It covers the fields that a node agent uses. So it does not check scheduling (affinity, spread, gates), Windows, and
-// volumes of plugins that kubeloupe does not have. It rejects two values that upstream accepts and that then fail at every start: a
-// hostIP that is not an address and an unknown emptyDir medium. Upstream: pkg/apis/core/validation/validation.go,
-// ValidatePodCreate.
+// Validate reports everything that prevents a pod from being run as written, each with its field path. Call SetDefaults
+// first. It covers the fields that a node agent uses. So it does not check scheduling (affinity, spread, gates),
+// Windows, and volumes of plugins that kubeloupe does not have. It rejects two values that upstream accepts and that
+// then fail at every start: a hostIP that is not an address and an unknown emptyDir medium. Upstream:
+// pkg/apis/core/validation/validation.go, ValidatePodCreate.
 func Validate(p *v1.Pod) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&p.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateSpec(&p.Spec, field.NewPath("spec"))...)
@@ -159,7 +159,7 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }
 
-// messages turns the answers of apimachinery's checks into errors at path.
+// messages converts the messages of apimachinery's checks to errors at path.
 func messages(path *field.Path, value any, msgs []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range msgs {
@@ -168,7 +168,7 @@ func messages(path *field.Path, value any, msgs []string) field.ErrorList {
 	return errs
 }
 
-// unique reports a name seen before; an empty one is reported elsewhere.
+// unique reports a name that is already in seen; an empty one is reported elsewhere.
 func unique(seen sets.Set[string], path *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return nil

@@ -68,7 +68,7 @@ func validatePorts(ports []v1.ContainerPort, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateHostPorts reports host ports taken by an earlier port in seen.
+// validateHostPorts reports host ports that are already in seen.
 func validateHostPorts(c *v1.Container, seen sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, port := range c.Ports {
@@ -108,7 +108,7 @@ func validateEnvFrom(v v1.EnvVar, path *field.Path) field.ErrorList {
 		n++
 		errs = append(errs, validateResourceFieldRef(from.ResourceFieldRef, false, path.Child("resourceFieldRef"))...)
 	}
-	// References to API objects are judged by References.
+	// References checks references to API objects.
 	for _, set := range []bool{from.ConfigMapKeyRef != nil, from.SecretKeyRef != nil, from.FileKeyRef != nil} {
 		if set {
 			n++
@@ -176,7 +176,7 @@ func validatePropagation(c *v1.Container, m v1.VolumeMount, path *field.Path) fi
 	return errs
 }
 
-// validateDescending reports a path that would leave the volume it is relative to.
+// validateDescending reports a path that would leave its volume.
 func validateDescending(path *field.Path, value string) field.ErrorList {
 	if strings.HasPrefix(value, "/") {
 		return field.ErrorList{field.Invalid(path, value, "must be a relative path")}

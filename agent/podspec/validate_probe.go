@@ -30,7 +30,7 @@ func succeedsAtOnce(p *v1.Probe, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// forbidProbes reports what an init container that ends cannot have.
+// forbidProbes reports fields that an init container, other than a sidecar, cannot have.
 func forbidProbes(c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	forbid := func(set bool, name string) {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// overcommit reports whether more of the resource may be promised than there is.
-// Upstream: pkg/apis/core/v1/helper/helpers.go, IsOvercommitAllowed.
+// overcommit reports whether limits of the resource may exceed the node's amount. Upstream:
+// pkg/apis/core/v1/helper/helpers.go, IsOvercommitAllowed.
 func overcommit(name v1.ResourceName) bool {
 	n := string(name)
 	native := !strings.Contains(n, "/") || strings.Contains(n, v1.ResourceDefaultNamespacePrefix)
@@ -22,7 +22,7 @@ func overcommit(name v1.ResourceName) bool {
 
 func validateResources(r *v1.ResourceRequirements, path *field.Path) field.ErrorList {
 	errs := validateQuantities(r.Limits, path.Child("limits"))
-	// A request without a limit of that name; others were copied from the limit or are compared to it.
+	// Requests without a limit of that name; the others were copied from the limit or are compared with it.
 	alone := maps.Clone(r.Requests)
 	maps.DeleteFunc(alone, func(name v1.ResourceName, q apiresource.Quantity) bool {
 		_, ok := r.Limits[name]

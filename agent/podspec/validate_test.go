@@ -15,7 +15,7 @@ func TestValidate(t *testing.T) {
 	cases := []struct {
 		name   string
 		change func(*v1.Pod)
-		want   string // the start of the only error; "" for none
+		want   string // beginning of the only error; "" for none
 	}{
 		{"good", func(*v1.Pod) {}, ""},
 		{"name", func(p *v1.Pod) { p.Name = "Web_1" }, "metadata.name: Invalid value"},

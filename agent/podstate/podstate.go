@@ -10,7 +10,7 @@ import (
 // State is a container's state as the CRI reports it.
 type State uint8
 
-// The states, in the order of a life.
+// The states, in the order of a container's life.
 const (
 	Unknown State = iota
 	Created
@@ -32,8 +32,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Pod is everything the runtime has of one pod. Values are immutable once
-// published: an update makes a new Pod.
+// Pod is everything that the runtime has of one pod. Values are immutable once published: an update creates a new Pod.
 type Pod struct {
 	UID       types.UID
 	Name      string
@@ -44,8 +43,9 @@ type Pod struct {
 	Containers []Container
 	// At is the time of the call to the runtime (or of the event).
 	At time.Time
-	// Unseen says that the runtime listed the pod but has not returned its status yet: only the ids, names, attempts, states and
-	// creation times of its sandboxes and containers are known. This only shows that they exist; do not decide anything else by it.
+	// Unseen says that the runtime listed the pod but has not returned its status yet: only the ids, names, attempts,
+	// states and creation times of its sandboxes and containers are known. This only shows that they exist; do not
+	// decide anything else from it.
 	Unseen bool
 }
 
@@ -89,11 +89,11 @@ type Container struct {
 	TerminationMessagePath   string
 	TerminationMessagePolicy string
 	TerminationLog           string
-	// PreStop is the hook that the container was made with, nil for none.
+	// PreStop is the hook that the container was created with, nil for none.
 	PreStop *v1.LifecycleHandler
-	// User is whom the first process runs as; nil where the runtime does not tell.
+	// User is the user of the first process; nil if the runtime does not report it.
 	User *User
-	// Resources are the limits that the kernel has; nil where the runtime does not tell.
+	// Resources are the kernel's limits; nil if the runtime does not report them.
 	Resources *Resources
 	// StopSignal is the signal with which the runtime stops the container, such as SIGTERM; "" if the runtime does not report it.
 	StopSignal string
@@ -108,7 +108,7 @@ type User struct {
 // Resources are a container's limits as the runtime reports them; 0 means that it does not.
 type Resources struct {
 	CPUShares int64
-	// CPUQuota and CPUPeriod are in microseconds; a quota of -1 is no limit.
+	// CPUQuota and CPUPeriod are in microseconds; a quota of -1 means no limit.
 	CPUQuota, CPUPeriod int64
 	// Memory is the limit in bytes.
 	Memory int64

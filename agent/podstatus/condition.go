@@ -37,7 +37,7 @@ type verdict struct {
 
 func no(reason, message string) verdict { return verdict{v1.ConditionFalse, reason, message} }
 
-// conditions returns those of others as they are and then the agent's own.
+// conditions returns the conditions of others unchanged, and then the agent's own.
 func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	var list []v1.PodCondition
 	for _, c := range g.pod.Status.Conditions {
@@ -48,7 +48,7 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	if !g.in.Terminal {
 		list = append(list, g.in.Resize...)
 	}
-	// Set once when the pod is evicted, and never judged again.
+	// Set once when the pod is evicted, and never changed again.
 	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
 		list = append(list, *c)
 	}
@@ -71,7 +71,7 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	return list
 }
 
-// owned reports whether the agent alone sets conditions of that type.
+// owned reports whether only the agent sets conditions of that type.
 func owned(kind v1.PodConditionType) bool {
 	return slices.Contains([]v1.PodConditionType{
 		v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
@@ -79,7 +79,7 @@ func owned(kind v1.PodConditionType) bool {
 	}, kind)
 }
 
-// condition keeps the time of the last transition while the status stays.
+// condition keeps the time of the last transition if the status is unchanged.
 func (g *generator) condition(kind v1.PodConditionType, v verdict) v1.PodCondition {
 	c := v1.PodCondition{
 		Type:               kind,
@@ -104,8 +104,8 @@ func findCondition(list []v1.PodCondition, kind v1.PodConditionType) *v1.PodCond
 	return nil
 }
 
-// readyToStart is about the sandbox and its network.
-// Upstream: pkg/kubelet/kuberuntime/util/util.go, PodSandboxChanged.
+// readyToStart is the verdict about the sandbox and its network. Upstream: pkg/kubelet/kuberuntime/util/util.go,
+// PodSandboxChanged.
 func (g *generator) readyToStart() verdict {
 	sandbox := g.seen.Sandbox()
 	if sandbox == nil {
@@ -130,8 +130,8 @@ func (g *generator) readyToStart() verdict {
 	return verdict{status: v1.ConditionTrue}
 }
 
-// podInitialized is about the init containers; once an app container has run, they are through.
-// Upstream: pkg/kubelet/status/generate.go, GeneratePodInitializedCondition.
+// podInitialized is the verdict about the init containers; once an app container has run, they are done. Upstream:
+// pkg/kubelet/status/generate.go, GeneratePodInitializedCondition.
 func (g *generator) podInitialized(s *v1.PodStatus) verdict {
 	if s.Phase == v1.PodSucceeded {
 		return verdict{status: v1.ConditionTrue, reason: reasonPodCompleted}
@@ -154,7 +154,7 @@ func (g *generator) podInitialized(s *v1.PodStatus) verdict {
 		}
 	}
 	if len(incomplete) > 0 {
-		// What has been through stays so, even when all containers are made again.
+		// Once true, it stays true, even if all containers are created again.
 		if old := findCondition(g.previous.Conditions, v1.PodInitialized); old != nil && old.Status == v1.ConditionTrue {
 			return verdict{status: v1.ConditionTrue}
 		}
@@ -163,8 +163,8 @@ func (g *generator) podInitialized(s *v1.PodStatus) verdict {
 	return verdict{status: v1.ConditionTrue}
 }
 
-// containersReady is about app containers and sidecars.
-// Upstream: pkg/kubelet/status/generate.go, GenerateContainersReadyCondition.
+// containersReady is the verdict about app containers and sidecars. Upstream: pkg/kubelet/status/generate.go,
+// GenerateContainersReadyCondition.
 func (g *generator) containersReady(s *v1.PodStatus) verdict {
 	switch s.Phase {
 	case v1.PodSucceeded:

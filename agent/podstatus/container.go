@@ -21,14 +21,14 @@ const (
 	ContainerStatusUnknown = "ContainerStatusUnknown"
 )
 
-// maxMessages is how many bytes of termination messages a pod has, shared by its containers.
-// Upstream: pkg/kubelet/container/runtime.go, MaxPodTerminationMessageLogLength.
+// maxMessages limits the total length of the termination messages of a pod's containers, in bytes. Upstream:
+// pkg/kubelet/container/runtime.go, MaxPodTerminationMessageLogLength.
 const maxMessages = 12 << 10
 
-// lost is the exit code of a container whose end nobody saw.
+// lost is the exit code of a container whose exit was not observed.
 const lost = 137
 
-// kind is which of the pod's lists a container is in.
+// kind is the pod's list that a container is in.
 type kind uint8
 
 const (
@@ -75,7 +75,7 @@ func find(statuses []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	return &statuses[i]
 }
 
-// container is the state of a container as far as it is known, now and before.
+// container returns the known states of a container: current and last.
 func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	newest, before := g.lastTwo(c.Name)
 	if newest == nil {
@@ -88,7 +88,7 @@ func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.Conta
 	if before != nil {
 		s.LastTerminationState = g.convert(c, before, nil).State
 	} else if old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil {
-		// The one before has been removed since; what is known of it is worth keeping.
+		// The earlier container was removed since; its known state is kept.
 		s.LastTerminationState.Terminated = old.State.Terminated
 	} else if old != nil {
 		s.LastTerminationState = old.LastTerminationState
@@ -114,7 +114,7 @@ func (g *generator) lastTwo(name string) (newest, before *podstate.Container) {
 	return newest, nil
 }
 
-// unseen is the status of a container that the runtime does not have: not created yet, or gone.
+// unseen returns the status of a container that the runtime does not have: not created yet, or removed.
 func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, VolumeMounts: g.mounts(c), State: v1.ContainerState{
 		Waiting: &v1.ContainerStateWaiting{Reason: ContainerCreating},
@@ -133,7 +133,7 @@ func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.Containe
 	}
 	s.RestartCount, s.LastTerminationState = old.RestartCount, old.LastTerminationState
 	if old.State.Running != nil && s.LastTerminationState.Terminated == nil {
-		// It ran and is gone. Having run, it does not put the pod back to Pending.
+		// It ran and was removed. Because it ran, the pod does not become Pending again.
 		s.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
 			Reason:   ContainerStatusUnknown,
 			Message:  "The container could not be located when the pod was deleted.  The container used to be Running",
@@ -146,7 +146,7 @@ func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.Containe
 	return s
 }
 
-// convert is the status that one of the runtime's containers has.
+// convert returns the status of one of the runtime's containers.
 func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.ContainerStatus) v1.ContainerStatus {
 	id := g.in.Runtime + "://" + c.ID
 	s := v1.ContainerStatus{
@@ -155,7 +155,7 @@ func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.C
 		ImageID:      c.ImageID,
 		ContainerID:  id,
 		VolumeMounts: g.mounts(spec),
-		RestartCount: int32(c.Attempt), // attempts count from 0 by 1
+		RestartCount: int32(c.Attempt), // attempts count up from 0
 	}
 	switch c.State {
 	case podstate.Running:
@@ -207,14 +207,14 @@ func (g *generator) message(c *podstate.Container) string {
 	if len(text) <= share {
 		return text
 	}
-	for share > 0 && !utf8.RuneStart(text[share]) { // no character is cut in two
+	for share > 0 && !utf8.RuneStart(text[share]) { // do not split a character
 		share--
 	}
 	return text[:share]
 }
 
-// explain makes a container that should run and does not Waiting, where it is known why, and infers
-// the end of an init container that is gone from what came after it.
+// explain makes a container that should run and does not Waiting, if the reason is known. It infers that an init
+// container that was removed has exited from what runs after it.
 func (g *generator) explain(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	newest := g.seen.Newest(c.Name)
 	if kind == kindInit {
@@ -239,8 +239,8 @@ func (g *generator) explain(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason.Reason, Message: reason.Message}}
 }
 
-// shouldStart reports whether the container is to be started next.
-// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
+// shouldStart reports whether the container must be started next. Upstream: pkg/kubelet/container/helpers.go,
+// ShouldContainerBeRestarted.
 func (g *generator) shouldStart(c *v1.Container, newest *podstate.Container) bool {
 	switch {
 	case g.pod.DeletionTimestamp != nil:
@@ -271,8 +271,8 @@ func (g *generator) judge(c *v1.Container, kind kind, s *v1.ContainerStatus) {
 	s.Ready = started && (g.in.Ready == nil || g.in.Ready(c, id))
 }
 
-// created reports whether the runtime has any app container: init containers are through then.
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, HasAnyRegularContainerCreated.
+// created reports whether the runtime has any app container: then init containers are done. Upstream:
+// pkg/kubelet/kuberuntime/kuberuntime_container.go, HasAnyRegularContainerCreated.
 func (g *generator) created() bool {
 	return slices.ContainsFunc(g.pod.Spec.Containers, func(c v1.Container) bool {
 		newest := g.seen.Newest(c.Name)
@@ -280,8 +280,8 @@ func (g *generator) created() bool {
 	})
 }
 
-// initialized reports whether any app container is in the present sandbox.
-// Upstream: pkg/kubelet/container/helpers.go, HasAnyActiveRegularContainerStarted.
+// initialized reports whether any app container is in the current sandbox. Upstream: pkg/kubelet/container/helpers.go,
+// HasAnyActiveRegularContainerStarted.
 func (g *generator) initialized() bool {
 	sandbox := g.seen.Sandbox()
 	if sandbox == nil || !sandbox.Ready {

@@ -11,25 +11,25 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// Reason is why something is as it is: a CamelCase word that tools match on, and a sentence.
+// Reason is a reason: a CamelCase word that tools match, and a sentence.
 type Reason struct{ Reason, Message string }
 
 // Inputs are the inputs of a status, in addition to the pod and the runtime's report.
 type Inputs struct {
-	// Now stamps what changes. Statuses have a resolution of one second.
+	// Now is the time of changes. Statuses have a resolution of one second.
 	Now time.Time
 	// Previous is the last generated status; nil means the status of the pod from its source.
 	Previous *v1.PodStatus
-	// Runtime is the prefix of container ids before ://, such as containerd.
+	// Runtime is the prefix of container IDs before ://, for example containerd.
 	Runtime string
-	// HostIPs are the node's, the primary one first. They also say which family a pod's IPs lead with.
+	// HostIPs are the node's, the primary one first. They also decide which family of a pod's IPs is first.
 	HostIPs []string
 	// Reasons say, by container name, why a container that should run does not: CrashLoopBackOff,
 	// ErrImagePull, ...
 	Reasons map[string]Reason
-	// Started and Ready answer for a running container with that id, after its probes. Nil answers yes.
+	// Started and Ready return the states of a running container with that ID, according to its probes. Nil means true.
 	Started, Ready func(c *v1.Container, id string) bool
-	// LastWords gives a container's termination message; nil leaves the runtime's own message.
+	// LastWords returns a container's termination message; if nil, the runtime's message is used.
 	LastWords func(c *podstate.Container) string
 	// Terminal says that nothing of the pod will run again: its worker has terminated it.
 	Terminal bool
@@ -39,17 +39,17 @@ type Inputs struct {
 	Actuated func(container string) (v1.ResourceRequirements, bool)
 	// Resize are the conditions of a resize that is pending or in progress.
 	Resize []v1.PodCondition
-	// RecursiveReadOnly says whether the runtime can mount recursively read-only.
+	// RecursiveReadOnly says whether the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
 }
 
-// Generate returns the pod's status. Seen may be nil when the runtime knows nothing of the pod.
-// Neither pod nor in is changed; parts of Previous may be shared with the result.
+// Generate returns the pod's status. Seen may be nil if the runtime does not have the pod. Neither pod nor in is
+// changed; parts of Previous may be shared with the result.
 //
 // Not covered: stopSignal of a container, whose feature gate is off by default.
 //
-// Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then
-// pkg/kubelet/status/status_manager.go, updateStatusInternal and normalizeStatus.
+// Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then pkg/kubelet/status/status_manager.go,
+// updateStatusInternal and normalizeStatus.
 func Generate(pod *v1.Pod, seen *podstate.Pod, in Inputs) v1.PodStatus {
 	previous := in.Previous
 	if previous == nil {
@@ -76,8 +76,7 @@ func Generate(pod *v1.Pod, seen *podstate.Pod, in Inputs) v1.PodStatus {
 	return s
 }
 
-// Rejected is the status of a pod that was never admitted.
-// Upstream: pkg/kubelet/kubelet.go, rejectPod.
+// Rejected returns the status of a pod that was never admitted. Upstream: pkg/kubelet/kubelet.go, rejectPod.
 func Rejected(pod *v1.Pod, why Reason, now time.Time) v1.PodStatus {
 	return v1.PodStatus{
 		ObservedGeneration: pod.Generation,
@@ -95,11 +94,11 @@ type generator struct {
 	seen     *podstate.Pod
 	in       Inputs
 	previous *v1.PodStatus
-	// restarting says that all containers are being restarted.
+	// restarting says that all containers restart.
 	restarting bool
 }
 
-// settlePhase sets the phase, and the reason that belongs to it.
+// settlePhase sets the phase and its reason.
 func (g *generator) settlePhase(s *v1.PodStatus) {
 	s.Phase = phase(g.pod, s, g.in.Terminal, g.initialized())
 	for _, before := range []v1.PodPhase{g.pod.Status.Phase, g.previous.Phase} {
@@ -114,7 +113,7 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 	if g.in.Failed != nil {
 		s.Phase, s.Reason, s.Message = v1.PodFailed, g.in.Failed.Reason, g.in.Failed.Message
 	}
-	// The API server lets no pod out of a terminal phase.
+	// The API server does not let a pod leave a terminal phase.
 	if terminal(g.pod.Status.Phase) {
 		s.Phase = g.pod.Status.Phase
 	}
@@ -122,5 +121,5 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 
 func terminal(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
 
-// stamp has a second's resolution, as times have after a trip through the API.
+// stamp returns a time with the API's resolution of one second.
 func stamp(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }

@@ -20,7 +20,7 @@ func at(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 123, 
 
 func stampAt(second int) metav1.Time { return stamp(at(second)) }
 
-// aPod has app containers a, b, ... as many as there are names.
+// aPod has an app container for each name.
 func aPod(policy v1.RestartPolicy, names ...string) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "u", Generation: 3}}
 	p.Spec.RestartPolicy = policy
@@ -106,7 +106,7 @@ func TestGenerateRunning(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// Nothing changed: nothing changes, whatever the time.
+	// Without changes the status is the same, whatever the time.
 	again := Generate(p, seen(running("a"), running("b")), Inputs{Now: at(20), Previous: &got, Runtime: "containerd", HostIPs: []string{"192.0.2.1"}})
 	if d := cmp.Diff(got, again); d != "" {
 		t.Errorf("a second time (-first +second):\n%s", d)
@@ -171,7 +171,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// brief is a container's status in a line.
+// brief returns a container's status in one line.
 func brief(s v1.ContainerStatus) string {
 	var b strings.Builder
 	part := func(st v1.ContainerState) {
@@ -264,7 +264,7 @@ func TestMessageIsCut(t *testing.T) {
 	}
 }
 
-// A container may end its message in the middle of a character of ours.
+// The limit may be in the middle of a multi-byte character.
 func TestMessageIsCutBetweenCharacters(t *testing.T) {
 	c := exited("a", 1)
 	c.Message = "x" + strings.Repeat("\u00e9", 20<<10)

@@ -6,10 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// ips sets the addresses of node and pod. A pod that has ended keeps its own: they are still wanted
-// when its network is long gone.
-// Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus and sortPodIPs;
-// pkg/kubelet/pleg/generic.go, getPodIPs.
+// ips sets the addresses of node and pod. A finished pod keeps its addresses: they are still needed when its network is
+// gone. Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus and sortPodIPs; pkg/kubelet/pleg/generic.go,
+// getPodIPs.
 func (g *generator) ips(s *v1.PodStatus) {
 	for _, ip := range g.in.HostIPs {
 		s.HostIPs = append(s.HostIPs, v1.HostIP{IP: ip})
@@ -32,8 +31,7 @@ func (g *generator) ips(s *v1.PodStatus) {
 	}
 }
 
-// podIPs returns at most one address of each family from the present sandbox, that of the node's
-// primary family first.
+// podIPs returns at most one address of each family from the current sandbox, the node's primary family first.
 func (g *generator) podIPs() []string {
 	sandbox := g.seen.Sandbox()
 	if sandbox == nil || !sandbox.Ready {

@@ -14,7 +14,7 @@ func list(cpu, memory string) v1.ResourceList {
 	return v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// amounts spells resources, as quantities compare badly.
+// amounts returns resources as text, because quantities are hard to compare.
 func amounts(r *v1.ResourceRequirements) string {
 	if r == nil {
 		return "none"
@@ -100,7 +100,7 @@ func TestEphemeralAndMountsAndUser(t *testing.T) {
 	}
 }
 
-// All containers restart: seen to be due, removed, made again.
+// All containers restart: when due, after their removal, and after their new creation.
 func TestAllContainersRestart(t *testing.T) {
 	pod := withInit(aPod(v1.RestartPolicyNever, "a", "b"), "i")
 	pod.Spec.Containers[0].RestartPolicy = new(v1.ContainerRestartPolicyNever)

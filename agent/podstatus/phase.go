@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
-// tally counts containers by what they mean for the phase.
+// tally counts containers by their effect on the phase.
 type tally struct {
 	// initPending and initFailed count init containers; failed are those that will not run again.
 	initPending, initFailed int
@@ -18,8 +18,7 @@ type tally struct {
 	stopped, final, succeeded int
 }
 
-// phase sums a pod up.
-// Upstream: pkg/kubelet/kubelet_pods.go, getPhase.
+// phase returns the pod's phase. Upstream: pkg/kubelet/kubelet_pods.go, getPhase.
 func phase(p *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 	var t tally
 	for i := range p.Spec.InitContainers {
@@ -49,7 +48,7 @@ func phase(p *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 	case terminal && !podspec.IsStatic(p):
 		return t.outcome()
 	case t.stopped != t.final:
-		return v1.PodRunning // some are about to run again
+		return v1.PodRunning // some will restart
 	}
 	return t.outcome()
 }
@@ -61,7 +60,7 @@ func (t *tally) outcome() v1.PodPhase {
 	return v1.PodFailed
 }
 
-// ended returns how a container that is not running ended, now or the last time; nil if it never ran.
+// ended returns the last exit of a container that does not run; nil if it never ran.
 func ended(s *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	if s.State.Terminated != nil {
 		return s.State.Terminated
@@ -72,7 +71,7 @@ func ended(s *v1.ContainerStatus) *v1.ContainerStateTerminated {
 	return nil
 }
 
-// again reports whether a container that ended so runs again.
+// again reports whether a container with this exit runs again.
 func again(spec *v1.PodSpec, c *v1.Container, end *v1.ContainerStateTerminated) bool {
 	return end.Reason == RestartingAllContainers || podspec.ShouldRestart(spec, c, end.ExitCode)
 }
@@ -97,7 +96,7 @@ func (t *tally) sidecar(s *v1.ContainerStatus) {
 			t.sidecarPending++
 		}
 	case ended(s) != nil:
-		// One that ended does not count: it comes back, or the pod is finished.
+		// An exited one does not count: it restarts, or the pod is finished.
 	default:
 		t.sidecarPending++
 		t.waiting++
@@ -116,7 +115,7 @@ func (t *tally) app(spec *v1.PodSpec, c *v1.Container, s *v1.ContainerStatus) {
 		if !again(spec, c, ended(s)) {
 			t.final++
 		}
-		// One that waits to run again has not succeeded, whatever its last exit code.
+		// A container that waits to restart has not succeeded, whatever its last exit code.
 		if s.State.Terminated != nil && code == 0 {
 			t.succeeded++
 		}

@@ -9,16 +9,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// At or below these the kernel's figures say nothing: they are its least. In thousandths of a CPU.
+// At or below these values, which are the kernel's minimum, its figures are not meaningful. In thousandths of a CPU.
 // Upstream: pkg/kubelet/cm/helpers_linux.go.
 const (
 	leastRequest = qos.MinShares
 	leastLimit   = 10
 )
 
-// resources sets what a container has been allocated, and what it has: for a running one as the
-// kernel has it.
-// Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
+// resources sets the allocated and the actual resources of a container; for a running one, the kernel's. Upstream:
+// pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
 func (g *generator) resources(c *v1.Container, seen *podstate.Container, s, old *v1.ContainerStatus) {
 	s.AllocatedResources = c.Resources.Requests
 	s.Resources = c.Resources.DeepCopy()
@@ -40,7 +39,7 @@ func (g *generator) resources(c *v1.Container, seen *podstate.Container, s, old 
 	}
 }
 
-// tell sets a resource to what there is or, where that is not known, to what was said before.
+// tell sets a resource to its actual value or, if unknown, to the value of the last status.
 func tell(out v1.ResourceList, name v1.ResourceName, actual, before v1.ResourceList, least int64) {
 	if q, ok := actual[name]; ok {
 		if have := out[name]; least == 0 || q.MilliValue() > least || have.MilliValue() > least {
@@ -51,8 +50,8 @@ func tell(out v1.ResourceList, name v1.ResourceName, actual, before v1.ResourceL
 	}
 }
 
-// actual is what the kernel has of a running container, and else what it was last given.
-// Upstream: pkg/kubelet/kuberuntime, toKubeContainerResources.
+// actual returns the kernel's values for a running container, otherwise the last ones set. Upstream:
+// pkg/kubelet/kuberuntime, toKubeContainerResources.
 func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceRequirements {
 	out := v1.ResourceRequirements{Limits: v1.ResourceList{}, Requests: v1.ResourceList{}}
 	var given v1.ResourceRequirements
@@ -71,7 +70,7 @@ func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceReq
 		return out
 	}
 	if r.CPUShares >= qos.MinShares {
-		// Rounded up: shares are rounded down from requests.
+		// Rounded up, because requests are rounded down to shares.
 		out.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity((r.CPUShares*1000+1023)/1024, resource.DecimalSI)
 	}
 	if r.CPUPeriod > 0 && r.CPUQuota > 0 {
@@ -83,8 +82,8 @@ func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceReq
 	return out
 }
 
-// podResources sets what the pod as a whole has been allocated, and what its cgroup is given.
-// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIPodLevelResourcesStatus.
+// podResources sets the pod-level allocated resources and those of its cgroup. Upstream: pkg/kubelet/kubelet_pods.go,
+// convertToAPIPodLevelResourcesStatus.
 func (g *generator) podResources(s *v1.PodStatus) {
 	requests := resourcehelper.PodRequests(g.pod, resourcehelper.PodResourcesOptions{})
 	limits := resourcehelper.PodLimits(g.pod, resourcehelper.PodResourcesOptions{})
@@ -126,8 +125,8 @@ func user(u *podstate.User) *v1.ContainerUser {
 	return &v1.ContainerUser{Linux: &v1.LinuxContainerUser{UID: u.UID, GID: u.GID, SupplementalGroups: u.SupplementalGroups}}
 }
 
-// mounts says how the container's volumes are mounted.
-// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+// mounts returns how the container's volumes are mounted. Upstream: pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses.
 func (g *generator) mounts(c *v1.Container) []v1.VolumeMountStatus {
 	var out []v1.VolumeMountStatus
 	for i := range c.VolumeMounts {

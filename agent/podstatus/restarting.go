@@ -7,15 +7,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// RestartingAllContainers is the reason of containers that are removed because another one's rules
-// restart all. Upstream: pkg/kubelet/kubelet_pods.go.
+// RestartingAllContainers is the reason of containers that are removed because the rules of another one restart all.
+// Upstream: pkg/kubelet/kubelet_pods.go.
 const RestartingAllContainers = "RestartingAllContainers"
 
 const messageRemoved = "The container is removed because RestartAllContainers in place"
 
-// allRestart reports whether a container has ended by whose rules all containers restart, or the pod
-// was in the middle of that.
-// Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
+// allRestart reports whether a container exited for which its rules restart all containers, or such a restart is in
+// progress. Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart.
 func (g *generator) allRestart() bool {
 	if !podspec.CouldRestartAll(&g.pod.Spec) {
 		return false
@@ -68,7 +67,7 @@ func (g *generator) allRemoved() bool {
 	return true
 }
 
-// removed is the status of a container that was removed to be made again.
+// removed returns the status of a container that was removed and will be created again.
 func removed(old *v1.ContainerStatus) v1.ContainerStatus {
 	s := *old
 	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: RestartingAllContainers, Message: messageRemoved}}
@@ -79,7 +78,7 @@ func removed(old *v1.ContainerStatus) v1.ContainerStatus {
 	return s
 }
 
-// settleRestarts lets restarts continue counting where the runtime has lost the count with its containers.
+// settleRestarts continues the restart counts that the runtime lost with its containers.
 func (g *generator) settleRestarts(s, old *v1.ContainerStatus) {
 	if old == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Trace returns the status as records carry it. Ready, Total and Restarts count app containers and sidecars, as kubectl does. Seen
-// may be nil; it has the sandbox.
+// Trace returns the status as in records. Ready, Total and Restarts count app containers and sidecars, as kubectl does.
+// Seen may be nil; it has the sandbox.
 func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 	out := trace.PodStatus{Phase: trace.PodPhase(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
 	if sandbox := seen.Sandbox(); sandbox != nil {

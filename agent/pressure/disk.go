@@ -7,9 +7,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Disk measures the file system of a directory. where finds the directory, and is called again only until it succeeds; At returns a
-// fixed one. info measures; nil means gc.StatFS. Used is the capacity less the space that an unprivileged user could still use, as
-// for the thresholds of image garbage collection and eviction.
+// Disk measures the file system of a directory. where finds the directory, and is called again only until it succeeds;
+// At returns a fixed one. info measures; nil means gc.StatFS. Used is the capacity minus the space that an unprivileged
+// user could still use, as for the thresholds of image garbage collection and eviction.
 func Disk(name trace.Signal, marks []trace.Threshold, where func(context.Context) (string, error), info func(path string) (gc.FS, error)) Signal {
 	if info == nil {
 		info = gc.StatFS
@@ -31,7 +31,7 @@ func Disk(name trace.Signal, marks []trace.Threshold, where func(context.Context
 	}}
 }
 
-// At is a directory that needs no finding.
+// At returns a function for a fixed directory.
 func At(dir string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return dir, nil }
 }

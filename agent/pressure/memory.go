@@ -10,11 +10,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Meminfo is the file with Linux' figures of memory.
+// Meminfo is the file with Linux's memory figures.
 const Meminfo = "/proc/meminfo"
 
-// Memory watches the node's memory by a file as Meminfo. Used is what could not be
-// given to a new program: the total less MemAvailable.
+// Memory measures the node's memory from a file in the format of Meminfo. Used is the memory that is not available to a
+// new program: the total minus MemAvailable.
 func Memory(path string, marks []trace.Threshold) Signal {
 	return Signal{Name: trace.SignalMemory, Thresholds: marks, Measure: func(context.Context) (Usage, error) {
 		raw, err := os.ReadFile(path)
@@ -41,7 +41,7 @@ func parseMeminfo(raw []byte) (Usage, error) {
 	return Usage{Used: max(0, total-available), Capacity: total}, nil
 }
 
-// meminfoField reads one line, as "MemTotal:  16384 kB", in bytes.
+// meminfoField parses one line, for example "MemTotal: 16384 kB", and returns bytes.
 func meminfoField(raw []byte, name string) (int64, error) {
 	for line := range bytes.Lines(raw) {
 		rest, ok := bytes.CutPrefix(line, []byte(name+":"))

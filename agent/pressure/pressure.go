@@ -12,24 +12,24 @@ import (
 // Period is how often Run measures.
 const Period = 10 * time.Second
 
-// Usage is how much of something is used, in bytes.
+// Usage is the usage of a resource, in bytes.
 type Usage struct{ Used, Capacity int64 }
 
-// Signal is one resource to watch.
+// Signal is one measured resource.
 type Signal struct {
 	Name trace.Signal
-	// Thresholds are its marks; may be empty.
+	// Thresholds are its thresholds; may be empty.
 	Thresholds []trace.Threshold
-	// Measure reads the current figure.
+	// Measure returns the current usage.
 	Measure func(context.Context) (Usage, error)
 }
 
-// Config is what a Watcher is built from.
+// Config is what a Watcher needs.
 type Config struct {
-	// Bus is where events go; nil drops them.
+	// Bus receives the events; nil drops them.
 	Bus     *trace.Bus
 	Signals []Signal
-	// Seen receives each figure; may be nil.
+	// Seen receives each measurement; may be nil.
 	Seen func(signal trace.Signal, u Usage, now time.Time)
 }
 

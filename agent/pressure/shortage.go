@@ -22,7 +22,7 @@ type Shortage struct {
 	bus        *trace.Bus
 
 	mu   sync.Mutex
-	seen map[trace.Signal]time.Time // when a signal was last below its threshold
+	seen map[trace.Signal]time.Time // when a signal last reached its threshold
 	last map[trace.Signal]bool
 }
 
@@ -69,8 +69,8 @@ func (s *Shortage) Observe(signal trace.Signal, u Usage, now time.Time) {
 	}
 }
 
-// Thresholds returns the threshold of a signal, a quantity or a percentage of the capacity; none if it has none. What cannot be read is
-// none; the configuration was checked.
+// Thresholds returns the threshold of a signal, a quantity or a percentage of the capacity; none if it has none.
+// Invalid thresholds are ignored; the configuration was validated.
 func (s *Shortage) Thresholds(signal trace.Signal) []trace.Threshold {
 	text, t := s.hard[string(signal)+".available"], trace.Threshold{Kind: trace.ThresholdPressure}
 	if number, percent := strings.CutSuffix(text, "%"); percent {
@@ -87,7 +87,7 @@ func (s *Shortage) Thresholds(signal trace.Signal) []trace.Threshold {
 	return []trace.Threshold{t}
 }
 
-// Short reports whether the node is short of what one of the signals measures.
+// Short reports whether one of the signals is below its threshold.
 func (s *Shortage) Short(signals ...trace.Signal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Shortage) Short(signals ...trace.Signal) bool {
 	return false
 }
 
-// short is called with the lock.
+// short reports it for one signal. Called with mu.
 func (s *Shortage) short(signal trace.Signal, now time.Time) bool {
 	seen, ever := s.seen[signal]
 	return ever && now.Sub(seen) <= s.transition

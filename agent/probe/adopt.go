@@ -7,15 +7,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Mirrors knows the API's pods that show static ones.
+// Mirrors has the mirror pods of static pods.
 type Mirrors interface {
-	// Mirror returns the mirror of the static pod with that UID; nil for none.
+	// Mirror returns the mirror pod of the static pod with that UID; nil for none.
 	Mirror(uid types.UID) *v1.Pod
 }
 
-// adopted is the last status of a static pod that nobody handed over: the manifest may be here before the mirror that has it. A
-// container of which nothing is known, and that ran before this agent's time, counts as up until its probes say otherwise: the
-// agent before this one would have ended it, and a ready pod must not seem to fail because its agent was replaced.
+// adopted returns the last status of a static pod for which no status was given: the manifest may arrive before the
+// mirror pod with the status. A container without a known status that started before this agent counts as started and
+// ready until its probes say otherwise: the earlier agent would have killed it, and a ready pod must not become unready
+// because its agent was replaced.
 func (p *Prober) adopted(pod *v1.Pod) *v1.PodStatus {
 	if p.cfg.Mirrors != nil {
 		if m := p.cfg.Mirrors.Mirror(pod.UID); m != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// mirrors has the mirrors of static pods by their UIDs.
+// mirrors has the mirror pods of static pods, by UID.
 type mirrors map[types.UID]*v1.Pod
 
 func (m mirrors) Mirror(uid types.UID) *v1.Pod { return m[uid] }
 
-// A static pod's container that ran before this agent counts as ready; one that began since, or that has ended, does not. A mirror
-// knows better.
+// A static pod's container that started before this agent counts as ready; one that started later or has exited does
+// not. A mirror pod's status takes precedence.
 func TestAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()

@@ -13,13 +13,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxTries is how often an attempt that cannot be made is tried. A failure is not that.
+// maxTries is how often an attempt is retried if it cannot be made. A failed probe is not retried.
 const maxTries = 3
 
-// maxSaid is how many bytes of a probe's output go on the bus.
+// maxSaid limits how many bytes of a probe's output are published.
 const maxSaid = 256
 
-// attempt is one attempt, as it was when it began.
+// attempt is the input of one attempt.
 type attempt struct {
 	pod         *v1.Pod
 	container   *v1.Container
@@ -30,12 +30,14 @@ type attempt struct {
 	early       bool
 }
 
-// outcome is what became of an attempt. With an error it could not be made. What it says is written by the container; short cuts it.
+// outcome is the result of an attempt; an error means that it could not be made. Containers write the output; short
+// limits it.
 type outcome struct {
 	ok      bool
 	warning bool
 	output  string
-	// recorded is what is published of the output, where that is of a program in a container: never the output itself.
+	// recorded is the text that is published in place of the output of a program in a container, which is never
+	// published.
 	recorded string
 	// timedOut says that it took longer than its timeout.
 	timedOut bool
@@ -46,7 +48,7 @@ func success(output string) outcome { return outcome{ok: true, output: output} }
 func failure(output string) outcome { return outcome{output: output} }
 func late(output string) outcome    { return outcome{output: output, timedOut: true} }
 
-// short returns the outcome without what is too long: errors of net/http and gRPC quote what a server sent.
+// short limits the lengths of texts: errors of net/http and gRPC quote the server.
 func (o outcome) short() outcome {
 	o.output = trace.Clip(o.output, maxOutput)
 	if o.err != nil && len(o.err.Error()) > maxOutput {
@@ -67,7 +69,7 @@ func (o outcome) result() trace.ProbeResult {
 	return trace.ProbeFailure
 }
 
-// attempt makes an attempt, counts its result and tells of it.
+// attempt makes an attempt, counts its result and reports it.
 func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent trace.Span, a *attempt) {
 	began := time.Now()
 	ev := trace.ProbeAttempt{
@@ -105,7 +107,7 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 }
 
-// count takes a result into account and arms the next attempt. The caller holds mu.
+// count counts a result and arms the next attempt. Called with mu.
 //
 // Upstream: pkg/kubelet/prober/worker.go, doProbe.
 func (p *Prober) count(t *target, a *attempt, o outcome, began time.Time, ev *trace.ProbeAttempt) {
@@ -129,13 +131,13 @@ func (p *Prober) count(t *target, a *attempt, o outcome, began time.Time, ev *tr
 	if t.run >= ev.Threshold {
 		p.settle(t, result)
 	}
-	if o.ok && a.early { // up, though it may take more successes: these come in their time
+	if o.ok && a.early { // up, even if it needs more successes: these follow with the normal period
 		t.counts = began
 	}
 	p.after(t, began, time.Now())
 }
 
-// settle makes a result what the probe says.
+// settle sets the probe's result.
 func (p *Prober) settle(t *target, result Result) {
 	if t.kind == Startup || t.kind == Liveness && result == Failure {
 		t.held, t.run = true, 0
@@ -154,7 +156,7 @@ func (p *Prober) settle(t *target, result Result) {
 	}
 }
 
-// tell makes the events that users see.
+// tell emits the events for users.
 //
 // Upstream: pkg/kubelet/prober/prober.go, probe.
 func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
@@ -190,5 +192,5 @@ func field(pod *v1.Pod, name string) string {
 	return "spec.containers{" + name + "}"
 }
 
-// cut is what goes on the bus.
+// cut returns the part of a text that is published.
 func cut(s string) string { return strings.Clone(s[:min(len(s), maxSaid)]) }

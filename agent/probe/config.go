@@ -33,11 +33,11 @@ type Observer interface {
 type Config struct {
 	Exec     Exec
 	Observer Observer
-	// Mirrors may be nil: static pods are not shown in an API.
+	// Mirrors may be nil: then no static pod has a mirror pod.
 	Mirrors Mirrors
-	// Events may be nil: they are published on the bus only.
+	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
-	// HostIP is the node's primary address: that of pods with the host's network.
+	// HostIP is the node's primary address, used for pods with hostNetwork.
 	HostIP string
 	// CPU returns how long the CPU limits of a container and its pod have throttled it; zero if unknown. It is called when an attempt fails,
 	// and when one takes half of its timeout. It may be nil.
@@ -54,9 +54,9 @@ type Prober struct {
 	h2c      *http.Transport
 	perform  func(ctx context.Context, a *attempt) outcome // tests replace it
 	updates  chan Update
-	news     chan struct{} // holds one when pending is not empty
+	news     chan struct{} // has an element while pending is not empty
 	attempts sync.WaitGroup
-	born     time.Time // containers that ran before are an earlier agent's
+	born     time.Time // containers that started before belong to an earlier agent
 
 	mu      sync.Mutex
 	pods    map[types.UID]*podProbes
@@ -79,11 +79,10 @@ func New(cfg Config) (*Prober, error) {
 	return p, nil
 }
 
-// Updates sends each change of a probe's result. The receiver may call the Prober.
+// Updates delivers each change of a probe's result. The receiver may call the Prober.
 func (p *Prober) Updates() <-chan Update { return p.updates }
 
-// Run hands out updates until ctx ends; then it cuts attempts short, waits for them and
-// returns nil.
+// Run delivers updates until ctx ends; then it cancels attempts, waits for them and returns nil.
 func (p *Prober) Run(ctx context.Context) error {
 	defer p.close()
 	for {
@@ -116,11 +115,11 @@ func (p *Prober) close() {
 	p.attempts.Wait()
 }
 
-// push queues an update. The caller holds mu.
+// push queues an update. Called with mu.
 func (p *Prober) push(u Update) {
 	same := func(w Update) bool { w.Result = u.Result; return w == u }
-	if i := slices.IndexFunc(p.pending, same); i > 0 { // the first may be handed out just now
-		p.pending = slices.Delete(p.pending, i, i+1) // nobody took it yet: what is true is the later one
+	if i := slices.IndexFunc(p.pending, same); i > 0 { // the first may be being delivered now
+		p.pending = slices.Delete(p.pending, i, i+1) // not delivered yet: only the later one is true
 	}
 	p.pending = append(p.pending, u)
 	select {

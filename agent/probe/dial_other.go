@@ -4,5 +4,5 @@ package probe
 
 import "net"
 
-// dialer makes ordinary connections.
+// dialer returns an ordinary dialer.
 func dialer() *net.Dialer { return &net.Dialer{} }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// dialer makes connections whose ports are free again a second after they were closed,
-// not a minute. Zero would reset them and lose what was under way.
+// dialer returns a dialer for connections whose ports are free one second after they close, not one minute. Zero would
+// reset them and lose data in flight.
 //
 // Upstream: pkg/probe/dialer_others.go.
 func dialer() *net.Dialer {

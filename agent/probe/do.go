@@ -15,10 +15,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxOutput is how many bytes of an answer or a command's output are kept.
+// maxOutput limits how many bytes of a response or a command's output are kept.
 const maxOutput = 10 << 10
 
-// userAgent is what HTTP and gRPC servers see.
+// userAgent is the user agent that HTTP and gRPC servers see.
 const userAgent = "kube-probe/1.37"
 
 func how(p *v1.Probe) trace.ProbeHow {
@@ -42,7 +42,7 @@ func (p *Prober) do(ctx context.Context, a *attempt) outcome {
 	return o.short()
 }
 
-// isTimeout reports whether an error says that something took too long.
+// isTimeout reports whether an error is a timeout.
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() || status.Code(err) == codes.DeadlineExceeded
@@ -63,7 +63,7 @@ func (p *Prober) try(ctx context.Context, a *attempt) outcome {
 	return outcome{err: fmt.Errorf("missing probe handler for %s_%s(%s):%s", a.pod.Name, a.pod.Namespace, a.pod.UID, a.container.Name)}
 }
 
-// connect succeeds when a connection can be opened.
+// connect succeeds if a connection can be opened.
 //
 // Upstream: pkg/probe/tcp/tcp.go.
 func (p *Prober) connect(ctx context.Context, a *attempt) outcome {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// exec succeeds when a command in the container ends with 0 in time.
+// exec succeeds if a command in the container exits with status 0 in time.
 //
 // Upstream: pkg/probe/exec/exec.go and cri-client/pkg/remote_runtime.go, ExecSync.
 func (p *Prober) exec(ctx context.Context, a *attempt) outcome {

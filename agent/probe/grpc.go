@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
 )
 
-// check asks a server's health service.
+// check calls a server's health service.
 //
 // Upstream: pkg/probe/grpc/grpc.go.
 func (p *Prober) check(ctx context.Context, a *attempt) outcome {
@@ -66,7 +66,7 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	return success("service healthy")
 }
 
-// connected waits for a connection; one that cannot be made yet is tried until ctx ends.
+// connected waits for a connection, and retries until ctx ends.
 func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	conn.Connect()
 	for {

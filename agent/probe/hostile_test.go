@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// sayTo answers each connection with what say writes, and returns the port. It ends with the test.
+// sayTo answers each connection with what say writes, and returns the port. It stops when the test ends.
 func sayTo(t *testing.T, say func(net.Conn)) string {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +45,7 @@ func sayTo(t *testing.T, say func(net.Conn)) string {
 	return port
 }
 
-// TestHostileAnswers has servers that answer as no server should: what is kept of it is little, and the attempt ends.
+// TestHostileAnswers uses servers that answer against the protocol: little of the answer is kept, and the attempt ends.
 func TestHostileAnswers(t *testing.T) {
 	large := bytes.Repeat([]byte("A"), 8<<20)
 	for name, say := range map[string]func(net.Conn){
@@ -96,7 +96,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerWithoutEnd: a body that never ends is read up to what is kept of it; one that comes a byte at a time ends with the timeout.
+// TestAnswerWithoutEnd: of an endless body, only the kept part is read; if a body arrives one byte at a time, the
+// attempt times out.
 func TestAnswerWithoutEnd(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < 1000 && r.Context().Err() == nil; i++ {
@@ -128,7 +129,8 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestGarbageIsNotKept makes 300 attempts at a server whose status line is 100 KiB of garbage; what the events keep of it is little.
+// TestGarbageIsNotKept makes 300 attempts at a server whose status line is 100 KiB of garbage; the events keep little
+// of it.
 func TestGarbageIsNotKept(t *testing.T) {
 	garbage := append(bytes.Repeat([]byte("A"), 100<<10), "\r\n\r\n"...)
 	port := sayTo(t, func(c net.Conn) { _, _ = c.Write(garbage) })
@@ -153,7 +155,7 @@ func TestGarbageIsNotKept(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// live returns how many bytes are alive.
+// live returns the size of the live heap in bytes.
 func live() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -14,7 +14,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
 
-// newTransport is for probes: no proxy, no connection kept, certificates not looked at. Whoever wrote the container answers.
+// newTransport returns a transport for probes: no proxy, no keep-alive, no verification of certificates. The container
+// writes the response.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		MaxResponseHeaderBytes: httpget.MaxHeader,
@@ -27,7 +28,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// newH2CTransport speaks HTTP/2 without TLS.
+// newH2CTransport returns a transport for HTTP/2 without TLS.
 func newH2CTransport() *http.Transport {
 	t := &http.Transport{
 		MaxResponseHeaderBytes: httpget.MaxHeader,
@@ -37,7 +38,7 @@ func newH2CTransport() *http.Transport {
 	return t
 }
 
-// get succeeds when the answer's status is good.
+// get succeeds if the response's status is from 200 to 399.
 //
 // Upstream: pkg/probe/http/http.go.
 func (p *Prober) get(ctx context.Context, a *attempt) outcome {
@@ -60,7 +61,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	case err != nil:
 		return outcome{err: err}
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
-		return failure(fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)) // never the body: it may hold anything
+		return failure(fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)) // never the body: it may contain anything
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		return outcome{ok: true, warning: true, output: fmt.Sprintf("Probe terminated redirects, Response body: %s", body), recorded: fmt.Sprintf("Probe terminated redirects, %d bytes of body", len(body))}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Kind is which of a container's probes it is.
+// Kind is the kind of a container's probe.
 type Kind uint8
 
 // The kinds.
@@ -17,7 +17,7 @@ const (
 	kinds = 3
 )
 
-// Trace returns the kind as records have it.
+// Trace returns the kind as in records.
 func (k Kind) Trace() trace.ProbeKind {
 	return [kinds]trace.ProbeKind{trace.ProbeStartup, trace.ProbeReadiness, trace.ProbeLiveness}[k]
 }
@@ -25,7 +25,7 @@ func (k Kind) Trace() trace.ProbeKind {
 // String returns the kind in lower case.
 func (k Kind) String() string { return string(k.Trace()) }
 
-// title is the kind as events begin with it.
+// title returns the kind as in events.
 func (k Kind) title() string { return [kinds]string{"Startup", "Readiness", "Liveness"}[k] }
 
 // Result is the result of a probe.
@@ -38,7 +38,7 @@ const (
 	Failure
 )
 
-// Trace returns the result as records have it.
+// Trace returns the result as in records.
 func (r Result) Trace() trace.ProbeState {
 	return [...]trace.ProbeState{trace.ProbeUnknown, trace.ProbeSays, trace.ProbeDenies}[r]
 }
@@ -46,13 +46,13 @@ func (r Result) Trace() trace.ProbeState {
 // String returns the result in lower case.
 func (r Result) String() string { return string(r.Trace()) }
 
-// initial is what a probe says before its first attempt: not started, not ready, alive.
+// initial returns the result before the first attempt: not started, not ready, alive.
 func (k Kind) initial() Result { return [kinds]Result{Unknown, Failure, Success}[k] }
 
 // Update is a change of a probe's result.
 type Update struct {
 	UID types.UID
-	// Probe is the kind, Container the name, ContainerID the runtime's bare id.
+	// Probe is the kind, Container the name, ContainerID the runtime's ID without prefix.
 	Probe       Kind
 	Container   string
 	ContainerID string

@@ -11,10 +11,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Add begins to probe a pod's containers as they run. Adding a pod again has no effect, because probes cannot change. Previous is
-// the pod's status as last known, nil for the pod's own: a container that was started or ready there, under an earlier agent,
-// remains so until its probe says otherwise. For a static pod without a status, the status of the mirror pod is used, or the
-// running containers.
+// Add starts the probes of a pod's containers as soon as they run. Adding a pod again has no effect, because probes
+// cannot change. Previous is the last known status of the pod, nil for the pod's own: a container that was started or
+// ready there, under an earlier agent, remains so until its probe says otherwise. For a static pod without a status,
+// the status of the mirror pod is used, or the running containers.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
 func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
@@ -46,8 +46,8 @@ func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
 	p.look(pp)
 }
 
-// StopLiveness ends the startup and liveness probes of a pod that is to end. Readiness
-// continues. A container that had not started by then counts as started.
+// StopLiveness ends the startup and liveness probes of a pod that terminates. Readiness continues. A container that had
+// not started by then counts as started.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup.
 func (p *Prober) StopLiveness(uid types.UID) {
@@ -65,7 +65,7 @@ func (p *Prober) stop(pp *podProbes) {
 		for _, kind := range []Kind{Startup, Liveness} {
 			if t := c.probes[kind]; t != nil {
 				p.halt(t)
-				t.value = Success // ends quietly
+				t.value = Success // without an update
 			}
 		}
 		if t := c.probes[Readiness]; t != nil && t.next.IsZero() && t.cancel == nil {
@@ -74,7 +74,7 @@ func (p *Prober) stop(pp *podProbes) {
 	}
 }
 
-// Remove forgets a pod. Attempts in progress are canceled.
+// Remove removes a pod. Attempts in progress are canceled.
 func (p *Prober) Remove(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Prober) Changed(uid types.UID) {
 	}
 }
 
-// Began says that a container was started, before the runtime's own event arrives.
+// Began reports that a container was started, before the runtime's own event arrives.
 func (p *Prober) Began(uid types.UID, name, containerID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *Prober) Began(uid types.UID, name, containerID string) {
 	}
 }
 
-// look adopts containers that run and loses those that do not.
+// look adopts running containers and stops the probes of others.
 func (p *Prober) look(pp *podProbes) {
 	seen := p.cfg.Observer.Get(pp.pod.UID)
 	for _, c := range pp.containers {
@@ -135,7 +135,7 @@ func (p *Prober) look(pp *podProbes) {
 	}
 }
 
-// ahead reports whether more is known of the container than is seen.
+// ahead reports whether Began reported a newer container than the observation shows.
 func (c *container) ahead(seen *podstate.Pod) bool {
 	if c.told.IsZero() {
 		return false
@@ -146,7 +146,7 @@ func (c *container) ahead(seen *podstate.Pod) bool {
 	return seen == nil || seen.At.Before(c.told)
 }
 
-// adopt begins again with a container that runs.
+// adopt starts the probes of a running container.
 func (p *Prober) adopt(c *container, id string, began time.Time) {
 	var known *v1.ContainerStatus
 	if c.id == "" {
@@ -169,7 +169,7 @@ func (p *Prober) adopt(c *container, id string, began time.Time) {
 	}
 }
 
-// reset is what a probe says of a new container, or one that an earlier agent knew.
+// reset sets the initial result for a new container, or for one of an earlier agent.
 func (t *target) reset(known *v1.ContainerStatus, ending bool) {
 	t.value, t.last, t.run, t.said, t.held, t.looks = t.kind.initial(), Unknown, 0, "", false, 0
 	switch {
@@ -180,7 +180,7 @@ func (t *target) reset(known *v1.ContainerStatus, ending bool) {
 	}
 }
 
-// lose ends the probing of a container that runs no more.
+// lose stops the probes of a container that no longer runs.
 func (p *Prober) lose(c *container) {
 	c.running = false
 	for _, t := range c.probes {

@@ -22,20 +22,20 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// world is a pod, what the runtime has of it, and what its probes answer.
+// world is a pod, its state in the runtime, and the answers to its probes.
 type world struct {
 	events.Publisher
 
 	t   *testing.T
 	p   *Prober
 	rec *tracetest.Recorder
-	at  time.Time // of the beginning
+	at  time.Time // of the test's begin
 
 	mu      sync.Mutex
 	seen    *podstate.Pod
 	answers map[Kind]outcome
 	slow    time.Duration
-	made    []string // attempts, as "2s readiness"
+	made    []string // attempts, for example "2s readiness"
 	updates []string
 	news    []string
 }
@@ -71,7 +71,7 @@ func (w *world) answer(k Kind, o outcome) {
 	w.answers[k] = o
 }
 
-// runs makes the runtime have a container in that state, newest first.
+// runs sets a container in the runtime with that state, newest first.
 func (w *world) runs(id string, state podstate.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *world) runs(id string, state podstate.State) {
 	}
 }
 
-// take returns the attempts made until now and forgets them.
+// take returns the attempts since the last call.
 func (w *world) take() string {
 	synctest.Wait()
 	w.mu.Lock()
@@ -272,7 +272,7 @@ func TestStartupGates(t *testing.T) {
 		w.answer(Readiness, success(""))
 		w.answer(Liveness, success(""))
 		w.p.Began("u", "web", "containerd://1")
-		w.p.Changed("u") // the runtime's news is late
+		w.p.Changed("u") // the runtime's event is late
 		time.Sleep(1500 * time.Millisecond)
 		w.expect("startup alone", "0s startup, 25ms startup, 75ms startup, 175ms startup, 375ms startup, 775ms startup, 1s startup")
 		if w.p.Started(pod, c, "1") || w.p.Ready(pod, c, "1") {
@@ -406,7 +406,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 	})
 }
 
-// An attempt tells how it is made.
+// The record of an attempt says how it was made.
 func TestHow(t *testing.T) {
 	for want, h := range map[trace.ProbeHow]v1.ProbeHandler{
 		trace.ProbeExec: {Exec: &v1.ExecAction{}}, trace.ProbeHTTP: {HTTPGet: &v1.HTTPGetAction{}},

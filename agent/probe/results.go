@@ -21,8 +21,7 @@ func (p *Prober) Failed(containerID string) (probe, message string, failed bool)
 	return "", "", false
 }
 
-// Started reports whether a running container's startup probe has succeeded, true when it
-// has none.
+// Started reports whether a running container's startup probe has succeeded, true if it has none.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, isContainerStarted.
 func (p *Prober) Started(pod *v1.Pod, c *v1.Container, containerID string) bool {
@@ -38,8 +37,8 @@ func (p *Prober) Started(pod *v1.Pod, c *v1.Container, containerID string) bool 
 	return old != nil && old.Started != nil && *old.Started
 }
 
-// Ready reports whether a running container is ready, as far as probes go: started, and its
-// readiness probe, if any, succeeds.
+// Ready reports whether a running container is ready, according to its probes: started, and its readiness probe, if
+// any, succeeds.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, UpdatePodStatus.
 func (p *Prober) Ready(pod *v1.Pod, c *v1.Container, containerID string) bool {
@@ -58,7 +57,7 @@ func (p *Prober) Ready(pod *v1.Pod, c *v1.Container, containerID string) bool {
 	return old != nil && old.Ready
 }
 
-// previous is the status from before the pod was added. The caller holds mu.
+// previous returns the status from before the pod was added. Called with mu.
 func (p *Prober) previous(pod *v1.Pod) *v1.PodStatus {
 	if pp := p.pods[pod.UID]; pp != nil {
 		return pp.previous

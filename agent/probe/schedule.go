@@ -8,14 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The distance of early attempts from the one before doubles from these. Commands cost the
-// node more than connections.
+// The delay between early attempts starts at these values and doubles. Commands cost the node more than connections.
 const (
 	lookSoon     = 25 * time.Millisecond
 	lookSoonExec = 500 * time.Millisecond
 )
 
-// may reports whether the probe is to be made at all now.
+// may reports whether the probe can run now.
 func (t *target) may() bool {
 	switch {
 	case !t.running || t.held:
@@ -26,7 +25,7 @@ func (t *target) may() bool {
 	return t.kind == Startup || t.up()
 }
 
-// first arms a probe of a container that was found, came up just now or has started.
+// first arms a probe of a container that was found, has just started, or has passed its startup probe.
 //
 // Upstream: pkg/kubelet/prober/worker.go, run and doProbe.
 func (p *Prober) first(t *target, now time.Time) {
@@ -37,17 +36,17 @@ func (p *Prober) first(t *target, now time.Time) {
 	t.counts = due
 	switch {
 	case t.kind == Readiness && t.value == Success:
-		// An earlier agent found it ready: that many at once need not be asked at once.
+		// An earlier agent found it ready. Spread the attempts: there may be many such containers.
 		due = now.Add(time.Duration(rand.Int64N(int64(t.period())))) // spreads load, keeps no secret
 	case t.kind == Liveness && (t.delay() == 0 || t.probes[Startup] != nil):
-		due = later(due, now.Add(t.period())) // it is alive: it has just started
+		due = later(due, now.Add(t.period())) // it has just started, so it is alive
 	case t.delay() == 0 && (t.kind == Startup || t.probes[Startup] == nil) && now.Sub(t.began) < t.period():
 		t.counts = t.began.Add(t.period())
 	}
 	p.arm(t, later(due, now), now)
 }
 
-// after arms the next attempt after one that began at a time and left the probe as it is.
+// after arms the next attempt. began is the begin of the last one, which did not change the result.
 func (p *Prober) after(t *target, began, now time.Time) {
 	if !t.may() {
 		return
@@ -94,7 +93,7 @@ func (p *Prober) arm(t *target, due, now time.Time) {
 	t.timer = time.AfterFunc(due.Sub(now), func() { p.fire(t, turn) })
 }
 
-// halt ends what is under way: the timer and the attempt.
+// halt stops the timer and cancels the running attempt.
 func (p *Prober) halt(t *target) {
 	t.turn++
 	t.next = time.Time{}
@@ -116,7 +115,7 @@ func (p *Prober) endWait(t *target) {
 	}
 }
 
-// fire makes the attempt whose time has come, if it is still wanted.
+// fire makes the attempt that is due, if it is still wanted.
 func (p *Prober) fire(t *target, turn uint64) {
 	p.mu.Lock()
 	if turn != t.turn || p.closed {

@@ -14,7 +14,7 @@ import (
 // podProbes is a pod that has probes.
 type podProbes struct {
 	pod        *v1.Pod
-	previous   *v1.PodStatus // as it was when the pod was added: before the agent's start, perhaps
+	previous   *v1.PodStatus // when the pod was added: possibly from before the agent's start
 	containers []*container
 	ending     bool // only readiness continues
 }
@@ -23,16 +23,16 @@ func (pp *podProbes) span() trace.Span {
 	return trace.ForPod(trace.Span{}, trace.Pod{Namespace: pp.pod.Namespace, Name: pp.pod.Name, UID: string(pp.pod.UID)})
 }
 
-// container is one that has probes, and what is known of the newest container of its name.
+// container is a container with probes, and the state of the newest container of that name.
 type container struct {
 	pod     *podProbes
 	spec    *v1.Container
-	probes  [kinds]*target // nil where the manifest has none
+	probes  [kinds]*target // nil if the spec has none
 	id      string         // "" before the first
 	began   time.Time      // when it started
-	told    time.Time      // when it was told of before the runtime showed it; else zero
+	told    time.Time      // when Began reported it ahead of the runtime; else zero
 	running bool
-	cpu     reading // the last that was told of, or that of its beginning
+	cpu     reading // of the last failed attempt, or of the container's begin
 }
 
 // up reports whether the startup probe, if any, has succeeded.
@@ -44,27 +44,27 @@ type target struct {
 	kind  Kind
 	probe *v1.Probe
 
-	value Result // what it says now
+	value Result // the current result
 	last  Result // the result of the last attempt that counts
-	run   int    // how many in a row had it
-	said  string // what the last failure said
-	held  bool   // nothing more until there is a new container
+	run   int    // its number in a row
+	said  string // output of the last failure
+	held  bool   // no attempts until there is a new container
 
 	next    time.Time // when the next attempt is due; zero for never
 	counts  time.Time // failures before this time do not count
 	looks   int       // early attempts so far
-	turn    uint64    // of the timer or attempt that is valid
+	turn    uint64    // of the valid timer or attempt
 	timer   *time.Timer
-	cancel  context.CancelFunc // cuts the attempt under way short; nil when there is none
+	cancel  context.CancelFunc // cancels the running attempt; nil if none runs
 	waiting trace.Span
-	wait    trace.Wait // zero when none is under way
+	wait    trace.Wait // zero if none has begun
 }
 
 func (t *target) period() time.Duration  { return seconds(t.probe.PeriodSeconds, 10) }
 func (t *target) timeout() time.Duration { return seconds(t.probe.TimeoutSeconds, 1) }
 func (t *target) delay() time.Duration   { return seconds(t.probe.InitialDelaySeconds, 0) }
 
-// threshold is how many attempts in a row make a result.
+// threshold returns how many attempts in a row are needed for a result.
 func (t *target) threshold(r Result) int {
 	if r == Failure {
 		return int(orDefault(t.probe.FailureThreshold, 3))
@@ -83,8 +83,8 @@ func orDefault(n, otherwise int32) int32 {
 	return n
 }
 
-// collect makes the containers of a pod that have probes. Init containers that are to
-// finish and ephemeral ones have none.
+// collect returns the containers of a pod that have probes. Ephemeral containers and init containers that are not
+// sidecars have none.
 func collect(pp *podProbes) []*container {
 	var out []*container
 	add := func(spec *v1.Container) {
@@ -109,7 +109,7 @@ func collect(pp *podProbes) []*container {
 	return out
 }
 
-// before returns what a status says of the container with that id while it ran, or nil.
+// before returns the state in a status of the container with that ID, if it was running; otherwise nil.
 func before(st *v1.PodStatus, name, id string) *v1.ContainerStatus {
 	if st == nil {
 		return nil
@@ -124,7 +124,7 @@ func before(st *v1.PodStatus, name, id string) *v1.ContainerStatus {
 	return nil
 }
 
-// bare is a container id without the runtime's name before it.
+// bare returns a container ID without the runtime's prefix.
 func bare(id string) string {
 	if _, rest, ok := strings.Cut(id, "://"); ok {
 		return rest
@@ -132,7 +132,7 @@ func bare(id string) string {
 	return id
 }
 
-// podIP returns a pod's primary address; "" when it has none.
+// podIP returns a pod's primary address; "" if it has none.
 func (p *Prober) podIP(pod *v1.Pod) string {
 	if pod.Spec.HostNetwork {
 		return p.cfg.HostIP

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// limit is one that stops what it limits in half of the periods of 100 ms.
+// limit throttles in half of the periods of 100 ms.
 func limit(since time.Time) cgroup.Throttling {
 	n := int64(time.Since(since) / (100 * time.Millisecond))
 	return cgroup.Throttling{Periods: n, Throttled: n / 2, Stopped: time.Duration(n/2) * 50 * time.Millisecond}
@@ -25,12 +25,12 @@ func TestThrottle(t *testing.T) {
 	const ms, sec = time.Millisecond, time.Second
 	for _, c := range []struct {
 		name       string
-		own, whole bool // which of the two limits there is
+		own, whole bool // which of the two limits exists
 		slow       time.Duration
 		ran        time.Duration // before the first attempt
 		answer     outcome
 		want       []throttle // of the first two attempts
-		asked      int        // for those
+		asked      int        // readings for those attempts
 	}{
 		{
 			name: "failures: since the container began, then since the one before", own: true, answer: failure("refused"), asked: 2,
@@ -82,7 +82,7 @@ func TestThrottle(t *testing.T) {
 				})}}}}
 				pod.UID = "u"
 				w.p.Add(pod, nil)
-				time.Sleep(4*sec + 500*ms) // two attempts: at 1 s and at 3 s, or at once and 2 s later
+				time.Sleep(4*sec + 500*ms) // two attempts: at 1 s and 3 s, or at 0 s and 2 s
 				synctest.Wait()
 				var got []throttle
 				for _, r := range w.rec.Records() {
@@ -103,7 +103,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestNewContainerBeginsAnew: the figures of one are not those of the next.
+// TestNewContainerBeginsAnew: figures of an earlier container are not used.
 func TestNewContainerBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

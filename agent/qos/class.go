@@ -5,8 +5,8 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// Class returns the pod's QoS class: the one that the API server recorded at creation, or else
-// the computed one. The class names the pod's cgroup, so it must not change during its life.
+// Class returns the pod's QoS class: the one that the API server recorded at creation, otherwise the computed one. The
+// class is part of the pod's cgroup name, so it must not change during its life.
 //
 // Upstream: pkg/apis/core/v1/helper/qos/qos.go, GetPodQOS.
 func Class(pod *v1.Pod) v1.PodQOSClass {
@@ -16,9 +16,8 @@ func Class(pod *v1.Pod) v1.PodQOSClass {
 	return Compute(pod)
 }
 
-// Compute derives the QoS class from the spec alone. Pod-level resources, when set, decide.
-// Otherwise the class that all containers share, init containers included; Burstable when
-// they differ.
+// Compute computes the QoS class from the spec only: from the pod-level resources, if they are set; otherwise it is the
+// class of all containers, including init containers, or Burstable if they differ.
 //
 // Upstream: pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS.
 func Compute(pod *v1.Pod) v1.PodQOSClass {
@@ -53,7 +52,7 @@ func classOf(r *v1.ResourceRequirements) v1.PodQOSClass {
 	return class
 }
 
-// merge is the class of two things seen together; "" is the neutral element.
+// merge returns the class of two together; "" is the neutral element.
 func merge(a, b v1.PodQOSClass) v1.PodQOSClass {
 	if a == "" || a == b {
 		return b

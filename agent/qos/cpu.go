@@ -3,11 +3,11 @@ package qos
 import "time"
 
 const (
-	// MinShares is the least cpu.shares that the kernel takes.
+	// MinShares is the kernel's minimum of cpu.shares.
 	MinShares = 2
-	// MaxShares is the most cpu.shares that the kernel takes.
+	// MaxShares is the kernel's maximum of cpu.shares.
 	MaxShares = 262144
-	// DefaultPeriod is the CFS period unless configured otherwise.
+	// DefaultPeriod is the default CFS period.
 	DefaultPeriod = 100 * time.Millisecond
 
 	minQuota = int64(time.Millisecond / time.Microsecond)

@@ -25,7 +25,7 @@ func HugePages(list v1.ResourceList) map[int64]int64 {
 	return out
 }
 
-// PageSize spells a huge page size in bytes as cgroup file names and the CRI do: 2MB, 1GB.
+// PageSize formats a huge page size in bytes as in cgroup file names and the CRI: 2MB, 1GB.
 //
 // Upstream: pkg/apis/core/v1/helper/helpers.go, HugePageUnitSizeFromByteSize.
 func PageSize(bytes int64) string {

@@ -8,7 +8,7 @@ import (
 const (
 	oomGuaranteed = -997
 	oomBestEffort = 1000
-	// A burstable container never gets below what a guaranteed pod that uses all memory reaches.
+	// A burstable container's score is never below that of a guaranteed pod that uses all memory.
 	oomBurstableMin = 1000 + oomGuaranteed
 
 	systemCritical     = 2_000_000_000
@@ -18,10 +18,10 @@ const (
 	sourceAPI        = "api"
 )
 
-// OOMScoreAdj returns the oom_score_adj of a container's processes, -997 to 1000: higher dies
-// first. A burstable container scores by the share of the node's memory (memoryCapacity, bytes)
-// that it requests; a sidecar is never killed before the smallest regular container. With an
-// unknown memoryCapacity (0 or less) a burstable container counts as requesting nothing.
+// OOMScoreAdj returns the oom_score_adj of a container's processes, -997 to 1000: a process with a higher one is killed
+// first. A burstable container's depends on the share of the node's memory (memoryCapacity, bytes) that it requests; a
+// sidecar is never killed before the smallest regular container. If memoryCapacity is unknown (0 or less), a burstable
+// container counts as one without requests.
 //
 // Upstream: pkg/kubelet/qos/policy.go, GetContainerOOMScoreAdjust.
 func OOMScoreAdj(pod *v1.Pod, c *v1.Container, memoryCapacity int64) int {
@@ -57,7 +57,7 @@ func IsCritical(pod *v1.Pod) bool {
 		(pod.Spec.Priority != nil && *pod.Spec.Priority >= systemCritical)
 }
 
-// unassigned is each container's share of the pod-level memory request that no container claims.
+// unassigned returns each container's share of the pod-level memory request that no container requests.
 func unassigned(pod *v1.Pod) int64 {
 	n := int64(len(pod.Spec.Containers) + len(pod.Spec.InitContainers))
 	if n == 0 || !resource.IsPodLevelRequestsSet(pod) || pod.Spec.Resources.Requests.Memory().IsZero() {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// Resources is what a pod's cgroup is given. A nil field is left as the kernel made it.
+// Resources are the limits of a pod's cgroup. A nil field keeps the kernel's value.
 type Resources struct {
-	// CPUShares is on the scale of cpu.shares: 1024 per CPU.
+	// CPUShares has the scale of cpu.shares: 1024 per CPU.
 	CPUShares int64
 	// CPUQuota is microseconds of CPU time per CPUPeriod; -1 and 0 mean no limit.
 	CPUQuota *int64
@@ -17,13 +17,13 @@ type Resources struct {
 	CPUPeriod *int64
 	// Memory is the limit in bytes; 0 means no limit.
 	Memory *int64
-	// HugePages maps page size to limit, both in bytes. A size not listed is limited to 0.
+	// HugePages maps page size to limit, both in bytes. Other sizes are limited to 0.
 	HugePages map[int64]int64
 }
 
-// PodResources sums what a pod's containers, sidecars, init containers and overhead ask for
-// into the limits of the pod's cgroup. A limit applies only when every container declares it,
-// or the pod does. With enforceQuota false, CPU is never capped.
+// PodResources sums the resources of a pod's containers, sidecars, init containers and overhead to the limits of the
+// pod's cgroup. A limit applies only if every container has one, or the pod has. If enforceQuota is false, there is no
+// CPU limit.
 //
 // Upstream: pkg/kubelet/cm/helpers_linux.go, ResourceConfigForPod.
 func PodResources(pod *v1.Pod, enforceQuota bool, period time.Duration) Resources {
@@ -48,7 +48,7 @@ func PodResources(pod *v1.Pod, enforceQuota bool, period time.Duration) Resource
 	return out
 }
 
-// BurstableShares is the CPU weight of the burstable tier: the sum of its pods' requests.
+// BurstableShares returns the CPU weight of the burstable cgroup: the sum of its pods' requests.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, setCPUCgroupConfig.
 func BurstableShares(pods []*v1.Pod) int64 {

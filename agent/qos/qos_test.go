@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// res reads "cpu=1 memory=1Gi" into requests and limits.
+// res parses "cpu=1 memory=1Gi" as requests and limits.
 func res(requests, limits string) v1.ResourceRequirements {
 	return v1.ResourceRequirements{Requests: list(requests), Limits: list(limits)}
 }
@@ -187,7 +187,7 @@ func TestPodResources(t *testing.T) {
 		{name: "one container unlimited", pod: podOf(limited, res("", "memory=1Mi")), want: qos.Resources{
 			CPUShares: 102, Memory: i(201 << 20),
 		}},
-		// The init container with the sidecar before it (2.1 CPU) exceeds the rest; overhead on top.
+		// The init container with the sidecar before it (2.1 CPU) needs more than the rest; plus overhead.
 		{name: "sidecar, init and overhead", pod: sums, want: qos.Resources{
 			CPUShares: 2201, CPUQuota: i(225000), CPUPeriod: i(100000), Memory: i(610 << 20),
 		}},

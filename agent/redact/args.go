@@ -25,7 +25,7 @@ func Args(args []string) []string {
 	return out
 }
 
-// shownValue is a flag's value as people may see it.
+// shownValue returns a flag's redacted value.
 func shownValue(flag, value string) string {
 	switch "--" + strings.TrimLeft(flag, "-") {
 	case "--manifest-url":

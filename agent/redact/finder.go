@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxText is how much of a text is searched; the rest is not shown. Who writes a text may be hostile.
+	// maxText limits how much of a text is searched; the rest is not shown. The writer of a text may be hostile.
 	maxText = 64 << 10
-	// maxAlike is how many long spellings may begin alike, to be compared one by one.
+	// maxAlike is how many long spellings with the same beginning are compared one by one.
 	maxAlike = 16
-	// certain is how much of the beginning of a long spelling is blanked although the rest does not follow: the text was
-	// cut there.
+	// certain is the length from which the beginning of a long spelling is redacted even if the rest does not follow,
+	// because the text was cut there.
 	certain = 16
 )
 
-// finder finds spellings of secrets in texts, in a time that is linear in the text: each place is compared with at most
-// maxAlike spellings.
+// finder finds spellings of secrets in texts, in linear time: at each position it compares with at most maxAlike
+// spellings.
 type finder struct {
-	short map[string]bool     // fewer than minInside bytes: words of their own
+	short map[string]bool     // fewer than minInside bytes: found only as whole words
 	long  map[uint64][]string // by their first 8 bytes
-	crowd map[uint64]bool     // beginnings that too many share: the rest of the line goes with them
-	full  bool                // there are more than can be looked for
+	crowd map[uint64]bool     // beginnings that too many share: the rest of the line is redacted too
+	full  bool                // there are more than can be searched
 	asked sync.Once
-	far   *finder // of those that are distinct, when it was requested
+	far   *finder // the distinct ones, computed on first use
 }
 
 func newFinder(values []string) *finder {
@@ -60,7 +60,7 @@ func (f *finder) has(s string) bool {
 	return f.short[s] || len(s) >= minInside && slices.Contains(f.long[key(s)], s)
 }
 
-// orNil is nil when there is nothing to find.
+// orNil returns nil if there is nothing to find.
 func (f *finder) orNil() *finder {
 	if f.empty() {
 		return nil
@@ -70,7 +70,7 @@ func (f *finder) orNil() *finder {
 
 func (f *finder) empty() bool { return !f.full && len(f.short)+len(f.long)+len(f.crowd) == 0 }
 
-// distinct finds what nobody would say by chance; nil when there is nothing of that kind.
+// distinct returns a finder of the spellings that do not occur by chance; nil if there are none.
 func (f *finder) distinct() *finder {
 	f.asked.Do(func() {
 		f.far = &finder{long: map[uint64][]string{}}
@@ -85,7 +85,7 @@ func (f *finder) distinct() *finder {
 
 func key(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:minInside])) }
 
-// blank puts Mark in the place of each secret.
+// blank replaces each secret with Mark.
 func (f *finder) blank(text string) string {
 	if f.full && text != "" {
 		return fmt.Sprintf("%s (%d bytes: the pod's secrets are more than can be looked for)", Mark, len(text))
@@ -108,7 +108,7 @@ func (f *finder) blank(text string) string {
 			i++
 			continue
 		}
-		if shown := text[done:i]; shown != "" || done == 0 { // two that touch are one
+		if shown := text[done:i]; shown != "" || done == 0 { // adjacent secrets get one Mark
 			out.WriteString(shown)
 			out.WriteString(Mark)
 		}
@@ -125,7 +125,7 @@ func (f *finder) blank(text string) string {
 	return out.String()
 }
 
-// at returns how many bytes from there on are a secret, or what there is of one; 0 for none.
+// at returns the length of the secret, or of its beginning, at position i; 0 for none.
 func (f *finder) at(text string, i int) (n int) {
 	if len(text)-i >= minInside {
 		if f.crowd[key(text[i:])] {
@@ -147,7 +147,7 @@ func (f *finder) at(text string, i int) (n int) {
 	return 0
 }
 
-// begins reports whether a secret begins so: the text was cut there.
+// begins reports whether text is the beginning of a secret: the text was cut there.
 func (f *finder) begins(text string) bool {
 	for s := range f.short {
 		if strings.HasPrefix(s, text) {
@@ -162,14 +162,14 @@ func (f *finder) begins(text string) bool {
 	return false
 }
 
-// reach is how much of the secret s the text begins with, if that is enough to blank it.
+// reach returns how much of the secret s is at the start of text, if that is enough to redact it.
 func (f *finder) reach(text, s string) int {
-	n := minInside // which is what led here
+	n := minInside // the caller has compared these
 	for n < len(s) && n < len(text) && s[n] == text[n] {
 		n++
 	}
 	switch {
-	case len(s) == maxValue && n == len(s): // and what follows it
+	case len(s) == maxValue && n == len(s): // and the text that follows it
 		for n < len(text) && text[n] > ' ' && text[n] != '"' && text[n] != '\'' {
 			n++
 		}

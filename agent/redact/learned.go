@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// learned are the values that came from a source at one time, as far as they are looked for.
+// learned are the values from a source at one time that are searched for.
 type learned struct {
 	values []string // sorted, each once
-	full   bool     // there were more than can be looked for, of which none is kept
+	full   bool     // there were more than can be searched; none is kept
 }
 
 func learn(values []string) learned {
@@ -32,7 +32,7 @@ func (l learned) equal(to learned) bool {
 	return l.full == to.full && slices.Equal(l.values, to.values)
 }
 
-// used is what spellings look at of a value: all of it up to 4 KiB, and what is long of its further lines.
+// used returns the part of a value that spellings uses: up to 4 KiB of it, and its further long lines.
 func used(value string) string {
 	if len(value) <= maxValue {
 		return value

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is kept of a value is looked for as the whole of it is.
+// The kept part of a value has the same spellings as the whole value.
 func TestUsed(t *testing.T) {
 	lines := func(n, size int) string {
 		var b strings.Builder
@@ -39,7 +39,7 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// A Secret's values come in any order: that is no change, and does not push out what they replaced.
+// The order of a Secret's values does not matter: another order is no change, and does not remove the previous values.
 func TestOrder(t *testing.T) {
 	v := NewVault()
 	v.Learn("p", "secret", "first-value")
@@ -51,7 +51,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLargeValuesAreNotKept: environments of 8 MiB of each container, learned again and again.
+// TestLargeValuesAreNotKept: environments of 8 MiB of each container, learned repeatedly.
 func TestLargeValuesAreNotKept(t *testing.T) {
 	v := NewVault()
 	before := live()

@@ -12,10 +12,11 @@ func (v *Vault) LearnProxies() {
 	}
 }
 
-// common are headers that every client sends. They are no secrets.
+// common are headers that every client sends. They are not secret.
 var common = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Type", "Host", "User-Agent"}
 
-// LearnRequest learns what a web server receives from the agent: the credentials of the URL, and all headers but the common ones.
+// LearnRequest learns what a web server receives from the agent: the credentials of the URL, and all headers except the
+// common ones.
 func (v *Vault) LearnRequest(source, url string, headers map[string][]string) {
 	values := URLSecrets(url)
 	for name, list := range headers {
@@ -26,8 +27,8 @@ func (v *Vault) LearnRequest(source, url string, headers map[string][]string) {
 	v.Learn(Node, source, values...)
 }
 
-// Error returns err without the secrets that it quotes: the answer of a proxy or of the API server may contain any. errors.Is and errors.As
-// see err.
+// Error returns err without the secrets that it quotes: the response of a proxy or of the API server may contain any.
+// errors.Is and errors.As find err.
 func (v *Vault) Error(err error) error {
 	if err == nil {
 		return nil
@@ -38,7 +39,7 @@ func (v *Vault) Error(err error) error {
 	return err
 }
 
-// withheld is an error as people may see it.
+// withheld is a redacted error.
 type withheld struct {
 	error
 	text string

@@ -18,7 +18,7 @@ import (
 const canary = "cAnArY-7f3a \"quoted\"/&?=+\ntwo lines"
 
 func TestBlank(t *testing.T) {
-	long := strings.Repeat("0123456789abcdef", 300) // longer than is looked for
+	long := strings.Repeat("0123456789abcdef", 300) // longer than the searched part
 	v := NewVault()
 	v.Learn("p", "secret a/b", canary, "hunter2", "Z9x!", "abc", "postgres", long, "trailing-newline\n")
 	v.Learn(Node, "bootstrap", "abcdef.0123456789abcdef")
@@ -77,7 +77,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// What a pod's owner puts into Secrets costs a bounded amount, and hides no more.
+// The cost of a pod's Secrets is limited, and other texts are not redacted more.
 func TestFull(t *testing.T) {
 	v := NewVault()
 	for i := range 100 {
@@ -101,7 +101,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A long text that resembles a secret everywhere is searched in linear time.
+// A long text that resembles a secret at every position is searched in linear time.
 func TestHostileText(t *testing.T) {
 	v := NewVault()
 	v.Learn("p", "secret", strings.Repeat("a", maxValue-1)+"b")
@@ -145,8 +145,8 @@ func TestURLSecrets(t *testing.T) {
 	for raw, want := range map[string][]string{
 		"https://me:pass@host/":       {"me", "pass", "me:pass"},
 		"https://token@host":          {"token", "", "token"},
-		"me:pass@host:3128":           {"me", "pass", "me:pass"},   // as a proxy may be written
-		"http://me:p%40ss@host":       {"me", "p@ss", "me:p%40ss"}, // net/http sends and quotes either
+		"me:pass@host:3128":           {"me", "pass", "me:pass"},   // as a proxy may be configured
+		"http://me:p%40ss@host":       {"me", "p@ss", "me:p%40ss"}, // net/http sends and quotes both forms
 		"http://me:p%zz@host:1":       {"me", "p%zz", "me:p%zz"},   // an error quotes it
 		"http://me:pa ss/2@at@host:1": {"me", "pa ss/2@at", "me:pa ss/2@at"},
 		"https://host/at@path?q=a@b":  nil,
@@ -174,7 +174,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// What an encoder or a quoting of somebody's own makes of a secret leaves nothing of it to read.
+// Encoders and unknown quoting leave no readable part of a secret.
 func TestSpellings(t *testing.T) {
 	const head, tail = "cAnArYhead7f3a9b", "cAnArYtail00c4d2"
 	value := head + "\"q'\\&<>/+= %é$" + tail
@@ -205,7 +205,7 @@ func TestSpellings(t *testing.T) {
 			}
 		}
 		for _, word := range regexp.MustCompile(`[A-Za-z0-9+/_-]{8,}`).FindAllString(got, -1) {
-			for shift := range min(4, len(word)) { // wherever its groups of four begin
+			for shift := range min(4, len(word)) { // at each position of its groups of four
 				plain, _ := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(word[shift : shift+(len(word)-shift)/4*4]))
 				if strings.Contains(string(plain), "nAr") || strings.Contains(string(plain), "tail") {
 					t.Errorf("%s: %s, which is %q", text, got, plain)
@@ -215,7 +215,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// What the runtime says of a container that an earlier agent made may quote what this one does not know yet.
+// The runtime's message about a container of an earlier agent may quote values that this agent does not know yet.
 func TestSaid(t *testing.T) {
 	v := NewVault()
 	if got := v.Said("p", "web", `exec: "hunter2222"`); got != "[redacted] (18 bytes of an earlier agent's container)" {
@@ -234,7 +234,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// What is learned of a pod that is gone leaves when somebody tells who is known.
+// Values of a pod that is already gone are removed by Keep.
 func TestKeep(t *testing.T) {
 	v := NewVault()
 	v.Learn(Node, "proxy", "node-password")
@@ -242,7 +242,7 @@ func TestKeep(t *testing.T) {
 		uid := strconv.Itoa(i)
 		v.Learn(uid, "token", "value-of-"+uid)
 		v.Forget(uid)
-		v.Learn(uid, "token", "late-value-of-"+uid) // a call that had hung
+		v.Learn(uid, "token", "late-value-of-"+uid) // a call that hung
 	}
 	v.Keep(func(uid string) bool { return uid == "7" })
 	if n := len(v.owners); n > maxGone+2 {
@@ -255,7 +255,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A pod with a large manifest and many secrets takes a time that is linear in both, and holds up nobody else meanwhile.
+// A pod with a large manifest and many secrets takes linear time, and does not block others meanwhile.
 func TestLargeManifestHoldsNobodyUp(t *testing.T) {
 	v := NewVault()
 	var manifest strings.Builder
@@ -277,7 +277,7 @@ func TestLargeManifestHoldsNobodyUp(t *testing.T) {
 	done := make(chan string)
 	go func() { done <- v.Text("large", "it is aaaaaaaa0007 and more") }()
 	<-called
-	// Its secrets are being sorted: others publish, and learn, and so does who tells of its own.
+	// While its secrets are computed, others publish and learn, and values of this owner can be learned.
 	if got := v.Text("other", "it is hunter2hunter2"); strings.Contains(got, "hunter2") {
 		t.Errorf("shown: %q", got)
 	}

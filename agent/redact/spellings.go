@@ -12,7 +12,7 @@ import (
 const (
 	// MinText is the minimum length, in bytes, of a secret for which texts are searched.
 	MinText = 4
-	// minInside is the length from which it is found within a word too.
+	// minInside is the length from which a secret is also found within a word.
 	minInside = 8
 	// maxValue is the length of the part of a value for which texts are searched; text that follows a match is treated as the rest
 	// of the value.
@@ -25,9 +25,9 @@ const (
 	maxLines = 256
 )
 
-// spellings are a value as texts may have it: as it is, without the space around it, its lines, quoted as Go and as
-// JSON do it, as parts of URLs have it, and in base64. Of short ones also what is rarer: quoted twice or by a shell, as a
-// part of what is in base64, and in hexadecimal.
+// spellings returns the forms of a value in texts: the value itself, without surrounding space, its lines, quoted as in
+// Go and in JSON, as parts of URLs, and in base64. For short values also rare forms: quoted twice or by a shell, as a
+// part of base64, and in hexadecimal.
 func spellings(value string) []string {
 	out := []string{head(value)}
 	add := func(list ...string) {
@@ -51,14 +51,14 @@ func spellings(value string) []string {
 	}
 	for _, s := range []string{value, text} {
 		s = head(s)
-		// Without padding: with it, the text begins the same way.
+		// Without padding: the text with padding begins the same way.
 		add(base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
 		add(strings.NewReplacer("\n", " ", "\r", "").Replace(s))
 		add(quoted(s)...)
 		if short(s) {
 			add(withinBase64(s)...)
 			for _, once := range quoted(s) {
-				add(quoted(once)...) // an error that quotes one that quotes it
+				add(quoted(once)...) // an error that quotes another error that quotes it
 			}
 			add(url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:], strings.ReplaceAll(s, "'", `'\''`))
 			add(hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
@@ -73,7 +73,7 @@ func spellings(value string) []string {
 	return out
 }
 
-// quoted is a text within quotes, as Go and as JSON have it.
+// quoted returns a text in quotes, as in Go and in JSON.
 func quoted(s string) []string {
 	out := []string{inner(strconv.Quote(s))}
 	if p, err := json.Marshal(s); err == nil {
@@ -88,8 +88,9 @@ func short(s string) bool {
 
 func inner(s string) string { return s[1 : len(s)-1] }
 
-// withinBase64 is a text as a part of what was encoded, as of user:password. It may begin at any of three places of what
-// four characters stand for; its first and last characters, which are shared with what is beside it, are left out.
+// withinBase64 returns a text as a part of an encoded text, for example of user:password. It may begin at any of three
+// positions in a group of four characters. Its first and last characters, which also encode neighboring bytes, are
+// omitted.
 func withinBase64(s string) (out []string) {
 	if len(s) < minInside {
 		return nil
@@ -101,9 +102,10 @@ func withinBase64(s string) (out []string) {
 	return out
 }
 
-// segments are the parts of a line that no quoting changes: who quotes in a way of its own changes what is between them.
+// segments returns the parts of a line that no quoting changes: unknown forms of quoting change only the characters
+// between them.
 func segments(line string) (out []string) {
-	if strings.Contains(line, "\n") { // a file: its words are no secrets
+	if strings.Contains(line, "\n") { // a file: its words are not secret
 		return nil
 	}
 	for _, s := range strings.FieldsFunc(line, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\'`<>&$%", r) }) {
@@ -116,8 +118,8 @@ func segments(line string) (out []string) {
 
 func head(s string) string { return s[:min(len(s), maxValue)] }
 
-// wordsIn tells which of the values text has, less the space around them; short ones as words of their own. It takes a time that is
-// linear in the text: of values that begin alike no more than maxAlike are looked for.
+// wordsIn returns which of the values text contains, without surrounding space; short ones only as whole words. It
+// takes linear time: of values with the same beginning, it searches at most maxAlike.
 func wordsIn(text string, values []string) map[string]bool {
 	short, long := map[string]bool{}, map[uint64][]string{}
 	for _, v := range values {
@@ -149,7 +151,7 @@ func wordsIn(text string, values []string) map[string]bool {
 	return said
 }
 
-// alone reports whether text[from:to] has no letter or digit beside it.
+// alone reports whether no letter or digit is next to text[from:to].
 func alone(text string, from, to int) bool {
 	return (from == 0 || !wordByte(text[from-1])) && (to == len(text) || !wordByte(text[to]))
 }

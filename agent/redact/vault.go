@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxBytes and maxPatterns bound what is kept of one owner's secrets, all spellings counted, and of the values from each
-	// source. Beyond it nothing of the owner's texts is shown.
+	// maxBytes and maxPatterns limit the size of one owner's secrets, with all spellings, and of the values from each
+	// source. If an owner has more, none of its texts is shown.
 	maxBytes    = 256 << 10
 	maxPatterns = 4096
-	// maxGone is how many owners are kept that are gone: what a runtime tells of a pod may come late.
+	// maxGone is how many deleted owners are kept: the runtime's messages about a pod may arrive late.
 	maxGone = 32
-	// distinct is the length from which a pod's value is looked for in texts that belong to no pod. Else a pod with
-	// common words for secrets would blank the node's own log.
+	// distinct is the length from which a pod's values are searched for in texts that belong to no pod. Otherwise a pod
+	// whose secrets are common words would redact the node's own log.
 	distinct = 12
 )
 
@@ -31,30 +31,30 @@ const Node = ""
 type Vault struct {
 	mu     sync.Mutex
 	owners map[string]*owner
-	gone   []string // owners that were forgotten, oldest first
+	gone   []string // forgotten owners, oldest first
 }
 
-// NewVault returns one that knows nothing.
+// NewVault returns an empty vault.
 func NewVault() *Vault { return &Vault{owners: map[string]*owner{}} }
 
 type owner struct {
-	gone bool // guarded by the vault's lock
+	gone bool // guarded by the vault's mu
 
-	// making is held while found is made, which takes long where there is much: who publishes about this owner waits for it, and
-	// nobody else.
+	// making is held while found is computed, which takes long for many values: those who publish about this owner wait
+	// for it, and nobody else.
 	making sync.Mutex
 
-	mu sync.Mutex // the innermost
-	// public gives what the owner's manifest says; nil is nothing.
+	mu sync.Mutex // the innermost lock
+	// public returns the owner's manifest; nil means none.
 	public func() string
-	// sources are the values by where they came from: the latest, then those before.
+	// sources are the values by source: the latest, then the previous ones.
 	sources map[string][2]learned
-	// found is made of the above when it is needed; of the generation it is.
+	// found is computed from these when it is needed; generation says for which state.
 	found      *finder
 	generation uint64
 }
 
-// change has f change what the owner knows.
+// change calls f to change the owner's values.
 func (o *owner) change(f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,8 +63,8 @@ func (o *owner) change(f func()) {
 	o.generation++
 }
 
-// Learn adds the values that came from a source, such as "secret ns/name" or "env of web". They replace the values before the
-// previous ones: the previous values may still be in use. An owner is a pod's UID, or [Node].
+// Learn adds the values that came from a source, such as "secret ns/name" or "env of web". The previous values are
+// kept, because they may still be in use; older ones are removed. An owner is a pod's UID, or [Node].
 func (v *Vault) Learn(uid, source string, values ...string) {
 	if v == nil {
 		return
@@ -80,11 +80,11 @@ func (v *Vault) Learn(uid, source string, values ...string) {
 	o.change(func() { o.sources[source] = [2]learned{now, o.sources[source][0]} })
 }
 
-// Environment is the source of what a container's variables have that is secret.
+// Environment is the source of the secret values of a container's variables.
 func Environment(container string) string { return "environment of " + container }
 
-// Said is the runtime's message about a container, without secrets. It may quote arguments. The secrets of a container that an earlier agent
-// created are unknown until it is created again: then Said returns only the length.
+// Said returns the runtime's message about a container, without secrets. It may quote arguments. The secrets of a
+// container that an earlier agent created are unknown until it is created again: then Said returns only the length.
 func (v *Vault) Said(uid, container, message string) string {
 	if v == nil || message == "" {
 		return message
@@ -95,7 +95,8 @@ func (v *Vault) Said(uid, container, message string) string {
 	return v.Text(uid, message)
 }
 
-// Knows reports whether this agent made a container of that name, and so knows its environment. A nil Vault knows all there is.
+// Knows reports whether this agent created a container of that name, and therefore knows its environment. A nil Vault
+// returns true.
 func (v *Vault) Knows(uid, container string) bool {
 	if v == nil {
 		return true
@@ -122,7 +123,8 @@ func (v *Vault) Public(uid string, manifest func() string) {
 	o.change(func() { o.public = manifest })
 }
 
-// Forget says that a pod is deleted. Its values are kept until more pods are deleted, because messages about it can arrive late.
+// Forget marks a pod as deleted. Its values are kept until more pods are deleted, because messages about it can arrive
+// late.
 func (v *Vault) Forget(uid string) {
 	if v == nil {
 		return
@@ -132,8 +134,8 @@ func (v *Vault) Forget(uid string) {
 	v.forget(uid)
 }
 
-// Keep forgets the owners that are not known: what was learned of a pod when it was gone already. known is called without a lock
-// held.
+// Keep forgets the owners that are not known: their values arrived when the pod was already gone. known is called
+// without a lock held.
 func (v *Vault) Keep(known func(uid string) bool) {
 	if v == nil {
 		return
@@ -156,8 +158,8 @@ func (v *Vault) forget(uid string) {
 	}
 	o.gone = true
 	o.mu.Lock()
-	if o.found != nil || len(o.sources) == 0 { // else it is needed once more
-		o.public = nil // it holds the pod's object, which may be large
+	if o.found != nil || len(o.sources) == 0 { // otherwise it is needed once more
+		o.public = nil // it references the pod's object, which may be large
 	}
 	o.mu.Unlock()
 	v.gone = append(v.gone, uid)
@@ -177,15 +179,15 @@ func (v *Vault) owner(uid string) *owner {
 		o = &owner{sources: map[string][2]learned{}}
 		v.owners[uid] = o
 	}
-	if o.gone { // the pod is back
+	if o.gone { // the pod is used again
 		o.gone = false
 		v.gone = slices.DeleteFunc(v.gone, func(s string) bool { return s == uid })
 	}
 	return o
 }
 
-// For returns what blanks a pod's secrets, and the node's, in a text; nil when there are none. Of texts that are no
-// pod's, uid is [Node].
+// For returns a function that redacts a pod's and the node's secrets in a text; nil if there are none. For texts that
+// belong to no pod, uid is [Node].
 func (v *Vault) For(uid string) func(text string) string {
 	if v == nil {
 		return nil
@@ -203,13 +205,14 @@ func (v *Vault) For(uid string) func(text string) string {
 	return blanking(of)
 }
 
-// asked is an owner whose values are looked for. Not own are those of others, of which only what is distinct counts.
+// asked is an owner whose values are searched for. If it is not the text's own, only distinct values are.
 type asked struct {
 	owner *owner
 	own   bool
 }
 
-// of are the owners whose values a text may have: the node and the pod itself, or, for texts that are no pod's, everybody.
+// of returns the owners whose values a text may contain: the node and the pod itself, or for texts that belong to no
+// pod, all owners.
 func (v *Vault) of(uid string) (all []asked) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -242,7 +245,7 @@ func blanking(of []*finder) func(string) string {
 	}
 }
 
-// Text blanks a pod's secrets in a text.
+// Text redacts a pod's secrets in a text.
 func (v *Vault) Text(uid, text string) string {
 	if f := v.For(uid); f != nil {
 		return f(text)
@@ -250,7 +253,7 @@ func (v *Vault) Text(uid, text string) string {
 	return text
 }
 
-// finder is what finds the owner's values; nil when it has none.
+// finder returns the finder of the owner's values; nil if it has none.
 func (o *owner) finder() *finder {
 	if f := o.ready(); f != nil {
 		return f.orNil()
@@ -281,14 +284,14 @@ func (o *owner) finder() *finder {
 	}
 }
 
-// ready is the finder that is made already; nil when there is none.
+// ready returns the finder if it is already computed; otherwise nil.
 func (o *owner) ready() *finder {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.found
 }
 
-// values are all of the owner's, unless they are more than can be looked for. Called with mu.
+// values returns all of the owner's values, unless they are more than can be searched. Called with mu.
 func (o *owner) values() (out []string, full bool) {
 	for _, generations := range o.sources {
 		for _, l := range generations {
@@ -298,7 +301,8 @@ func (o *owner) values() (out []string, full bool) {
 	return out, full
 }
 
-// secrets are the values without what the manifest says. Of very many none is looked up in it.
+// secrets returns the values that the manifest does not contain. If there are very many, it does not search the
+// manifest.
 func secrets(values []string, manifest func() string) []string {
 	values = slices.DeleteFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
 	slices.Sort(values)

@@ -9,9 +9,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Add takes a pod that was admitted, and returns it with the resources that it has been allocated:
-// the spec's, or those from before a restart of the agent. Such a pod may have a resize to decide:
-// call Update next when the two differ.
+// Add takes an admitted pod, and returns it with its allocated resources: the spec's, or those from before a restart of
+// the agent. If the two differ, call Update next to decide about a resize.
 func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -26,8 +25,7 @@ func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	return as(pod, m.allocated[pod.UID])
 }
 
-// Pod returns the pod with the resources that it has been allocated. It is what workers are given,
-// and what counts when others are admitted.
+// Pod returns the pod with its allocated resources. Workers receive this pod, and it counts when others are admitted.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, UpdatePodFromAllocation.
 func (m *Manager) Pod(pod *v1.Pod) *v1.Pod {
@@ -52,7 +50,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		return pod
 	}
 	allocated := as(pod, was)
-	if allocated == pod { // nothing asked for, or taken back
+	if allocated == pod { // no resize requested, or it was reverted
 		m.setPending(pod, "", "")
 		return pod
 	}
@@ -86,7 +84,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
 	}
-	if !m.resized[pod.UID] { // the next agent cannot tell it from the spec any more
+	if !m.resized[pod.UID] { // the next agent can no longer use the spec instead
 		m.resized[pod.UID] = true
 		if err := m.store(); err != nil {
 			m.resized[pod.UID] = false
@@ -96,8 +94,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 	return allocated
 }
 
-// Pending reports whether the pod waits for room, so that Update is worth calling again when there
-// may be some.
+// Pending reports whether the pod waits for free resources. Update should be called again when there may be some.
 func (m *Manager) Pending(pod *v1.Pod) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +102,7 @@ func (m *Manager) Pending(pod *v1.Pod) bool {
 	return c != nil && c.Reason == v1.PodReasonDeferred
 }
 
-// infoOf is what a pod's spec asks for.
+// infoOf returns the resources that a pod's spec requests.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, ResourceInfoForPod.
 func infoOf(pod *v1.Pod) info {
@@ -118,7 +115,7 @@ func infoOf(pod *v1.Pod) info {
 	return i
 }
 
-// fromStatus is what a pod's status says that its containers were allocated; the spec, of those that it says nothing of.
+// fromStatus returns the allocated resources in a pod's status; for containers without them, the spec's.
 func fromStatus(pod *v1.Pod) info {
 	i := infoOf(pod)
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -138,7 +135,7 @@ func fromStatus(pod *v1.Pod) info {
 	return i
 }
 
-// as is the pod with those resources; the pod itself when it has them.
+// as returns the pod with those resources; the pod itself if it has them.
 func as(pod *v1.Pod, i info) *v1.Pod {
 	out := pod
 	own := func() *v1.Pod {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// info is one pod of a checkpoint. The fields' names are the file's.
+// info is one pod of a checkpoint. The fields have the file's names.
 //
 // Upstream: pkg/kubelet/allocation/state/state.go, PodResourceInfo.
 type info struct {
@@ -28,13 +28,13 @@ type entries struct {
 	Entries map[types.UID]info `json:"entries,omitempty"`
 }
 
-// checkpoint is the file: data and its checksum.
+// checkpoint is the file's content: data and its checksum.
 type checkpoint struct {
 	Data     string `json:"data"`
 	Checksum uint64 `json:"checksum"`
 }
 
-// errUnreadable is what load returns for a file that is not as it was written.
+// errUnreadable is load's error for a corrupt file.
 type errUnreadable struct {
 	path string
 	err  error
@@ -43,11 +43,11 @@ type errUnreadable struct {
 func (e errUnreadable) Error() string { return e.path + ": " + e.err.Error() }
 func (e errUnreadable) Unwrap() error { return e.err }
 
-// maxCheckpoint is how long a checkpoint may be, in bytes: 500 pods of 20 containers have some 4 MiB.
+// maxCheckpoint limits the size of a checkpoint, in bytes: 500 pods of 20 containers need some 4 MiB.
 const maxCheckpoint = 64 << 20
 
-// load reads a checkpoint; a file that is missing is empty. One that is there and has nothing in it is not: a crash of an agent
-// that did not write files as a whole can leave that. Only root writes there.
+// load reads a checkpoint; a missing file means no pods. An empty file is an error: a crash of an agent that does not
+// write files atomically can cause it. Only root writes there.
 func load(path string) (map[types.UID]info, error) {
 	text, err := wholefile.Read(path, maxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func load(path string) (map[types.UID]info, error) {
 	return pods, nil
 }
 
-// parse reads a checkpoint's text.
+// parse decodes a checkpoint.
 func parse(text []byte) (map[types.UID]info, error) {
 	if len(text) == 0 {
 		return nil, errors.New("is empty, want a checkpoint as JSON")
@@ -85,7 +85,7 @@ func parse(text []byte) (map[types.UID]info, error) {
 	return data.Entries, nil
 }
 
-// format is the text of a checkpoint.
+// format encodes a checkpoint.
 func format(pods map[types.UID]info) ([]byte, error) {
 	data, err := json.Marshal(entries{pods})
 	if err != nil {
@@ -94,7 +94,7 @@ func format(pods map[types.UID]info) ([]byte, error) {
 	return json.Marshal(checkpoint{Data: string(data), Checksum: checksum(string(data))})
 }
 
-// save replaces a checkpoint as a whole.
+// save replaces a checkpoint atomically.
 func save(path string, pods map[types.UID]info) error {
 	text, err := format(pods)
 	if err != nil {
@@ -109,6 +109,6 @@ func save(path string, pods map[types.UID]info) error {
 // Upstream: pkg/kubelet/checkpointmanager/checksum.
 func checksum(data string) uint64 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%v", dump.ForHash(data)) // a hash never fails
+	_, _ = fmt.Fprintf(h, "%v", dump.ForHash(data)) // a hash never returns an error
 	return uint64(h.Sum32())
 }

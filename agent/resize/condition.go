@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Conditions are those of the pod's resize, for its status.
+// Conditions returns the conditions of the pod's resize, for its status.
 func (m *Manager) Conditions(uid types.UID) []v1.PodCondition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -27,7 +27,7 @@ func (m *Manager) Conditions(uid types.UID) []v1.PodCondition {
 	return out
 }
 
-// recall takes up what an earlier agent said of a pod's resize, as far as it still holds. Called with mu.
+// recall takes over the conditions that an earlier agent wrote, as far as they are still valid. Called with mu.
 //
 // Upstream: pkg/kubelet/status/status_manager.go, BackfillPodResizeConditions.
 func (m *Manager) recall(pod *v1.Pod) {
@@ -55,7 +55,7 @@ func (m *Manager) recall(pod *v1.Pod) {
 	}
 }
 
-// differs reports whether the pod, or a container of it that was given something, is to have something else.
+// differs reports whether the pod, or one of its containers with known resources, needs other resources.
 func (i info) differs(want info) bool {
 	for name, r := range i.ContainerResources {
 		w, ok := want.ContainerResources[name]
@@ -66,8 +66,8 @@ func (i info) differs(want info) bool {
 	return !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources)
 }
 
-// limited is a container's resources with the limits that it has from the pod. Upstream's kubelet writes them into what was
-// actuated, not into what was allocated.
+// limited returns a container's resources with the pod-level limits that apply to it. Upstream's kubelet writes them
+// into the actuated resources, not into the allocated ones.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setActuatedContainerResources.
 func (i info) limited(r v1.ResourceRequirements) v1.ResourceRequirements {
@@ -88,8 +88,7 @@ func (i info) limited(r v1.ResourceRequirements) v1.ResourceRequirements {
 	return r
 }
 
-// setPending sets the condition, clears it without a reason, and reports whether it is news. Called
-// with mu.
+// setPending sets the condition, or without a reason clears it, and reports whether it changed. Called with mu.
 // Upstream: pkg/kubelet/status/status_manager.go, SetPodResizePendingCondition.
 func (m *Manager) setPending(pod *v1.Pod, reason, message string) bool {
 	all := m.conditions[pod.UID]
@@ -101,8 +100,8 @@ func (m *Manager) setPending(pod *v1.Pod, reason, message string) bool {
 	return all.pending != nil && (old == nil || old.Reason != reason || old.ObservedGeneration != pod.Generation)
 }
 
-// setProgress says that a resize is under way, or how it failed. What was said before stays until it
-// is cleared. Called with mu.
+// setProgress sets the condition that a resize is in progress, or how it failed. An earlier failure stays until it is
+// cleared. Called with mu.
 func (m *Manager) setProgress(pod *v1.Pod, reason, message string) (news bool) {
 	all := m.conditions[pod.UID]
 	old, generation := all.progress, pod.Generation
@@ -117,7 +116,7 @@ func (m *Manager) setProgress(pod *v1.Pod, reason, message string) (news bool) {
 	return old == nil || old.Reason != reason || old.Message != message
 }
 
-// clearProgress is called with mu.
+// clearProgress clears the condition. Called with mu.
 func (m *Manager) clearProgress(uid types.UID) {
 	all := m.conditions[uid]
 	all.progress = nil
@@ -144,8 +143,8 @@ func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message s
 	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
-// summary is an event's message, which tools read: what every container has.
-// Upstream: pkg/kubelet/events/resize.go.
+// summary returns an event's message, which tools parse: the resources of every container. Upstream:
+// pkg/kubelet/events/resize.go.
 func summary(pod *v1.Pod, failure, words string) string {
 	type container struct {
 		Name      string                  `json:"name"`

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzCheckpoint reads what pods were allocated, as this agent, upstream's, or a bad disk left it.
+// FuzzCheckpoint reads checkpoints from this agent, from upstream's kubelet, or from a bad disk.
 func FuzzCheckpoint(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", "null", `{"entries":{"uid":{"ContainerResources":{"c":{"limits":{"cpu":"1","memory":"64Mi"},"requests":{"cpu":"100m"}}}}}}`,
@@ -38,7 +38,7 @@ func FuzzCheckpoint(f *testing.F) {
 		if twice, err := format(again); err != nil || !bytes.Equal(out, twice) {
 			t.Fatalf("%s\n%s, %v", out, twice, err)
 		}
-		// One bit that is not as it was written is noticed.
+		// A single flipped bit is detected.
 		if i := bytes.IndexByte(out, '{'); len(out) > 40 {
 			out[i+12] ^= 1
 			if got, err := parse(out); err == nil && len(got) != len(pods) {

@@ -37,10 +37,10 @@ type Manager struct {
 	cfg Config
 
 	mu         sync.Mutex
-	lost       bool // a checkpoint could not be read: a pod's status tells what it was allocated
+	lost       bool // a checkpoint could not be read: the pods' statuses have the allocated resources
 	allocated  map[types.UID]info
 	actuated   map[types.UID]info
-	resized    map[types.UID]bool // whose entries are worth keeping
+	resized    map[types.UID]bool // pods whose entries are saved
 	conditions map[types.UID]conditions
 }
 
@@ -66,8 +66,8 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// recover reads a checkpoint. One that cannot be understood is reported and set aside: a node whose agent does not start is worse off,
-// and pods' statuses tell what they were allocated.
+// recover reads a checkpoint. A corrupt one is reported and renamed: not starting the agent would be worse, and the
+// pods' statuses have the allocated resources.
 func (m *Manager) recover(name string) (map[types.UID]info, error) {
 	all, err := load(filepath.Join(m.cfg.Dir, name))
 	spoilt, ok := errors.AsType[errUnreadable](err)
@@ -84,7 +84,7 @@ func (m *Manager) recover(name string) (map[types.UID]info, error) {
 	return map[types.UID]info{}, nil
 }
 
-// Forget drops a pod that is gone.
+// Forget removes a pod that is gone.
 func (m *Manager) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

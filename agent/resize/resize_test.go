@@ -108,7 +108,7 @@ func TestResize(t *testing.T) {
 	if got := m.Add(podWith("3", 3)); cpu(got) != "2" {
 		t.Errorf("after a restart it is allocated %s", cpu(got))
 	}
-	m.Update(t.Context(), two, nil) // taken back
+	m.Update(t.Context(), two, nil) // reverted
 	if err := m.Actuate(two, "c"); err != nil {
 		t.Error(err)
 	}
@@ -132,7 +132,7 @@ func TestResize(t *testing.T) {
 	check("gone", "9", "0", "")
 }
 
-// The file is upstream's: a checksum over the data as it is dumped.
+// The file has upstream's format: a checksum of the dumped data.
 func TestCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	const data = `{"entries":{"u":{"ContainerResources":{"c":{"requests":{"cpu":"1"}}},"PodLevelResources":null,"EmptyDirVolumeLimits":null}}}`
@@ -161,8 +161,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint that a crash or a bad disk has spoilt is reported and set aside, and is not taken for one without pods: a resize that
-// waits for room is not taken for what was allocated.
+// A corrupt checkpoint is reported and renamed. It does not count as one without pods: a resize that waits for
+// resources does not count as allocated.
 func TestSpoiltCheckpoint(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "state")
 	if err := save(whole, map[types.UID]info{"u": infoOf(podWith("1", 1))}); err != nil {
@@ -203,7 +203,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 	}
 }
 
-// A pod that waits for room waits on under the next agent, which says nothing twice.
+// A pod that waits for resources continues to wait under the next agent, which repeats no event.
 func TestPendingOutlivesTheAgent(t *testing.T) {
 	dir, events := t.TempDir(), &told{}
 	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, false, "no cpu" }}
@@ -232,7 +232,7 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 	if len(events.reasons) != 1 {
 		t.Errorf("told %v", events.reasons)
 	}
-	// What a status says of a resize that has ended is not believed.
+	// A status's condition of a finished resize is ignored.
 	pod = podWith("1", 3)
 	pod.Status.Conditions = append(was, v1.PodCondition{Type: v1.PodResizeInProgress, Status: v1.ConditionTrue})
 	if m, err = New(cfg); err != nil {
@@ -243,8 +243,8 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 	}
 }
 
-// TestFoundAsUpstreamLeavesIt: a resize is under way where containers have not been given what they are to have. Limits that a
-// container has from its pod are in upstream's file of what was actuated only.
+// TestFoundAsUpstreamLeavesIt: a resize is in progress if containers lack the resources that they should have. In
+// upstream's files, only the actuated resources have the limits that a container has from its pod.
 func TestFoundAsUpstreamLeavesIt(t *testing.T) {
 	const whole = `"PodLevelResources":{"limits":{"memory":"128Mi"},"requests":{"cpu":"30m","memory":"64Mi"}},"EmptyDirVolumeLimits":null}`
 	allocated := `{"ContainerResources":{"c":{"requests":{"cpu":"10m","memory":"16Mi"}}},` + whole

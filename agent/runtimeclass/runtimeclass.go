@@ -1,7 +1,7 @@
-// Package runtimeclass finds the runtime handler that a pod's RuntimeClass names.
+// Package runtimeclass finds the runtime handler of a pod's RuntimeClass.
 //
-// It caches classes for a short time: a class's handler never changes, but a class can be deleted and created again with another
-// one. It runs no goroutine and publishes a Wait during a call to the API.
+// It caches classes for a short time: a class's handler never changes, but a class can be deleted and created again
+// with another one. It runs no goroutine and publishes a Wait during a call to the API.
 //
 // Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go.
 package runtimeclass
@@ -21,10 +21,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// keep is how long an answer is good: pods of one class often come together.
+// keep is how long a response is valid: pods of one class often start together.
 const keep = 10 * time.Second
 
-// Getter is the part of client-go's RuntimeClassInterface that is needed.
+// Getter is the part of client-go's RuntimeClassInterface that Classes needs.
 type Getter interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*nodev1.RuntimeClass, error)
 }

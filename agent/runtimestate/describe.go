@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// description is what there is to tell of what the runtime can do. Handlers are sorted: runtimes list them in any order.
+// description returns the runtime's features as an event. Handlers are sorted, because runtimes list them in any order.
 func description(handlers []*runtimeapi.RuntimeHandler, features *runtimeapi.RuntimeFeatures) trace.RuntimeDescribed {
 	var d trace.RuntimeDescribed
 	for _, h := range handlers {
@@ -30,7 +30,7 @@ func description(handlers []*runtimeapi.RuntimeHandler, features *runtimeapi.Run
 	return d
 }
 
-// tell publishes a description, unless it was told already.
+// tell publishes a description, if it has changed.
 func (s *State) tell(d trace.RuntimeDescribed) {
 	if s.told != nil {
 		if d.Changed = differences(s.told, &d); len(d.Changed) == 0 {
@@ -41,7 +41,7 @@ func (s *State) tell(d trace.RuntimeDescribed) {
 	trace.Point(s.bus, trace.Span{}, d)
 }
 
-// differences says in words in what a description differs from the one before.
+// differences returns in words how a description differs from the earlier one.
 func differences(was, is *trace.RuntimeDescribed) (out []string) {
 	find := func(list []trace.RuntimeHandler, name string) (trace.RuntimeHandler, bool) {
 		i := slices.IndexFunc(list, func(h trace.RuntimeHandler) bool { return h.Name == name })
@@ -73,7 +73,7 @@ func differences(was, is *trace.RuntimeDescribed) (out []string) {
 	return append(out, turned("user namespaces on the host's network", before.UserNamespacesHostNetwork, now.UserNamespacesHostNetwork)...)
 }
 
-// turned is nothing, or one sentence.
+// turned returns one sentence, or nothing.
 func turned(what string, was, is bool) []string {
 	if was == is {
 		return nil

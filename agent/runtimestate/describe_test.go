@@ -16,7 +16,8 @@ func handler(name string, readOnly, users bool) *runtimeapi.RuntimeHandler {
 	return &runtimeapi.RuntimeHandler{Name: name, Features: &runtimeapi.RuntimeHandlerFeatures{RecursiveReadOnlyMounts: readOnly, UserNamespaces: users}}
 }
 
-// What the runtime can do is published when it is known, and again only when it is something else; no answer says nothing of it.
+// The runtime's features are published when they are known, and again only when they change; a failed call does not
+// change them.
 func TestDescribed(t *testing.T) {
 	rec := tracetest.New(t)
 	f := &fake{err: status.Error(codes.Unavailable, "not yet")}

@@ -18,7 +18,8 @@ func (s *State) SandboxFailed(err error) {
 	}
 }
 
-// ofNode reports whether an error may be about more than one pod's sandbox: the network's, as containerd and CRI-O say it, or no runtime.
+// ofNode reports whether an error may affect more than one pod's sandbox: a network error of containerd or CRI-O, or an
+// unavailable runtime.
 func ofNode(err error) bool {
 	return err != nil && (status.Code(err) == codes.Unavailable || trace.Classify(err.Error()).Of(trace.FailNetwork))
 }

@@ -50,7 +50,7 @@ func TestASandboxWithoutNetworkPromptsALook(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- state.Run(ctx) }()
-				time.Sleep(time.Second) // of the 30 until the next look
+				time.Sleep(time.Second) // of the 30 s until the next check
 				b.broken = true
 				state.SandboxFailed(c.err)
 				synctest.Wait()

@@ -1,10 +1,10 @@
-// Package runtimestate knows whether the container runtime and its network are ready.
+// Package runtimestate checks whether the container runtime and its network are ready.
 //
-// It owns this fact only. It never acts on it and never restarts anything.
+// It owns only this state. It never acts on it and never restarts anything.
 //
-// It runs one goroutine inside Run, which checks the runtime every 30 s while it is ready and every second while it is not, and
-// earlier after a Prompt. It publishes Agent{State: degraded|ready} on change, and runtime.described when the runtime first reports
-// its features and when they change.
+// It runs one goroutine inside Run, which checks the runtime every 30 s while it is ready and every second while it is
+// not, and earlier after a Prompt. It publishes Agent{State: degraded|ready} on change, and runtime.described when the
+// runtime first reports its features and when they change.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
 package runtimestate
@@ -23,7 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Runtime is asked for its status.
+// Runtime returns the runtime's status.
 type Runtime interface {
 	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
 }
@@ -45,10 +45,10 @@ type State struct {
 	prompted chan struct{}
 	handlers []*runtimeapi.RuntimeHandler
 	features *runtimeapi.RuntimeFeatures
-	told     *trace.RuntimeDescribed // last; nil before the first
+	told     *trace.RuntimeDescribed // as last published; nil before the first
 }
 
-// New returns a state that knows nothing yet, which is not ready.
+// New returns a state before the first check, which is not ready.
 func New(rt Runtime, bus *trace.Bus) (*State, error) {
 	if rt == nil {
 		return nil, errors.New("runtimestate: no runtime")
@@ -59,14 +59,14 @@ func New(rt Runtime, bus *trace.Bus) (*State, error) {
 	}, nil
 }
 
-// Ready returns whether the runtime answers and says that it is ready, and why not.
+// Ready returns whether the runtime responds and is ready, and if not, the reason.
 func (s *State) Ready() (ok bool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.up, s.why
 }
 
-// NetworkReady returns whether pod networks can be made, and why not.
+// NetworkReady returns whether the pod network is ready, and if not, the reason.
 func (s *State) NetworkReady() (ok bool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *State) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.prompted:
-			select { // a hundred pods may ask at once, each for its own sandbox
+			select { // a hundred pods may request a check at once, each for its own sandbox
 			case <-ctx.Done():
 				return nil
 			case <-time.After(s.bad - time.Since(looked)):
@@ -135,7 +135,7 @@ func (s *State) Check(ctx context.Context) {
 	s.set(up, why, network, netWhy)
 }
 
-// note keeps what the runtime said of what it can do.
+// note stores the runtime's handlers and features.
 func (s *State) note(r *runtimeapi.StatusResponse) {
 	if r == nil {
 		return
@@ -168,7 +168,7 @@ func (s *State) Features() *runtimeapi.RuntimeFeatures {
 	return s.features
 }
 
-// condition reads one condition. What the runtime does not report is not ready.
+// condition returns one condition. One that the runtime does not report is not ready.
 //
 // Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp.
 func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) {
@@ -186,7 +186,7 @@ func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) 
 
 func (s *State) set(up bool, why string, network bool, netWhy string) {
 	s.mu.Lock()
-	defer s.mu.Unlock() // also while publishing: the last word is the newest
+	defer s.mu.Unlock() // also held while publishing, so that the last event has the newest state
 	same := s.up == up && s.why == why && s.network == network && s.netWhy == netWhy
 	first := !s.asked
 	s.asked = true
@@ -201,7 +201,7 @@ func (s *State) set(up bool, why string, network bool, netWhy string) {
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "container runtime: " + why})
 	case !network:
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "pod network: " + netWhy})
-	case !first: // that all is well at the start goes without saying
+	case !first: // a first state without problems is not published
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentReady})
 	}
 }

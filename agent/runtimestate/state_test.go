@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fake answers with its conditions or its error, and counts.
+// fake returns its conditions or its error, and counts calls.
 type fake struct {
 	mu         sync.Mutex
 	conditions []*runtimeapi.RuntimeCondition
@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 			}
 			changed := s.Changed()
 			s.Check(t.Context())
-			s.Check(t.Context()) // the same again is no change
+			s.Check(t.Context()) // the same state is no change
 			var got answer
 			got.Up, got.Why = s.Ready()
 			got.Net, got.NetWhy = s.NetworkReady()
@@ -194,7 +194,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestPromptsOfMany: many pods whose sandboxes fail do not each have the runtime asked.
+// TestPromptsOfMany: many pods with failed sandboxes do not each cause a call to the runtime.
 func TestPromptsOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{conditions: []*runtimeapi.RuntimeCondition{is(runtimeapi.RuntimeReady, true), is(runtimeapi.NetworkReady, true)}}

@@ -15,7 +15,8 @@ func (s *Slots) Enter(ctx context.Context, t Turn, kind string) (*Work, error) {
 	}
 }
 
-// Leave ends the work and releases its slot. It reports whether the work took too long.
+// Leave ends the work and releases its slot. well says that its duration is a sample of such work. It reports whether
+// the work took too long.
 func (w *Work) Leave(well bool) (overstayed bool) {
 	w.End(well)
 	w.place.Release()

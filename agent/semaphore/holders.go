@@ -8,10 +8,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxTold is how many holders a wait names. Those who have held their places for longest come first.
+// maxTold limits how many holders a wait names. Those who have held their slots for longest come first.
 const maxTold = 4
 
-// told is how a wait that begins names holders. Called without the lock.
+// told returns the holders that a wait names when it begins. Called without mu.
 func told(works []*Work, now time.Time) (out []trace.Holder) {
 	for _, w := range works {
 		out = append(out, trace.Holder{Pod: w.place.turn.Pod, Call: w.kind, For: now.Sub(w.began)})
@@ -19,7 +19,7 @@ func told(works []*Work, now time.Time) (out []trace.Holder) {
 	return out
 }
 
-// stayed is how a wait that ends names those it was behind: the ones at its begin, and who overstayed since.
+// stayed returns the holders that a wait names when it ends: those at its begin, and those that overstayed since.
 func (s *Slots) stayed(behind []*Work, since time.Time) (out []trace.Holder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Slots) stayed(behind []*Work, since time.Time) (out []trace.Holder) {
 	return out[:min(len(out), maxTold)]
 }
 
-// holders are the pieces of work that keep others waiting now, longest first. Called with the lock held.
+// holders returns the work that others wait for now, longest first. Called with mu.
 func (s *Slots) holders() []*Work {
 	var all []*Work
 	for p := range s.places {

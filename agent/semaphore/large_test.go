@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Large work has one place, whatever its class; the others are free for others, and who hangs gives it away.
+// Large work has one slot, whatever its class; the others are free for other work, and a hung one loses it.
 func TestLargeWork(t *testing.T) {
 	inBubble(t, 3, func(w *world) {
 		w.s.modest = "again"
@@ -68,7 +68,7 @@ func TestLargeWorkGoesLast(t *testing.T) {
 			w.work(name, plain, time.Second)
 		}
 		w.pass(time.Minute)
-		sooner, atOnce := 0, 0 // who begins at the same moment has no order
+		sooner, atOnce := 0, 0 // work that begins at the same moment has no order
 		for i := 1; i <= 12; i++ {
 			switch began := w.when(fmt.Sprint(i)); {
 			case began < w.when("patient"):

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A modest class leaves a place free, and its own that hang give theirs away all the same.
+// A modest class leaves a slot free, and its hung work nevertheless loses its slots.
 func TestModestClass(t *testing.T) {
 	again := Turn{Class: "again"}
 	inBubble(t, 3, func(w *world) {
@@ -47,7 +47,7 @@ func TestModestClass(t *testing.T) {
 	})
 }
 
-// A single place is everybody's.
+// A single slot is for everybody.
 func TestModestClassWithOnePlace(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.s.modest = "again"

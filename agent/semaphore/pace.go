@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Pace is how patient the slots are with a piece of work that others wait behind. The zero Pace has the
-// figures that suit calls of the container runtime.
+// Pace is how long work may take while others wait. The zero Pace has values for calls of the container runtime.
 type Pace struct {
-	// Floor is the least; 0 means one second. A hiccup of the disk takes that long too.
+	// Floor is the minimum; 0 means one second. Short disk stalls also take that long.
 	Floor time.Duration
-	// Unknown is used for a kind of which too little is known; 0 means five seconds.
+	// Unknown is used for a kind with too few samples; 0 means five seconds.
 	Unknown time.Duration
-	// Ceiling is the most; 0 means ten seconds.
+	// Ceiling is the maximum; 0 means ten seconds.
 	Ceiling time.Duration
 }
 
 const (
-	// window is how many durations of a kind are kept, few the least that say anything.
+	// window is how many durations of a kind are kept, few the minimum number of samples.
 	window = 32
 	few    = 4
-	// clearly is how often the usual time is waited for.
+	// clearly is the factor between the usual duration and the limit.
 	clearly = 4
-	// maxKinds bounds the kinds that are learned. Work of more kinds has the patience of the unknown.
+	// maxKinds limits the number of kinds with samples. Work of other kinds has the limit Unknown.
 	maxKinds = 64
 )
 
@@ -39,7 +38,7 @@ func (p Pace) orDefault() Pace {
 	return p
 }
 
-// patience is how long work may take whose like took so long lately.
+// patience returns how long work may take, given the latest durations of its kind.
 func (p Pace) patience(taken []time.Duration) time.Duration {
 	if len(taken) < few {
 		return min(max(p.Unknown, p.Floor), p.Ceiling)
@@ -47,7 +46,7 @@ func (p Pace) patience(taken []time.Duration) time.Duration {
 	return min(max(clearly*usual(taken), p.Floor), p.Ceiling)
 }
 
-// usual is the upper quartile: three in four took no longer. One in five that hung does not move it.
+// usual returns the upper quartile: three in four took no longer. If one in five hung, it does not change.
 func usual(taken []time.Duration) time.Duration {
 	if len(taken) == 0 {
 		return 0
@@ -56,14 +55,14 @@ func usual(taken []time.Duration) time.Duration {
 	return sorted[(len(sorted)-1)*3/4]
 }
 
-// lately are the latest durations of each kind of work that went well.
+// lately are the latest durations of successful work of each kind.
 type lately struct {
 	of map[string]*durations
 }
 
 type durations struct {
 	taken []time.Duration
-	at    int // of the next one, once the window is full
+	at    int // index of the next one, when the window is full
 }
 
 func (l *lately) learn(kind string, took time.Duration) {

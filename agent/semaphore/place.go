@@ -8,30 +8,31 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Place is one of the slots, until it is released. All fields are guarded by the slots' lock.
+// Place is one of the slots, until it is released. All fields are guarded by the slots' mu.
 type Place struct {
 	slots *Slots
 	turn  Turn
 	since time.Time
-	idle  time.Time // since when it has no work
+	idle  time.Time // since when it has had no work
 	works []*Work
-	gone  bool // released, or given away
-	over  bool // given away
+	gone  bool // released, or taken away
+	over  bool // taken away
 }
 
-// Work is one piece of work at a place.
+// Work is one piece of work in a slot.
 type Work struct {
 	place *Place
 	kind  string
 	span  trace.Span
 	began time.Time
-	since time.Time // began, or when it last got on
+	since time.Time // began, or last made progress
 	left  time.Time // when it overstayed
 	ended time.Time
 }
 
-// Begin begins work of a kind, such as sandbox, in the slot. It returns false if the slot is no longer the caller's, because the
-// work took too long, or because the slot was used for long while others wait. Then the caller has to Acquire again. End follows.
+// Begin begins work of a kind, such as sandbox, in the slot. It returns false if the slot is no longer the caller's,
+// because the work took too long, or because the slot was in use for too long while others wait. Then the caller must
+// call Acquire again. End must follow.
 func (p *Place) Begin(ctx context.Context, kind string) (*Work, bool) {
 	s := p.slots
 	s.mu.Lock()
@@ -67,7 +68,7 @@ func (w *Work) End(well bool) {
 	}
 }
 
-// GetsOn says that the work is seen to get on: only the time from then on counts.
+// GetsOn says that the work makes progress: its duration is counted from then on.
 func (w *Work) GetsOn() {
 	s := w.place.slots
 	s.mu.Lock()
@@ -98,7 +99,7 @@ func (p *Place) Overstayed() bool {
 	return p.over
 }
 
-// due is when the place is overstayed, and by which work; nil when it has none. Called with the lock held.
+// due returns when the slot will be overstayed, and by which work; nil if it has none. Called with mu.
 func (p *Place) due() (at time.Time, by *Work) {
 	s := p.slots
 	for _, w := range p.works {

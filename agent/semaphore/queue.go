@@ -2,17 +2,17 @@ package semaphore
 
 import "container/heap"
 
-// waiter waits for a place.
+// waiter waits for a slot.
 type waiter struct {
 	turn   Turn
-	seq    uint64 // of arrival
-	grants uint64 // how many there had been then
-	index  int    // in its class, -1 when it has got a place
+	seq    uint64 // order of arrival
+	grants uint64 // number of grants at that time
+	index  int    // in its class; -1 when it has a slot
 	ready  chan struct{}
 	place  *Place // set before ready is closed
 }
 
-// waiters is a heap of one class: by order, and among equal ones by arrival.
+// waiters is a heap of one class: by order, then by arrival.
 type waiters []*waiter
 
 func (q waiters) Len() int { return len(q) }
@@ -46,14 +46,14 @@ func (q *waiters) Pop() any {
 	return w
 }
 
-// class is what is known of a class that waits or works.
+// class is the state of a class that waits or works.
 type class struct {
 	queue waiters
 	held  int
 	last  uint64
 }
 
-// join puts a waiter into its class's queue.
+// join adds a waiter to its class's queue.
 func (s *Slots) join(w *waiter) {
 	c := s.classes[w.turn.class()]
 	if c == nil {
@@ -64,7 +64,7 @@ func (s *Slots) join(w *waiter) {
 	s.waiting++
 }
 
-// leave takes a waiter out of its class's queue.
+// leave removes a waiter from its class's queue.
 func (s *Slots) leave(w *waiter) {
 	c := s.classes[w.turn.class()]
 	heap.Remove(&c.queue, w.index)
@@ -72,7 +72,7 @@ func (s *Slots) leave(w *waiter) {
 	s.forget(w.turn.class())
 }
 
-// first takes the waiter whose turn it is out of the queues; nil when it is nobody's.
+// first removes the next waiter from the queues; nil if there is none that may start.
 func (s *Slots) first() *waiter {
 	var all []standing
 	for name, c := range s.classes {
@@ -89,7 +89,7 @@ func (s *Slots) first() *waiter {
 	return w
 }
 
-// forget drops what is known of a class that neither waits nor works.
+// forget removes the state of a class that neither waits nor works.
 func (s *Slots) forget(name string) {
 	if c := s.classes[name]; c != nil && c.held == 0 && len(c.queue) == 0 {
 		delete(s.classes, name)

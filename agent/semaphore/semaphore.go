@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Slots are a number of places for concurrent work. Safe for concurrent use.
+// Slots limit concurrent work. Safe for concurrent use.
 type Slots struct {
 	name   string
 	target trace.TargetKind
@@ -17,19 +17,19 @@ type Slots struct {
 	pace   Pace
 	wait   trace.WaitKind
 	bus    *trace.Bus
-	// modest is the class that leaves one place to the others.
+	// modest is the class that leaves one slot to the others.
 	modest string
 
 	mu      sync.Mutex
-	seq     uint64 // of arrivals
+	seq     uint64 // number of arrivals
 	grants  uint64
 	waiting int
 	classes map[string]*class
-	// places count; outside are those that were given away while work continues.
+	// places are the slots in use; outside are those that were taken away while their work continues.
 	places, outside map[*Place]struct{}
-	left            []*Work // who overstayed last, at most maxTold
+	left            []*Work // work that overstayed last, at most maxTold
 	lately          lately
-	timer           *time.Timer // fires when the next place is overstayed; nil before somebody waited
+	timer           *time.Timer // fires when the next slot is overstayed; nil until somebody waits
 }
 
 // Config is the configuration of Slots.
@@ -38,18 +38,18 @@ type Config struct {
 	Name string
 	// Target is the target of the waits.
 	Target trace.TargetKind
-	// Size is how many places there are, at least 1.
+	// Size is the number of slots, at least 1.
 	Size int
 	Pace Pace
-	// Wait is the kind of the waits that are published; empty means queue.
+	// Wait is the kind of the published waits; empty means queue.
 	Wait trace.WaitKind
 	Bus  *trace.Bus
-	// Modest is a class that leaves one of several slots to the others, so that they always find it free. While others work or
-	// wait, it has at most half of the slots, so that it uses at most this share of the machine. Empty for none.
+	// Modest is a class that leaves one of several slots to the others, so that they always find it free. While others
+	// work or wait, it has at most half of the slots, and so at most this share of the machine. Empty for none.
 	Modest string
 }
 
-// New returns slots, all of them free.
+// New returns Slots that are all free.
 func New(c Config) (*Slots, error) {
 	if c.Size < 1 {
 		return nil, fmt.Errorf("slots %s: %d slots: want at least 1", c.Name, c.Size)
@@ -64,8 +64,7 @@ func New(c Config) (*Slots, error) {
 	}, nil
 }
 
-// Acquire waits for a place. The caller gives it back with Release. It returns
-// ctx's error when ctx ends first.
+// Acquire waits for a slot. The caller must call Release. It returns ctx's error if ctx ends first.
 func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.mu.Lock()
 	now := time.Now()
@@ -77,10 +76,10 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	w := &waiter{turn: t, seq: s.seq, grants: s.grants, ready: make(chan struct{})}
 	s.join(w)
 	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
-	s.fill(now) // some may be overdue, as nobody waited
+	s.fill(now) // some may be overdue, because nobody waited
 	atOnce := w.place != nil && busy < s.size
 	s.mu.Unlock()
-	if atOnce { // only modest ones wait, and leave this place to others
+	if atOnce { // only modest waiters exist, and leave this slot to others
 		return w.place, nil
 	}
 
@@ -105,7 +104,7 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 		s.mu.Unlock()
 	} else {
 		s.mu.Unlock()
-		w.place.Release() // it was handed over at the same moment
+		w.place.Release() // the slot was granted at the same moment
 	}
 	return nil, fmt.Errorf("waiting for a slot of %s: %w", s.name, context.Cause(ctx))
 }
@@ -117,7 +116,7 @@ func (s *Slots) Waiting() bool {
 	return s.waiting > 0
 }
 
-// Hangs reports whether work of a class continues outside, having overstayed.
+// Hangs reports whether work of a class has overstayed and still runs.
 func (s *Slots) Hangs(class string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +128,9 @@ func (s *Slots) Hangs(class string) bool {
 	return false
 }
 
-// full reports whether a class has all the places that it may have while others are free. Large work has one, and takes it when nobody else
-// works, or after so many turns of others. The modest class has all but one, or half of them while others work or wait. Called with the lock held.
+// full reports whether a class has all the slots that it may have while others are free. Large work has one, when
+// nobody else works, or after a number of turns of others. The modest class has all but one, or half of them while
+// others work or wait. Called with mu.
 func (s *Slots) full(class string) bool {
 	c := s.classes[class]
 	if class == largeClass {
@@ -146,7 +146,7 @@ func (s *Slots) full(class string) bool {
 	return c.held >= s.size-1
 }
 
-// grant gives a free place away. Called with the lock held.
+// grant grants a free slot. Called with mu.
 func (s *Slots) grant(t Turn, now time.Time) *Place {
 	p := &Place{slots: s, turn: t, since: now, idle: now}
 	s.places[p] = struct{}{}
@@ -161,15 +161,15 @@ func (s *Slots) grant(t Turn, now time.Time) *Place {
 	return p
 }
 
-// free takes a place back. Called with the lock held.
+// free frees a slot. Called with mu.
 func (s *Slots) free(p *Place) {
 	delete(s.places, p)
 	s.classes[p.turn.class()].held--
 	s.forget(p.turn.class())
 }
 
-// fill hands out what is free, has who overstays leave for whoever waits, and sees to it that this is looked at
-// again in time. Called with the lock held, after anything changed.
+// fill grants free slots, takes slots away from overdue work for those who wait, and sets the timer for the next check.
+// Called with mu, after every change.
 func (s *Slots) fill(now time.Time) {
 	for s.waiting > 0 {
 		if len(s.places) < s.size {
@@ -204,14 +204,14 @@ func (s *Slots) arm(d time.Duration) {
 	s.timer.Reset(d)
 }
 
-// look is the timer's.
+// look is called by the timer.
 func (s *Slots) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fill(time.Now())
 }
 
-// overdue is the place that is overstayed first, and when that is; nil when there is none.
+// overdue returns the slot that will be overstayed first, and when; nil if there is none.
 func (s *Slots) overdue() (first *Place, at time.Time) {
 	for p := range s.places {
 		if due, _ := p.due(); first == nil || due.Before(at) {
@@ -221,7 +221,7 @@ func (s *Slots) overdue() (first *Place, at time.Time) {
 	return first, at
 }
 
-// putOut gives a place away whose work continues. Called with the lock held.
+// putOut takes a slot away from work that continues. Called with mu.
 func (s *Slots) putOut(p *Place, now time.Time) {
 	s.free(p)
 	p.gone, p.over = true, true

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// world runs work of given lengths in slots, in a bubble.
+// world runs work of given durations in slots, in simulated time.
 type world struct {
 	*testing.T
 	s     *Slots
@@ -21,7 +21,7 @@ type world struct {
 	began time.Time
 
 	mu   sync.Mutex
-	out  []string // who began, in order
+	out  []string // which work began, in order
 	at   map[string]time.Duration
 	most int
 	busy int
@@ -39,7 +39,7 @@ func inBubble(t *testing.T, size int, test func(*world)) {
 	})
 }
 
-// work has a piece of work queue and take so long; it returns once the work queues or has begun.
+// work queues a piece of work of that duration; it returns when the work waits or has begun.
 func (w *world) work(name string, turn Turn, takes time.Duration) {
 	turn.Pod = trace.Pod{Namespace: "default", Name: name}
 	go func() {
@@ -72,13 +72,13 @@ func (w *world) when(name string) (at time.Duration) { w.note(func() { at = w.at
 
 func (w *world) peak() (n int) { w.note(func() { n = w.most }); return n }
 
-// pass lets time pass and what is due then happen.
+// pass advances simulated time and waits until everything due has happened.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// learn has the slots know that a sandbox takes so long.
+// learn makes the slots learn that a sandbox takes that long.
 func (w *world) learn(d time.Duration) {
 	for range window {
 		w.s.lately.learn("sandbox", d)
@@ -136,7 +136,7 @@ func TestNewRefusesNoSlots(t *testing.T) {
 	}
 }
 
-// An ordinary burst is paced to its end: no more at once than there are places.
+// An ordinary burst is limited until its end: no more at once than there are slots.
 func TestBurstIsPaced(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"fast": 200 * time.Millisecond, "on a slow machine": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestBurstIsPaced(t *testing.T) {
 	}
 }
 
-// Three that hang do not keep a fourth from its turn for longer than the patience.
+// Three that hang delay a fourth for a bounded time.
 func TestHangHoldsNothingUp(t *testing.T) {
 	for name, c := range map[string]struct{ usual, want time.Duration }{
 		"before anything was learned":  {0, 5 * time.Second},
@@ -188,7 +188,7 @@ func TestHangHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// Who comes while three have hung for long finds them overdue, and does not wait at all.
+// If three have hung for long, the next finds them overdue, and does not wait at all.
 func TestOverdueHoldersLeaveAtOnce(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.work("x", Turn{}, time.Hour)
@@ -201,7 +201,7 @@ func TestOverdueHoldersLeaveAtOnce(t *testing.T) {
 	})
 }
 
-// Fifty that hang are let in at a bounded rate, and keep what comes after them waiting for so long only.
+// Fifty that hang begin at a bounded rate, and delay others for a bounded time.
 func TestManyHangs(t *testing.T) {
 	inBubble(t, 3, func(w *world) {
 		w.learn(100 * time.Millisecond)
@@ -222,7 +222,7 @@ func TestManyHangs(t *testing.T) {
 		if got, want := w.when("web"), 17*time.Second; got > want {
 			w.Errorf("web waited %s behind 50 that hang, want %s at most: 3 are let in each second", got, want)
 		}
-		// They are tried again: now they are known, and a new pod hardly waits.
+		// They retry: now they are known, and a new pod hardly waits.
 		for i := range 50 {
 			w.work("again "+string(rune('A'+i)), Turn{Class: "start", Slow: true}, time.Hour)
 		}
@@ -241,7 +241,7 @@ func TestManyHangs(t *testing.T) {
 	})
 }
 
-// A runtime that is slow for all is learned to be: work goes in paced, a little more at once than there are places.
+// The slots learn that a runtime is slow for all: work is still limited, a little more at once than there are slots.
 func TestSlowForAll(t *testing.T) {
 	inBubble(t, 3, func(w *world) {
 		for i := range 110 {
@@ -254,7 +254,7 @@ func TestSlowForAll(t *testing.T) {
 	})
 }
 
-// When everything hangs, work comes in at a bounded rate.
+// If everything hangs, work begins at a bounded rate.
 func TestEverythingHangs(t *testing.T) {
 	inBubble(t, 3, func(w *world) {
 		for i := range 110 {
@@ -268,7 +268,7 @@ func TestEverythingHangs(t *testing.T) {
 	})
 }
 
-// Classes have equal shares, however much there is in each.
+// Classes have equal shares, however much work each has.
 func TestClassesTakeTurns(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.work("first", Turn{Class: "start"}, time.Second)
@@ -290,7 +290,7 @@ func TestClassesTakeTurns(t *testing.T) {
 	})
 }
 
-// Work that is seen to get on does not overstay.
+// Work that makes progress does not overstay.
 func TestProgress(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		work, err := w.s.Enter(w.Context(), Turn{}, "pull")
@@ -315,7 +315,7 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A place is not kept by one piece of work after the other either.
+// Consecutive pieces of work do not keep a slot either.
 func TestLongTurnEnds(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		p, err := w.s.Acquire(w.Context(), Turn{})
@@ -336,7 +336,7 @@ func TestLongTurnEnds(t *testing.T) {
 	})
 }
 
-// A wait names who it is behind: at its begin who holds the places, at its end also who overstayed meanwhile.
+// A wait has the holders of the slots: at its begin the current ones, at its end also those that overstayed meanwhile.
 func TestWaitNamesHolders(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.learn(100 * time.Millisecond)

@@ -2,23 +2,23 @@ package semaphore
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// Turn is who wants a place.
+// Turn is a request for a slot.
 type Turn struct {
 	// Class is a group of work with a common share of the slots. There should be few classes: the slots keep the state of a class
 	// while one of its pieces of work waits or runs.
 	Class string
-	// Slow says that it overstayed before. Those who did are one class, whatever Class says.
+	// Slow says that the work overstayed before. All such work is one class, regardless of Class.
 	Slow bool
-	// Large says that the work is much for the machine. All such work is one class, whatever Class and Slow say: it has one place, when no
-	// others work or after eight of their turns.
+	// Large says that the work is large for the machine. All such work is one class, regardless of Class and Slow: it
+	// has one slot, when no others work or after eight of their turns.
 	Large bool
 	// Order is the order within the class: smaller goes first, equal ones in order of arrival.
 	Order uint64
-	// Pod is what others learn about who holds a place.
+	// Pod is the pod that others see as the holder of the slot.
 	Pod trace.Pod
 }
 
-// slowClass is the class of all who overstayed, largeClass that of large work.
+// slowClass is the class of all work that overstayed, largeClass that of large work.
 const (
 	slowClass  = "\x00slow"
 	largeClass = "\x00large"
@@ -34,20 +34,21 @@ func (t *Turn) class() string {
 	return t.Class
 }
 
-// standing is how a class stands in which somebody waits.
+// standing is the state of a class with waiters.
 type standing struct {
 	name string
-	// held are the places that the class has now.
+	// held is the number of the class's slots.
 	held int
-	// last is the number of the grant when it last got one, 0 for never; waits break the tie by seq, which is
-	// when the first of it came.
+	// last is the number of the grant when it last got a slot, 0 for never. If equal, seq decides, which is the arrival
+	// of its first waiter.
 	last, seq uint64
 }
 
-// slowEvery is how often those who overstayed have a turn while others wait, and large work while others work: after so many of theirs.
+// slowEvery is the number of turns of others before a turn of work that overstayed while others wait, or of large work
+// while others work.
 const slowEvery = 8
 
-// next is the index of the class whose turn it is, after so many grants; -1 when it is nobody's.
+// next returns the index of the class whose turn it is, after that many grants; -1 if there is none.
 func next(waiting []standing, grants uint64) int {
 	best := -1
 	for i, c := range waiting {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// authorized lets through who may.
+// authorized calls h for authorized callers only.
 //
 // Upstream: pkg/kubelet/server/server.go, InstallAuthFilter.
 func (s *Server) authorized(h http.Handler) http.Handler {
@@ -49,7 +49,8 @@ func (s *Server) authorized(h http.Handler) http.Handler {
 	})
 }
 
-// refuse answers who is not let in, does not wait long for the answer to be read, and ends an unknown connection.
+// refuse answers a caller that is not authorized. It waits only a short time for the caller to read the answer, and
+// closes an unknown connection.
 func refuse(w http.ResponseWriter, q *request, code int, message string) {
 	if rec, ok := w.(*recorder); ok {
 		rec.timeout = refusedTimeout
@@ -60,9 +61,9 @@ func refuse(w http.ResponseWriter, q *request, code int, message string) {
 	fail(w, code, message)
 }
 
-// fail answers with a message for people, as it is: kubectl shows it.
+// fail responds with a message for people, unchanged: kubectl shows it.
 func fail(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(message)) // a client that is gone needs no answer
+	_, _ = w.Write([]byte(message)) // a client that is gone needs no response
 }

@@ -13,7 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// checkpoint has the runtime write a container's state to a file.
+// checkpoint calls the runtime to write a container's state to a file.
 //
 // Upstream: pkg/kubelet/server/server.go, checkpoint; pkg/kubelet/kubelet.go, CheckpointContainer.
 func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,7 @@ type Check struct {
 	Check func() error
 }
 
-// Config is what the servers serve, and on which addresses. A port of 0 is disabled.
+// Config is the configuration of the servers. A port of 0 is disabled.
 //
 // Many fields: one for each thing that is served.
 type Config struct {
@@ -31,7 +31,7 @@ type Config struct {
 	HealthzPort    int32
 	Address        string
 	ReadOnlyPort   int32
-	// Port is the authenticated one. It needs TLS and Auth.
+	// Port is the authenticated port. It needs TLS and Auth.
 	Port int32
 	TLS  TLS
 	Auth Auth
@@ -50,7 +50,7 @@ type Config struct {
 	Files *guestfile.Files
 	// Stats answers /stats/summary.
 	Stats Stats
-	// Metrics answers /metrics; nil leaves it out, here and below.
+	// Metrics answers /metrics; nil disables it, here and below.
 	Metrics http.Handler
 	// ResourceMetrics, ContainerMetrics and ProbeMetrics answer /metrics/resource, cadvisor and probes.
 	ResourceMetrics, ContainerMetrics, ProbeMetrics http.Handler
@@ -60,11 +60,11 @@ type Config struct {
 	Configz func() any
 	// Flags returns the command line's flags with their values.
 	Flags func() map[string]string
-	// Debug is what of the authenticated port may be used.
+	// Debug are the enabled parts of the authenticated port.
 	Debug Debug
-	// Checkpoints is the directory for /checkpoint; "" turns that off.
+	// Checkpoints is the directory for /checkpoint; "" disables it.
 	Checkpoints string
-	// LogDir is what /logs/ shows; /var/log if empty.
+	// LogDir is the directory that /logs/ shows; /var/log if empty.
 	LogDir string
 	// Version is the Kubernetes version that /statusz shows.
 	Version string
@@ -73,28 +73,28 @@ type Config struct {
 
 // Debug are the enable... settings of KubeletConfiguration. All need Handlers.
 type Debug struct {
-	// Handlers is enableDebuggingHandlers: containerLogs, exec and the like too.
+	// Handlers is enableDebuggingHandlers: it also enables containerLogs, exec and others.
 	Handlers bool
 	// SystemLogs is enableSystemLogHandler, Profiling enableProfilingHandler, Contention
 	// enableContentionProfiling and FlagsV enableDebugFlagsHandler.
 	SystemLogs, Profiling, Contention, FlagsV bool
 }
 
-// Auth authenticates and authorizes clients. *auth.Auth is one.
+// Auth authenticates and authorizes clients. *auth.Auth implements it.
 type Auth interface {
 	Authenticate(*http.Request) (*auth.User, error)
-	// Certified reports whether a client that shows these certificates is known.
+	// Certified reports whether a client with these certificates is known.
 	Certified([]*x509.Certificate) bool
 	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
 }
 
-// Observed is the state of the runtime. *pleg.Cache is one.
+// Observed is the state of the runtime. *pleg.Cache implements it.
 type Observed interface {
 	Get(types.UID) *podstate.Pod
 	All() map[types.UID]*podstate.Pod
 }
 
-// Stats has the resource usage of the node and its pods. *stats.Stats is one.
+// Stats has the resource usage of the node and its pods. *stats.Stats implements it.
 type Stats interface {
 	Summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.Summary, error)
 }

@@ -2,7 +2,7 @@ package server
 
 import "net/http"
 
-// configz answers with the effective configuration.
+// configz responds with the effective configuration.
 //
 // Upstream: k8s.io/component-base/configz.
 func (s *Server) configz(w http.ResponseWriter, _ *http.Request) {

@@ -55,7 +55,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	defer func() { _ = log.Close() }() // it was only read
+	defer func() { _ = log.Close() }() // opened only for reading
 	s.copyLog(w, r, log, opts, pod, id)
 }
 
@@ -96,7 +96,7 @@ func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error
 	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil {
 		return c.State == podstate.Running, nil
 	}
-	// Not seen yet, or not any more.
+	// Not observed yet, or no longer.
 	st, err := s.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	switch grpcstatus.Code(err) {
 	case codes.OK:
@@ -109,7 +109,7 @@ func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error
 	return false, err
 }
 
-// logPath returns where the container logs.
+// logPath returns the path of the container's log.
 func (s *Server) logPath(ctx context.Context, pod *v1.Pod, id string) (string, error) {
 	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil && c.LogPath != "" {
 		return c.LogPath, nil

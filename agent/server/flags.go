@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// installFlags lets the verbosity of the Kubernetes libraries be changed.
+// installFlags serves changes of the verbosity of the Kubernetes libraries.
 //
 // Upstream: k8s.io/apiserver/pkg/server/routes/flags.go; k8s.io/component-base/logs, GlogSetter.
 func (s *Server) installFlags(mux *http.ServeMux) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/logs"
 )
 
-// FuzzLogOptions reads the query of a request for a log.
+// FuzzLogOptions decodes the query of a request for a log.
 func FuzzLogOptions(f *testing.F) {
 	for _, s := range []string{
 		"", "follow=true&tailLines=10&timestamps=1", "tail=all&tailLines=3", "tail=5&tailLines=3", "follow&previous=False&limitBytes=1", "sinceSeconds=9223372036854775807",
@@ -43,7 +43,7 @@ func FuzzLogOptions(f *testing.F) {
 	})
 }
 
-// queryOf writes options as a query.
+// queryOf encodes options as a query.
 func queryOf(o *v1.PodLogOptions) url.Values {
 	q := url.Values{}
 	for name, v := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {

@@ -35,7 +35,7 @@ func (s *Server) installHealth(mux *http.ServeMux) {
 	}
 }
 
-// answer runs the checks that ?exclude= does not name.
+// answer runs the checks, except those in ?exclude=.
 func answer(w http.ResponseWriter, r *http.Request, checks []Check) {
 	exclude := r.URL.Query()["exclude"]
 	_, verbose := r.URL.Query()["verbose"]
@@ -66,5 +66,5 @@ func answer(w http.ResponseWriter, r *http.Request, checks []Check) {
 func text(w http.ResponseWriter, s string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write([]byte(s)) // a client that is gone needs no answer
+	_, _ = w.Write([]byte(s)) // a client that is gone needs no response
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
 
-// allPorts serves the three ports. Whoever comes to one of them could be anybody.
+// allPorts serves the three ports. Everyone can connect to them.
 func allPorts(t *testing.T, change func(*Config)) *world {
 	t.Helper()
 	return start(t, func(c *Config) {
@@ -32,13 +32,13 @@ func allPorts(t *testing.T, change func(*Config)) *world {
 	})
 }
 
-// ports are the addresses by name.
+// ports returns the addresses by name.
 func (w *world) ports() map[string]string {
 	at := func(port int32) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	return map[string]string{"healthz": at(w.cfg.HealthzPort), "read-only": at(w.cfg.ReadOnlyPort), "https": at(w.cfg.Port)}
 }
 
-// dial connects to a port as a stranger.
+// dial connects to a port as an unknown client.
 func dial(t *testing.T, name, address string) net.Conn {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -52,14 +52,14 @@ func dial(t *testing.T, name, address string) net.Conn {
 	return c
 }
 
-// ends reports whether the peer ends the connection within a minute, which is longer than any deadline here.
+// ends reports whether the peer closes the connection within a minute, which is longer than any deadline here.
 func ends(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err := io.Copy(io.Discard, c)
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// A body that does not come is not waited for: there is an answer, and the connection ends.
+// The server does not wait for a body that does not arrive: it responds and closes the connection.
 func TestBodyThatDoesNotCome(t *testing.T) {
 	w := allPorts(t, nil)
 	for name, address := range w.ports() {
@@ -101,7 +101,7 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	})
 }
 
-// Connections that do nothing, or send their headers slowly, are not kept beyond a number, and others get in meanwhile.
+// The number of connections that are idle or send their headers slowly is limited, and others are accepted meanwhile.
 func TestManyConnections(t *testing.T) {
 	const many = 2000
 	for _, send := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "} {
@@ -142,7 +142,7 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// live is how much memory is in use after everything that is garbage was collected.
+// live returns the size of the live heap in bytes.
 func live() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -151,16 +151,16 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What strangers put into paths is not kept.
+// Paths from unknown clients are not kept.
 func TestLongPathsOfStrangers(t *testing.T) {
-	const requests, budget = 100, 16 << 20 // what is kept of a request would be six times the budget
+	const requests, budget = 100, 16 << 20 // without the limit, the kept requests would need six times the budget
 	w := allPorts(t, nil)
 	path := strings.Repeat("a", 1<<20-8<<10)
 	before := live()
 	for _, name := range []string{"healthz", "https"} {
 		for range requests {
 			c := dial(t, name, w.ports()[name])
-			_, _ = fmt.Fprintf(c, "GET /%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path) // it may end before
+			_, _ = fmt.Fprintf(c, "GET /%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path) // the server may close it earlier
 			_ = c.Close()
 		}
 		if grown := live() - before; grown > budget {
@@ -172,7 +172,7 @@ func TestLongPathsOfStrangers(t *testing.T) {
 	}
 }
 
-// A long command of somebody who showed a certificate goes through.
+// A long command of a client with a certificate is accepted.
 func TestLongCommand(t *testing.T) {
 	w := start(t, nil)
 	command := strings.Repeat("x", 900<<10)
@@ -199,7 +199,7 @@ func TestLongCommand(t *testing.T) {
 	}
 }
 
-// Nobody looks for a pod before it is known that the caller may ask.
+// A pod is looked up only after the caller is authorized.
 func TestNoLookupForStrangers(t *testing.T) {
 	var lookups atomic.Int64
 	w := start(t, func(c *Config) {
@@ -224,7 +224,7 @@ func TestNoLookupForStrangers(t *testing.T) {
 	}
 }
 
-// A client that does not read is not waited for, however the answer is sent.
+// A client that does not read does not block the server, however the response is sent.
 func TestSlowReader(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("http2 ", http2), func(t *testing.T) {

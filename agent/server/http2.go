@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// overHTTP2 serves those connections of from that speak HTTP/2, within limits of their own: there, headers of a few bytes can be megabytes in
-// memory, a hundred times on one connection.
+// overHTTP2 serves the HTTP/2 connections of from, with separate limits: in HTTP/2, headers of a few bytes can be
+// megabytes in memory, a hundred times on one connection.
 func overHTTP2(from *http.Server, l net.Listener) serve {
 	h := &handover{addr: l.Addr(), conns: make(chan net.Conn), done: make(chan struct{})}
 	server := &http.Server{
 		Handler: from.Handler, MaxHeaderBytes: maxHTTP2HeaderBytes, IdleTimeout: from.IdleTimeout, ReadHeaderTimeout: from.ReadHeaderTimeout,
-		// Of headers that are too long net/http says so itself. For what comes to a handler traced undoes it.
+		// If headers are too long, net/http responds itself, within this timeout. For other requests, traced removes
+		// it.
 		WriteTimeout: refusedTimeout,
 		ConnContext:  from.ConnContext, ConnState: from.ConnState, ErrorLog: from.ErrorLog,
 		HTTP2: &http.HTTP2Config{
@@ -25,7 +26,7 @@ func overHTTP2(from *http.Server, l net.Listener) serve {
 	return serve{h, server}
 }
 
-// handover is a listener for connections that another server accepted. That one has them until they are closed.
+// handover is a listener for connections that another server accepted. That server owns them until they are closed.
 type handover struct {
 	addr  net.Addr
 	conns chan net.Conn

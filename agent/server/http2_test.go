@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 )
 
-// slowAuth holds who comes until it is released, or they are gone.
+// slowAuth blocks callers until it is released or they are gone.
 type slowAuth struct {
 	fakeAuth
 	now, most, all atomic.Int64
@@ -31,11 +31,11 @@ func (a *slowAuth) Authenticate(r *http.Request) (*auth.User, error) {
 	defer a.now.Add(-1)
 	for most := a.most.Load(); n > most && !a.most.CompareAndSwap(most, n); most = a.most.Load() {
 	}
-	<-a.release // a handler that does not notice that its stream was reset
+	<-a.release // as a handler that does not notice that its stream was reset
 	return a.fakeAuth.Authenticate(r)
 }
 
-// stranger is a client of HTTP/2 that does what it likes.
+// stranger is an HTTP/2 client that ignores the rules.
 type stranger struct {
 	net.Conn
 	*http2.Framer
@@ -64,7 +64,7 @@ func newStranger(t *testing.T, address string, settings ...http2.Setting) *stran
 	return s
 }
 
-// get opens a stream, with more headers of the same name and value. It returns false once the connection was ended.
+// get opens a stream, with more headers of the same name and value. It returns false if the connection is closed.
 func (s *stranger) get(path string, more int, name, value string) (stream uint32, ok bool) {
 	s.block.Reset()
 	write := func(name, value string) {
@@ -83,10 +83,10 @@ func (s *stranger) get(path string, more int, name, value string) (stream uint32
 	return stream, err == nil
 }
 
-// ended waits until the server ends the connection, and returns false if it does not.
+// ended waits until the server closes the connection, and returns false if it does not.
 func (s *stranger) ended() bool { return ends(s.Conn) }
 
-// drain reads what the server says, so that it is not held up by that.
+// drain reads what the server sends, so that the server does not block.
 func (s *stranger) drain() (gone <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -100,7 +100,7 @@ func (s *stranger) drain() (gone <-chan struct{}) {
 	return done
 }
 
-// A client that opens streams and resets them at once (CVE-2023-44487) piles up no handlers.
+// A client that opens streams and resets them at once (CVE-2023-44487) does not accumulate handlers.
 func TestRapidReset(t *testing.T) {
 	a := &slowAuth{release: make(chan struct{})}
 	w := start(t, func(c *Config) { c.Auth = a })
@@ -123,7 +123,7 @@ func TestRapidReset(t *testing.T) {
 	}
 }
 
-// One source that has many connections with many requests gets some handled; others are handled meanwhile.
+// One source with many connections and many requests gets some of them handled; other sources are served meanwhile.
 func TestRequestsOfStrangers(t *testing.T) {
 	a := &slowAuth{release: make(chan struct{})}
 	w := start(t, func(c *Config) { c.Auth = a })
@@ -144,7 +144,7 @@ func TestRequestsOfStrangers(t *testing.T) {
 	close(a.release)
 }
 
-// Headers that are small on the wire and large in memory are not held for strangers: cookies are joined into one.
+// Headers that are small on the wire and large in memory are not kept for unknown clients: cookies are joined into one.
 func TestCookieBomb(t *testing.T) {
 	a := &slowAuth{release: make(chan struct{})}
 	w := start(t, func(c *Config) { c.Auth = a })
@@ -171,13 +171,13 @@ func TestCookieBomb(t *testing.T) {
 	}
 }
 
-// A frame says how long it is before it comes; a header block may never end. Neither gets much memory.
+// A frame announces its length before its content arrives, and a header block may never end. Neither gets much memory.
 func TestUnfinishedFrames(t *testing.T) {
 	w := start(t, nil)
 	before := live()
 	for range 200 {
 		s := newStranger(t, strings.TrimPrefix(w.url, "https://"))
-		_, _ = s.Conn.Write([]byte{0x0f, 0xff, 0xff, byte(http2.FrameHeaders), 0, 0, 0, 0, 1}) // 1 MiB, it says
+		_, _ = s.Conn.Write([]byte{0x0f, 0xff, 0xff, byte(http2.FrameHeaders), 0, 0, 0, 0, 1}) // it announces 1 MiB
 	}
 	if code, _ := w.ask(t, "GET", "/healthz", "root", ""); code != 200 {
 		t.Error(code)
@@ -197,7 +197,7 @@ func TestUnfinishedFrames(t *testing.T) {
 	}
 }
 
-// HTTP/2 has no upgrades: who asks for one is told so, and nothing is left of it.
+// HTTP/2 has no upgrades: a client that requests one gets an error, and nothing remains.
 func TestUpgradeOverHTTP2(t *testing.T) {
 	w := start(t, nil)
 	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}

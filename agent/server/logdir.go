@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// logDir is the node's log directory as a file system: regular files and directories that lie in it. Containers write
-// there (their logs, and whatever a pod with a hostPath puts there), so nothing that leads out of it is followed, nothing that could block is
-// opened, and directories are shown up to maxEntries. Upstream follows links wherever they lead.
+// logDir is the node's log directory as a file system: regular files and directories in it. Containers write there
+// (their logs, and whatever a pod with a hostPath puts there), so it follows no link that leaves the directory, opens
+// nothing that could block, and shows at most maxEntries of a directory. Upstream follows links wherever they lead.
 type logDir string
 
-// maxEntries is how many entries of a directory are shown.
+// maxEntries limits how many entries of a directory are shown.
 const maxEntries = 10000
 
 // Open implements http.FileSystem.
@@ -25,8 +25,8 @@ func (d logDir) Open(name string) (http.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Links of /var/log/containers are absolute, which os.Root refuses, so they are resolved first. What is swapped
-	// meanwhile is resolved by os.Root again.
+	// Links of /var/log/containers are absolute, which os.Root refuses, so they are resolved first. os.Root checks
+	// again what changes meanwhile.
 	full, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(strings.TrimPrefix(name, "/"))))
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (d logDir) Open(name string) (http.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // what was opened stays so
+	defer func() { _ = root.Close() }() // an open file remains open
 	f, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d logDir) Open(name string) (http.File, error) {
 		err = errors.New("neither a file nor a directory")
 	}
 	if err != nil {
-		_ = f.Close() // it was only opened
+		_ = f.Close() // nothing was written
 		return nil, err
 	}
 	return logFile{f}, nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Containers write below /var/log. What they put there leads nowhere, blocks nobody and takes no memory.
+// Containers write below /var/log. Their files cannot lead out of it, block the server or use much memory.
 func TestSystemLogs(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "log")

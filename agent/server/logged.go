@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// loggedContainer returns the id of the container whose log is meant. The error says why there is
-// none, in the words that kubectl's users know.
+// loggedContainer returns the ID of the container whose log is requested. The error says why there is none, with
+// upstream's words.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus.
 func loggedContainer(pod *v1.Pod, name string, previous bool) (string, error) {
@@ -30,7 +30,7 @@ func loggedContainer(pod *v1.Pod, name string, previous bool) (string, error) {
 	case st.State.Running != nil:
 		id = st.ContainerID
 	case st.State.Terminated != nil:
-		// One that was replaced by another that never began has no id.
+		// A container whose successor never started has no ID here.
 		if id = st.State.Terminated.ContainerID; id == "" {
 			id = last
 		}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// logOptions decodes the query. The tail of old clients is tailLines.
+// logOptions decodes the query. Old clients send tail instead of tailLines.
 //
 // Upstream: the conversion that is generated for v1.PodLogOptions.
 func logOptions(q url.Values) (*v1.PodLogOptions, error) {
@@ -31,7 +31,7 @@ func logOptions(q url.Values) (*v1.PodLogOptions, error) {
 		}
 	}
 	if q.Has("sinceTime") {
-		o.SinceTime = &metav1.Time{} // of one that is empty, the beginning
+		o.SinceTime = &metav1.Time{} // an empty value means the zero time
 		if v := q.Get("sinceTime"); v != "" && v != "null" {
 			at, err := time.Parse(time.RFC3339, v)
 			if err != nil {
@@ -46,7 +46,7 @@ func logOptions(q url.Values) (*v1.PodLogOptions, error) {
 	return o, nil
 }
 
-// queryBool: a name without a value is true.
+// queryBool returns a boolean parameter; one without a value is true.
 func queryBool(q url.Values, name string) bool {
 	return q.Has(name) && q.Get(name) != "0" && !strings.EqualFold(q.Get(name), "false")
 }

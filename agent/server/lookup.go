@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// meant reports whether a UID that the client gave, if it gave one, is the pod's.
+// meant reports whether the client's UID, if it sent one, is the pod's.
 func (s *Server) meant(pod *v1.Pod, uid types.UID) bool {
 	if uid != "" && s.cfg.UID != nil {
 		uid = s.cfg.UID(uid)
@@ -21,8 +21,8 @@ func (s *Server) meant(pod *v1.Pod, uid types.UID) bool {
 	return uid == "" || uid == pod.UID
 }
 
-// running returns the id of the running container, "" when there is none. The runtime is asked only about
-// one that was not seen to run: it may have begun just now.
+// running returns the ID of the running container, "" if there is none. It asks the runtime only if the container was
+// not observed running: it may have started just now.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, findContainer.
 func (s *Server) running(ctx context.Context, pod *v1.Pod, uid types.UID, name string) (string, error) {
@@ -44,7 +44,7 @@ func (s *Server) running(ctx context.Context, pod *v1.Pod, uid types.UID, name s
 	return list.Containers[0].Id, nil
 }
 
-// spec returns the container's or init or ephemeral container's spec, or nil.
+// spec returns the spec of the container, init container or ephemeral container, or nil.
 func spec(pod *v1.Pod, name string) *v1.Container {
 	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		if i := slices.IndexFunc(list, func(c v1.Container) bool { return c.Name == name }); i >= 0 {
@@ -69,5 +69,5 @@ func status(pod *v1.Pod, name string) *v1.ContainerStatus {
 	return nil
 }
 
-// fullName is how upstream names a pod in messages.
+// fullName returns a pod's name as in upstream's messages.
 func fullName(pod *v1.Pod) string { return fmt.Sprintf("%s_%s", pod.Name, pod.Namespace) }

@@ -12,12 +12,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// pods answers with a v1.PodList of all pods of the node, by namespace and name.
+// pods responds with a v1.PodList of all pods of the node, by namespace and name.
 //
 // Upstream: pkg/kubelet/server/server.go, getPods.
 func (s *Server) pods(w http.ResponseWriter, _ *http.Request) { writePods(w, s.cfg.Pods()) }
 
-// runningPods answers with what the runtime runs, wanted or not.
+// runningPods responds with the pods that the runtime runs, desired or not.
 //
 // Upstream: getRunningPods.
 func (s *Server) runningPods(w http.ResponseWriter, _ *http.Request) {
@@ -55,5 +55,5 @@ func marshal(w http.ResponseWriter, v any) {
 
 func writeJSON(w http.ResponseWriter, p []byte) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(p) // a client that is gone needs no answer
+	_, _ = w.Write(p) // a client that is gone needs no response
 }

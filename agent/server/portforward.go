@@ -11,11 +11,11 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
-// portForward connects the client with ports in a pod.
+// portForward connects the client to ports of a pod.
 //
 // Upstream: pkg/kubelet/server/server.go, getPortForward.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
-	tunnel := wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which names its ports later
+	tunnel := wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which sends its ports later
 	opts := &portforward.V4Options{}
 	if !tunnel {
 		var err error

@@ -32,12 +32,12 @@ func (s *Server) installProfiling(mux *http.ServeMux) {
 	}
 }
 
-// cmdline is pprof.Cmdline without what is secret.
+// cmdline is pprof.Cmdline without secrets.
 func cmdline(w http.ResponseWriter, _ *http.Request) {
 	text(w, strings.Join(redact.Args(os.Args), "\x00"))
 }
 
-// profile refuses profiles that take too long, and more than a few at once: each keeps what it has seen in memory.
+// profile rejects profiles that take too long, and more than a few at once: each keeps its data in memory.
 func profile(share *conns.Share, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && sec > maxProfile.Seconds() {

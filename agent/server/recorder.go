@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recorder counts what is answered. Of a port with streams it also sees to it that a client which does not read is not
-// waited for: each piece of an answer has a deadline, the whole has none.
+// recorder counts the bytes of a response. On a port with streams, it also makes sure that a client that does not read
+// does not block: each write has a deadline, the whole response has none.
 type recorder struct {
 	http.ResponseWriter
 	slow, http2 bool
@@ -18,7 +18,7 @@ type recorder struct {
 	bytes       atomic.Int64
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
@@ -50,7 +50,7 @@ func (r *recorder) Flush() {
 	r.pause()
 }
 
-// Hijack implements http.Hijacker, which the streaming libraries look for.
+// Hijack implements http.Hijacker, which the streaming libraries use.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
 	if err != nil {
@@ -64,14 +64,14 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 func (r *recorder) begin() { r.deadline(time.Now().Add(r.timeout)) }
 
-// pause lets nothing be due while nothing is written. With HTTP/1 a deadline says nothing until something is.
+// pause removes the deadline while nothing is written. With HTTP/1, a deadline only affects writes.
 func (r *recorder) pause() {
 	if r.http2 {
 		r.deadline(time.Time{})
 	}
 }
 
-// end is for what is still to be sent when the handler is done.
+// end sets the deadline for what remains to be sent when the handler returns.
 func (r *recorder) end() {
 	if r.code != http.StatusSwitchingProtocols {
 		r.begin()
@@ -84,7 +84,7 @@ func (r *recorder) deadline(at time.Time) {
 	}
 }
 
-// counted counts what is sent over a connection.
+// counted counts the bytes that are sent over a connection.
 type counted struct {
 	net.Conn
 	sent *atomic.Int64

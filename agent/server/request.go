@@ -23,14 +23,14 @@ type (
 	connKey    struct{}
 )
 
-// request is what is published of a request, which handlers fill in, and what they know of it.
+// request is the record of a request, which handlers complete, and its state.
 type request struct {
 	trace.ServerRequest
 	span trace.Span
-	conn *conns.Conn // nil where a test has none
-	// give returns the place of a request of an unknown connection.
+	conn *conns.Conn // nil in some tests
+	// give releases the slot of a request of an unknown connection.
 	give func()
-	// pod is what the path names, or nil. Nobody looks for it before it is known that the caller may ask.
+	// pod is the pod in the path, or nil. It is looked up only after the caller is authorized.
 	pod *v1.Pod
 }
 
@@ -41,10 +41,10 @@ func requestOf(ctx context.Context) *request {
 	return &request{}
 }
 
-// unknown reports whether nothing was allowed on the connection yet.
+// unknown reports whether the connection has had no authorized request yet.
 func (q *request) unknown() bool { return q.conn != nil && !q.conn.Known() }
 
-// vouch says that the caller may ask what it asks. It returns false if too many may and do.
+// vouch marks the caller as authorized. It returns false if there are too many known connections.
 func (q *request) vouch() bool {
 	if q.conn != nil && !q.conn.Vouch() {
 		return false
@@ -55,7 +55,7 @@ func (q *request) vouch() bool {
 	return true
 }
 
-// holder is whose places a request takes: the user's, or where nobody is asked who they are the source's.
+// holder returns who holds the request's slot: the user or, without authentication, the source address.
 func (q *request) holder() string {
 	if q.User != "" || q.conn == nil {
 		return q.User
@@ -83,8 +83,8 @@ func connOf(c net.Conn) *conns.Conn {
 	return conn
 }
 
-// traced publishes each request to h. Of unknown connections only some are: whoever reaches the port could push
-// everything else out of the ring.
+// traced publishes each request to h. Of unknown connections it publishes only some: everyone who can connect could
+// evict everything else from the ring.
 func (s *Server) traced(server trace.ServerName, h http.Handler) http.Handler {
 	limiter := rate.NewLimiter(unknownPublished, unknownBurst)
 	unpublished := new(atomic.Int64)
@@ -121,26 +121,26 @@ func (s *Server) traced(server trace.ServerName, h http.Handler) http.Handler {
 	})
 }
 
-// admit handles a request, unless it is one of too many of which nobody knows yet who sends them.
+// admit handles a request, unless there are too many of unknown connections.
 func (s *Server) admit(w *recorder, r *http.Request, h http.Handler) {
 	q := requestOf(r.Context())
 	if q.Server == trace.ServerHTTPS && q.unknown() {
 		if q.give = s.unknown.Take(q.conn.Source()); q.give == nil {
 			q.Verdict, q.Reason, w.code = trace.AccessUnauthenticated, "too many requests at once on connections that are not yet authorized", http.StatusTooManyRequests
-			panic(http.ErrAbortHandler) // an answer could wait for its reader
+			panic(http.ErrAbortHandler) // a response could wait for the client to read it
 		}
 	}
 	h.ServeHTTP(w, r)
 }
 
-// unreadBody sees to it that nothing is waited for of a body. Handlers need none, but net/http would read up to 256 KiB of
-// it after the answer, for as long as it takes to come. The connection ends with the answer.
+// unreadBody makes sure that no body is waited for. Handlers need none, but net/http would read up to 256 KiB of it
+// after the response, for as long as it takes. The connection closes after the response.
 func unreadBody(w *recorder, r *http.Request) {
 	if r.ContentLength == 0 || r.ProtoMajor != 1 {
 		return
 	}
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now()) // only tests have what has no deadlines
+	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now()) // fails only in tests, whose writers have no deadlines
 }
 
 // shortBody reads a body of at most limit bytes, and waits for it no longer than bodyTimeout.
@@ -151,7 +151,7 @@ func shortBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, err
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-// about looks for the pod that the path names, for h, and for what is published from here on.
+// about looks up the pod in the path, for h and for the records that follow.
 func (s *Server) about(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := requestOf(r.Context())
@@ -163,8 +163,8 @@ func (s *Server) about(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// clip shortens what a caller chose, and says how long it was. What it returns is a copy: net/http cuts the method and the path out of the
-// request line, which would be kept with them.
+// clip limits a text of a caller, and adds its length. It returns a copy: method and path are parts of the request
+// line, which would otherwise stay in memory.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return strings.Clone(s)

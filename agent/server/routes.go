@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
 
-// readOnly serves what needs no authorization where there is none.
+// readOnly serves what needs no authorization on the read-only port.
 //
 // Upstream: pkg/kubelet/server/server.go, InstallAuthNotRequiredHandlers.
 func (s *Server) readOnly() *http.ServeMux {
@@ -47,7 +47,7 @@ func (s *Server) secure() http.Handler {
 	return s.authorized(within(s.streams, s.answers, mux))
 }
 
-// installDebug adds what enableDebuggingHandlers turns off.
+// installDebug adds the handlers that enableDebuggingHandlers disables.
 //
 // Upstream: InstallAuthRequiredHandlers, InstallSystemLogHandler, InstallProfilingHandler.
 func (s *Server) installDebug(mux *http.ServeMux) {
@@ -73,7 +73,8 @@ func (s *Server) installDebug(mux *http.ServeMux) {
 	s.installFlags(mux)
 }
 
-// route serves a path, with a slash at its end or without, to these methods alone. That of ServeMux lets HEAD in with GET.
+// route serves a path, with or without a slash at its end, for these methods only. ServeMux would also accept HEAD for
+// GET.
 func route(mux *http.ServeMux, path string, h http.HandlerFunc, methods ...string) {
 	mux.Handle(path, only(h, methods...))
 	mux.Handle(path+"/{$}", only(h, methods...))
@@ -91,7 +92,7 @@ func only(h http.Handler, methods ...string) http.Handler {
 	})
 }
 
-// exactly serves nothing else below the path.
+// exactly serves this path and nothing below it.
 func exactly(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.TrimSuffix(r.URL.Path, "/") != path {
@@ -102,7 +103,7 @@ func exactly(path string, h http.Handler) http.Handler {
 	})
 }
 
-// inJSON refuses clients that accept something else alone.
+// inJSON rejects clients that do not accept JSON.
 //
 // Upstream: github.com/emicklei/go-restful, Route.matchesAccept.
 func inJSON(h http.HandlerFunc) http.HandlerFunc {
@@ -122,7 +123,7 @@ func inJSON(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// disabled answers as upstream does where something is turned off.
+// disabled responds as upstream does for a disabled handler.
 func disabled(message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, message, http.StatusMethodNotAllowed) }
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 )
 
-// What run keeps until its caller has read it. Containers write it: without limits they take 40 MiB a call, which is what the runtime
-// sends at most, in the encoding of the answer.
+// Limits of run, which keeps the output until its caller has read it. Containers write it: without limits, each call
+// needs 40 MiB, the maximum that the runtime sends, in the response's encoding.
 const (
 	maxRunOutput = 1 << 20 // bytes of standard output, and of standard error
-	maxRuns      = 16      // commands at once
+	maxRuns      = 16      // concurrent commands
 )
 
-// run runs a command in a container and answers with what it wrote.
+// run runs a command in a container and responds with its output.
 //
 // Upstream: pkg/kubelet/server/server.go, getRun.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +55,6 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if out := append(answer.Stdout, answer.Stderr...); len(out) > 0 {
-		writeJSON(w, out) // it is none, but that is what clients of /run get
+		writeJSON(w, out) // the output is not JSON, but upstream's clients of /run expect this
 	}
 }

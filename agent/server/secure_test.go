@@ -44,8 +44,8 @@ import (
 
 // streamed is a runtime with a streaming server, which echoes.
 type streamed struct {
-	hanging, release chan struct{} // the command hang sends to one when it runs, and ends when the other is closed
-	Runtime                        // what is not used
+	hanging, release chan struct{} // the command hang sends to hanging when it runs, and ends when release is closed
+	Runtime                        // for unused methods
 	server           streaming.Server
 	err              error
 }
@@ -126,7 +126,7 @@ type observed map[types.UID]*podstate.Pod
 func (o observed) Get(uid types.UID) *podstate.Pod  { return o[uid] }
 func (o observed) All() map[types.UID]*podstate.Pod { return o }
 
-// fakeAuth knows any certificate as root, the token "root", and "reader", who may only get stats and pods.
+// fakeAuth accepts any certificate as root, the token "root", and "reader", who may only get stats and pods.
 type fakeAuth struct{}
 
 func (fakeAuth) Authenticate(r *http.Request) (*auth.User, error) {
@@ -249,7 +249,7 @@ func (w *world) ask(t *testing.T, method, path, token, body string) (int, string
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(rt) }) // which the server's end would wait for
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(rt) }) // the server's end would wait for these
 	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestEndpoints(t *testing.T) {
 	for _, c := range []struct {
 		method, path, token string
 		code                int
-		body                string // of which the answer has this
+		body                string // text that the response contains
 	}{
 		{"GET", "/healthz", "", 401, "Unauthorized"},
 		{"GET", "/healthz", "who", 401, "Unauthorized"},
@@ -354,7 +354,7 @@ func executors(t *testing.T, w *world, path string) map[string]remotecommand.Exe
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What runtimes know themselves is passed on as it is.
+	// Protocols that runtimes support are forwarded unchanged.
 	v4, err := remotecommand.NewWebSocketExecutorForProtocols(w.client(), "GET", u.String(), "v4.channel.k8s.io")
 	if err != nil {
 		t.Fatal(err)
@@ -369,7 +369,7 @@ func TestExecAndAttach(t *testing.T) {
 		"/attach/shop/web/u1/web?input=1&output=1":                  "attached to c1 hello",
 	} {
 		for name, e := range executors(t, w, path) {
-			if name == "websocket v4" { // it cannot tell the end of its input, so that cat would not end
+			if name == "websocket v4" { // it cannot signal the end of its input, so cat would not exit
 				continue
 			}
 			t.Run(name+path[:5], func(t *testing.T) {
@@ -393,7 +393,7 @@ func TestExecAndAttach(t *testing.T) {
 	}
 }
 
-// A command that prints without end, or does not end, takes no more than its share of those who are allowed to run it.
+// A command with endless output, or one that does not exit, uses no more than its share.
 func TestRunIsBounded(t *testing.T) {
 	w := start(t, nil)
 	w.runtime.hanging, w.runtime.release = make(chan struct{}), make(chan struct{})
@@ -480,7 +480,7 @@ func TestPortForward(t *testing.T) {
 	}
 }
 
-// A followed log comes as it is written, and ends with the container.
+// A followed log arrives as it is written, and ends with the container.
 func TestFollowLogs(t *testing.T) {
 	w := start(t, nil)
 	rt, err := rest.TransportFor(w.client())
@@ -511,8 +511,8 @@ func TestFollowLogs(t *testing.T) {
 	}
 }
 
-// What is published of a request says who asked, about which pod, and what became of it. Nobody looks for the pod before
-// the caller was let in.
+// The record of a request has the caller, the pod and the result. The pod is looked up only after the caller is
+// authorized.
 func TestRequestsArePublished(t *testing.T) {
 	w := start(t, nil)
 	cur := w.bus.Subscribe(trace.FromNow)
@@ -543,7 +543,7 @@ func TestRequestsArePublished(t *testing.T) {
 	}
 }
 
-// TestWhatBecomesOfRequests: each server, and each verdict, as records have them.
+// TestWhatBecomesOfRequests checks the records for each server and each verdict.
 func TestWhatBecomesOfRequests(t *testing.T) {
 	w := allPorts(t, nil)
 	cur := w.bus.Subscribe(trace.FromNow)

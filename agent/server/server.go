@@ -27,9 +27,9 @@ type Server struct {
 	began  time.Time
 	serves []serve
 
-	// unknown are the requests of connections on which nothing was allowed yet, streams and answers those that were let in.
+	// unknown are the requests of unknown connections; streams and answers are authorized ones.
 	unknown, streams, answers *conns.Share
-	// runs has one for each command that is being run for /run.
+	// runs has an element for each running command of /run.
 	runs chan struct{}
 }
 
@@ -39,7 +39,7 @@ type serve struct {
 }
 
 func (v serve) serve() error {
-	if v.server.TLSConfig != nil { // of those that were handed over, all is done
+	if v.server.TLSConfig != nil { // requests on connections that were handed over are finished
 		return v.server.ServeTLS(v.listener, "", "")
 	}
 	return v.server.Serve(v.listener)
@@ -99,7 +99,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// bounded is how a port is served, within its limits. Who has not been let in could be anybody.
+// bounded returns how a port is served, with its limits. A caller that is not authorized may be anyone.
 func (s *Server) bounded(l net.Listener, name trace.ServerName, h http.Handler) serve {
 	limits := plainLimits
 	server := &http.Server{
@@ -107,7 +107,7 @@ func (s *Server) bounded(l net.Listener, name trace.ServerName, h http.Handler) 
 		MaxHeaderBytes:    maxPlainHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, WriteTimeout: plainTimeout,
 		ConnContext: withConn, ConnState: noteState,
-		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes break off
+		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that scanners and probes abort
 	}
 	if name == trace.ServerHTTPS {
 		limits = secureLimits
@@ -129,7 +129,7 @@ func (s *Server) Addresses() []string {
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	for _, v := range s.serves {
-		v.server.BaseContext = func(net.Listener) context.Context { return ctx } // who follows a log ends with it
+		v.server.BaseContext = func(net.Listener) context.Context { return ctx } // followed logs end with it
 		group.Go(func() error {
 			if err := v.serve(); !errors.Is(err, http.ErrServerClosed) {
 				return err
@@ -144,7 +144,7 @@ func (s *Server) Run(ctx context.Context) error {
 	for _, v := range s.serves {
 		ends.Go(func() {
 			if err := v.server.Shutdown(end); err != nil {
-				_ = v.server.Close() // whoever is still connected has had its time
+				_ = v.server.Close() // open connections have had enough time
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close ends what Listen bound. Only a server that does not run needs it.
+// Close closes the listeners. Only a server that does not run needs it.
 func (s *Server) Close() {
 	for _, v := range s.serves {
 		_ = v.listener.Close() // nothing was served on it
@@ -160,7 +160,7 @@ func (s *Server) Close() {
 	s.serves = nil
 }
 
-// readOnlyMethods refuses whatever would change something.
+// readOnlyMethods rejects methods that change something.
 func readOnlyMethods(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -127,7 +127,7 @@ func freePort(t *testing.T) int32 {
 	return int32(l.Addr().(*net.TCPAddr).Port)
 }
 
-// A client that keeps a request open does not keep the agent from ending.
+// A client that keeps a request open does not prevent the agent from stopping.
 func TestSlowClientAtTheEnd(t *testing.T) {
 	asked, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
@@ -160,7 +160,7 @@ func TestSlowClientAtTheEnd(t *testing.T) {
 	}
 }
 
-// A listener that fails ends the whole, with its error.
+// If a listener fails, the server stops with its error.
 func TestListenerFails(t *testing.T) {
 	s := testServer(t, nil)
 	s.cfg.HealthzAddress, s.cfg.HealthzPort = "127.0.0.1", freePort(t)

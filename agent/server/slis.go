@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// slis answers with each health check as a metric.
+// slis responds with each health check as a metric.
 //
 // Upstream: k8s.io/component-base/metrics/prometheus/slis.
 func (s *Server) slis(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
-// exec runs a command in a container and connects the client with it.
+// exec runs a command in a container and connects the client to it.
 //
 // Upstream: pkg/kubelet/server/server.go, getExec.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	s.proxy(w, r, answer.GetUrl(), err, opts)
 }
 
-// attach connects the client with a container's main process.
+// attach connects the client to a container's main process.
 //
 // Upstream: getAttach; pkg/kubelet/kubelet_pods.go, GetAttach.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
@@ -70,15 +70,15 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		failRuntime(w, err)
 		return
 	}
-	// Whether it has a terminal was decided when it was made; the client only says what it would like.
+	// Whether the container has a terminal was decided at its creation; the client can only request one.
 	answer, err := s.cfg.Runtime.Attach(r.Context(), &runtimeapi.AttachRequest{
 		ContainerId: id, Stdin: opts.Stdin, Stdout: opts.Stdout, Stderr: opts.Stderr && !c.TTY, Tty: c.TTY,
 	})
 	s.proxy(w, r, answer.GetUrl(), err, opts)
 }
 
-// proxy connects the client with the runtime's streaming server. WebSocket clients that tell the
-// end of single streams (version 5) are served here, since runtimes do not know that: it is SPDY from here on.
+// proxy connects the client to the runtime's streaming server. WebSocket clients that can close single streams (version
+// 5) are translated to SPDY here, because runtimes do not support them.
 func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, err error, opts *remotecommand.Options) {
 	where, err := streamingURL(location, err)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, 
 	s.upgrade(where).ServeHTTP(w, r)
 }
 
-// upgrade returns a handler that passes an upgraded connection on as it is.
+// upgrade returns a handler that forwards an upgraded connection unchanged.
 func (s *Server) upgrade(where *url.URL) http.Handler {
 	return proxy.NewUpgradeAwareHandler(where, nil, false, true, responder{})
 }
@@ -118,10 +118,10 @@ func streamingURL(location string, err error) (*url.URL, error) {
 	return where, nil
 }
 
-// retryAfter is how long a runtime keeps a streaming request that nobody came for, in seconds.
+// retryAfter is how long a runtime keeps a streaming request without a client, in seconds.
 const retryAfter = 60
 
-// failRuntime answers with what the runtime said.
+// failRuntime responds with the runtime's error.
 //
 // Upstream: k8s.io/cri-streaming/pkg/streaming/errors.go, WriteError.
 func failRuntime(w http.ResponseWriter, err error) {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// summary answers with what the node and its pods use.
+// summary responds with the resource usage of the node and its pods.
 //
 // Upstream: pkg/kubelet/server/stats/handler.go, handleSummary.
 func (s *Server) summary(w http.ResponseWriter, r *http.Request) {

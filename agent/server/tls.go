@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// TLS is how the authenticated port is secured.
+// TLS is the TLS configuration of the authenticated port.
 type TLS struct {
 	// GetCertificate returns the serving certificate in use.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// MinVersion is tlsMinVersion, such as VersionTLS12, which is also the meaning of "".
 	MinVersion string
-	// CipherSuites are tlsCipherSuites; none is Go's own choice.
+	// CipherSuites are tlsCipherSuites; none means Go's defaults.
 	CipherSuites []string
 }
 
-// config builds the TLS configuration. Clients' certificates are requested and verified per
-// request, so that a client may come without, or with a token.
+// config builds the TLS configuration. Clients' certificates are requested and verified per request, so that a client
+// may have none, or a token.
 func (t TLS) config() (*tls.Config, error) {
 	if t.GetCertificate == nil {
 		return nil, errors.New("server: Config.TLS.GetCertificate is missing")
@@ -46,7 +46,7 @@ func (t TLS) config() (*tls.Config, error) {
 	return c, nil
 }
 
-// certified has the connection know whether its client showed a certificate that is known. That is before anything is read of a request.
+// certified tells the connection whether the client's certificate is known, before any request is read.
 func certified(c *tls.Config, a Auth) *tls.Config {
 	out := c.Clone()
 	out.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {

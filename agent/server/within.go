@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/conns"
 )
 
-// within lets so many requests be handled at once. Health checks cost nothing and are always answered.
+// within limits the number of concurrent requests. Health checks cost nothing and are always answered.
 func within(streams, answers *conns.Share, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")

@@ -12,7 +12,7 @@ import (
 
 const zWarning = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only."
 
-// statusz says what runs here and since when.
+// statusz responds with what runs here and since when.
 //
 // Upstream: k8s.io/apiserver/pkg/server/statusz.
 func (s *Server) statusz(w http.ResponseWriter, _ *http.Request) {
@@ -21,7 +21,7 @@ func (s *Server) statusz(w http.ResponseWriter, _ *http.Request) {
 		s.began.Format(time.UnixDate), int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60, runtime.Version(), s.cfg.Version))
 }
 
-// flagz says what the command line was.
+// flagz responds with the command line's flags.
 //
 // Upstream: k8s.io/apiserver/pkg/server/flagz.
 func (s *Server) flagz(w http.ResponseWriter, _ *http.Request) {

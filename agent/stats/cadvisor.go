@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// entity is something that cAdvisor has a line for: a container, a pod, the node.
+// entity is something that has lines in cAdvisor's metrics: a container, a pod, the node.
 type entity struct {
 	labels []string
 	stats  statsapi.ContainerStats

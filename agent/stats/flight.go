@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// flight has who asks at the same time wait for one answer.
+// flight makes concurrent callers share one result.
 type flight[T any] struct {
 	limit time.Duration
 
@@ -14,7 +14,7 @@ type flight[T any] struct {
 	now *run[T]
 }
 
-// run is work under way. value and err are set when done is closed.
+// run is running work. value and err are set when done is closed.
 type run[T any] struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
@@ -23,7 +23,7 @@ type run[T any] struct {
 	err     error
 }
 
-// do joins the work that is under way or begins it. The work ends when nobody waits for it any more, and after the limit.
+// do joins the running work or begins it. The work ends when nobody waits for it any more, or after the limit.
 func (f *flight[T]) do(ctx context.Context, work func(context.Context) (T, error)) (T, error) {
 	f.mu.Lock()
 	r := f.now

@@ -12,7 +12,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// fsOf returns how full the file system is that path is on; nil if that cannot be known.
+// fsOf returns the usage of the file system of path; nil if it is unknown.
 func (s *Stats) fsOf(path string, now time.Time) *statsapi.FsStats {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -30,7 +30,7 @@ func (s *Stats) fsOf(path string, now time.Time) *statsapi.FsStats {
 	}
 }
 
-// runtimeFS says how full the runtime's file systems are, and what of that is images and containers.
+// runtimeFS returns the usage of the runtime's file systems, with the shares of images and containers.
 //
 // Upstream: pkg/kubelet/stats/cri_stats_provider.go, ImageFsStats.
 func (s *Stats) runtimeFS(ctx context.Context, now time.Time) *statsapi.RuntimeStats {

@@ -17,7 +17,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// A directory that takes long to walk holds up neither who asks nor other directories, and is walked by one at a time.
+// A directory with a long walk delays neither callers nor other directories, and has one walk at a time.
 func TestSlowWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most, walks atomic.Int64
@@ -60,7 +60,7 @@ func TestSlowWalk(t *testing.T) {
 	})
 }
 
-// A file system that hangs is asked by one, once.
+// A file system that hangs is queried once at a time.
 func TestHungFileSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hung := make(chan struct{})
@@ -85,7 +85,7 @@ func TestHungFileSystem(t *testing.T) {
 	})
 }
 
-// slowRuntime answers when it is told to.
+// slowRuntime responds when a test says so.
 type slowRuntime struct {
 	*fake
 	asked  atomic.Int64
@@ -102,7 +102,7 @@ func (s *slowRuntime) ListPodSandboxStats(ctx context.Context, r *runtimeapi.Lis
 	}
 }
 
-// Many who ask get one answer; when all of them are gone, so is the work.
+// Concurrent callers get one result; when all of them are gone, the work ends.
 func TestOneSummaryAtATime(t *testing.T) {
 	s, f := world(t)
 	slow := &slowRuntime{fake: f, answer: make(chan struct{})}
@@ -131,7 +131,7 @@ func TestOneSummaryAtATime(t *testing.T) {
 	work := s.full.now
 	goAway()
 	all.Wait()
-	<-work.done // it ends with the last who waited
+	<-work.done // it ends with the last caller
 	for range 10 {
 		ask(t.Context(), nil)
 	}
@@ -142,7 +142,7 @@ func TestOneSummaryAtATime(t *testing.T) {
 	}
 }
 
-// What a container can make of a directory is counted: many names, many names of one file, and depth.
+// Directories that a container can create are counted: many names, many names of one file, and depth.
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	const wide = 20000
@@ -177,7 +177,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// walkDeep walks directories within directories, deeper than a path can be long.
+// walkDeep walks nested directories, deeper than the maximum length of a path.
 func walkDeep(t *testing.T) held {
 	t.Helper()
 	top := t.TempDir()

@@ -16,7 +16,7 @@ const (
 	selfKey = "self"
 )
 
-// booted is when the node started.
+// booted returns when the node booted.
 func (s *Stats) booted() time.Time {
 	s.boot.Do(func() {
 		s.up = s.began
@@ -29,7 +29,7 @@ func (s *Stats) booted() time.Time {
 
 func (s *Stats) nodeCPU(now time.Time) *statsapi.CPUStats { return s.cgroupCPU(nodeKey, "", now) }
 
-// cgroupCPU is of the cgroup at path below the hierarchies' roots; nil when it does not say.
+// cgroupCPU returns the CPU usage of the cgroup at path below the hierarchies' roots; nil if unknown.
 func (s *Stats) cgroupCPU(key, path string, now time.Time) *statsapi.CPUStats {
 	total, ok := s.cpuTime(path)
 	if !ok {
@@ -38,7 +38,7 @@ func (s *Stats) cgroupCPU(key, path string, now time.Time) *statsapi.CPUStats {
 	return &statsapi.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: &total, UsageNanoCores: s.rates.nanoCores(key, now, total)}
 }
 
-// cpuTime is in nanoseconds.
+// cpuTime returns a cgroup's CPU time in nanoseconds.
 func (s *Stats) cpuTime(path string) (uint64, bool) {
 	for _, tree := range []string{"cpuacct", "cpu,cpuacct"} {
 		if n, ok := number(filepath.Join(s.cfg.Cgroup, tree, path, "cpuacct.usage")); ok {
@@ -51,8 +51,7 @@ func (s *Stats) cpuTime(path string) (uint64, bool) {
 	return 0, false
 }
 
-// nodeMemory is how much memory is in use. What is available is what is neither used nor hard
-// to get back.
+// nodeMemory returns the memory usage. Available is memory that is not in use or is easy to reclaim.
 //
 // Upstream: pkg/kubelet/stats/helper.go, cadvisorInfoToCPUandMemoryStats.
 func (s *Stats) nodeMemory(now time.Time) *statsapi.MemoryStats {
@@ -73,7 +72,7 @@ func (s *Stats) nodeMemory(now time.Time) *statsapi.MemoryStats {
 	return out
 }
 
-// cgroupMemory is of a cgroup; nil when it does not say.
+// cgroupMemory returns the memory usage of a cgroup; nil if unknown.
 func (s *Stats) cgroupMemory(path string, now time.Time) *statsapi.MemoryStats {
 	dir, names := filepath.Join(s.cfg.Cgroup, "memory", path), [5]string{"memory.usage_in_bytes", "total_inactive_file", "total_rss", "total_pgfault", "total_pgmajfault"}
 	used, ok := number(filepath.Join(dir, names[0]))
@@ -99,7 +98,7 @@ func (s *Stats) nodeSwap(now time.Time) *statsapi.SwapStats {
 	return &statsapi.SwapStats{Time: metav1.NewTime(now), SwapAvailableBytes: &free, SwapUsageBytes: new(less(info["SwapTotal:"]<<10, free))}
 }
 
-// rlimit is how many processes and threads there are and may be.
+// rlimit returns the number of processes and threads, and the maximum.
 //
 // Upstream: pkg/kubelet/stats/pidlimit.
 func (s *Stats) rlimit(now time.Time) *statsapi.RlimitStats {
@@ -142,7 +141,7 @@ func (s *Stats) fields(name string) map[string]uint64 {
 	return fieldsOf(filepath.Join(s.cfg.Proc, name))
 }
 
-// fieldsOf reads a file of names and numbers.
+// fieldsOf parses a file of names and numbers.
 func fieldsOf(file string) map[string]uint64 {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-// pods says what the pods use that the runtime has.
+// pods returns the usage of the runtime's pods.
 //
 // Upstream: pkg/kubelet/stats/cri_stats_provider.go, listPodStatsStrictlyFromCRI.
 func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, now time.Time) ([]statsapi.PodStats, error) {
@@ -51,8 +51,8 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 	return out, nil
 }
 
-// sandboxes returns the newest sandbox of each pod. A runtime that has no figures for sandboxes is
-// asked for its containers'.
+// sandboxes returns the newest sandbox of each pod. If the runtime has no statistics of sandboxes, those of its
+// containers are used.
 func (s *Stats) sandboxes(ctx context.Context) (map[string]*runtimeapi.PodSandboxStats, error) {
 	newest := map[string]*runtimeapi.PodSandboxStats{}
 	list, err := s.cfg.Runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
@@ -105,7 +105,7 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 	newest := map[string]uint32{}
 	for _, c := range sb.GetLinux().GetContainers() {
 		if c.GetCpu() == nil && c.GetMemory() == nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		meta := c.GetAttributes().GetMetadata()
 		out := statsapi.ContainerStats{Name: meta.GetName(), CPU: s.cpu("c/"+c.GetAttributes().GetId(), c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now)}
@@ -129,7 +129,8 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 	return p
 }
 
-// storage adds what the pod has on disks, as far as it is known. walks ends when nobody waits for walks any more.
+// storage adds the pod's disk usage, as far as it is known. walks ends when the request does not wait for walks any
+// more.
 func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
 	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
@@ -162,7 +163,7 @@ func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtime
 	p.EphemeralStorage = on(s.fsOf(s.cfg.RootDir, now), &total.bytes, &total.inodes, now)
 }
 
-// on is a use of bytes and inodes on a file system.
+// on returns a usage of bytes and inodes on a file system.
 func on(fs *statsapi.FsStats, bytes, inodes *uint64, now time.Time) *statsapi.FsStats {
 	out := statsapi.FsStats{Time: metav1.NewTime(now)}
 	if fs != nil {

@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// patience is how long somebody who asks waits for a file system that was just asked.
+// patience is how long a caller waits for a file system that was just queried.
 const patience = 250 * time.Millisecond
 
-// probes asks file systems, which may hang, as one over the network does when its server is away. Each path has one goroutine at most,
-// however often it is requested.
+// probes queries file systems, which may hang, for example a network file system whose server is down. Each path has at
+// most one goroutine, however often it is requested.
 type probes[T any] struct {
 	mu    sync.Mutex
 	under map[string]*probe[T]
 }
 
-// probe is a question under way. value is set when done is closed.
+// probe is a running query. value is set when done is closed.
 type probe[T any] struct {
 	began time.Time
 	done  chan struct{}
 	value T
 }
 
-// ask returns what f says of the path. false is that it has not answered: who asks while it hangs does not wait.
+// ask returns f's result for the path. It returns false if there is none yet; callers do not wait for a query that
+// hangs.
 func (p *probes[T]) ask(path string, f func() T) (T, bool) {
 	p.mu.Lock()
 	one := p.under[path]

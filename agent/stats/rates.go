@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// leastSpan is over which time a rate is taken at least.
+// leastSpan is the minimum interval for a rate.
 const leastSpan = time.Second
 
-// forgetAfter is how long a counter that is not read any more is remembered.
+// forgetAfter is how long a counter is kept that is no longer read.
 const forgetAfter = 10 * time.Minute
 
-// rates makes of CPU time how many cores are used, since the last time it was asked.
+// rates computes from CPU time how many cores were used since the last reading.
 type rates struct {
 	mu   sync.Mutex
 	last map[string]reading
@@ -25,7 +25,7 @@ type reading struct {
 
 func newRates() *rates { return &rates{last: map[string]reading{}} }
 
-// nanoCores returns how much of a core, in billionths, key used since its last reading. It is nil the first time.
+// nanoCores returns how much of a core, in billionths, key used since its last reading; nil the first time.
 func (r *rates) nanoCores(key string, at time.Time, total uint64) *uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *rates) nanoCores(key string, at time.Time, total uint64) *uint64 {
 	return before.rate
 }
 
-// forget drops what nobody asked for lately.
+// forget removes counters that were not read for a long time.
 func (r *rates) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

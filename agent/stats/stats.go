@@ -16,13 +16,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// Runtime is the part of the CRI's runtime service that is needed.
+// Runtime is the part of the CRI's runtime service that Stats needs.
 type Runtime interface {
 	ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error)
 	ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ListContainerStatsResponse, error)
 }
 
-// Images is the part of the CRI's image service that is needed.
+// Images is the part of the CRI's image service that Stats needs.
 type Images interface {
 	ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error)
 }
@@ -33,7 +33,7 @@ type Config struct {
 	Runtime Runtime
 	Images  Images
 	Pods    func() []v1.Pod
-	// Observed is the state of a pod in the runtime.
+	// Observed returns the runtime's state of a pod.
 	Observed func(types.UID) *podstate.Pod
 	// RootDir is the agent's root directory; its file system is nodefs.
 	RootDir string
@@ -42,20 +42,20 @@ type Config struct {
 	Volumes func(*v1.Pod) map[string]string
 	// PodCgroup returns a pod's cgroup, such as /kubepods/burstable/pod<uid>; nil means unknown.
 	PodCgroup func(*v1.Pod) string
-	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" is these.
+	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
 }
 
-// summaryLimit is how long a summary may take.
+// summaryLimit is the timeout of a summary.
 const summaryLimit = 30 * time.Second
 
-// Stats answers. It may be used by many goroutines.
+// Stats returns resource usage. Safe for concurrent use.
 type Stats struct {
 	cfg   Config
 	began time.Time
 	rates *rates
 	usage *usage
-	// places are what volumes' file systems said.
+	// places are the results for volumes' file systems.
 	places      probes[place]
 	full, brief flight[*statsapi.Summary]
 

@@ -12,7 +12,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// systemContainers are the agent itself, and all pods together.
+// systemContainers returns the usage of the agent itself, and of all pods together.
 //
 // Upstream: pkg/kubelet/server/stats/summary_sys_containers.go.
 func (s *Stats) systemContainers(now time.Time) []statsapi.ContainerStats {
@@ -22,7 +22,8 @@ func (s *Stats) systemContainers(now time.Time) []statsapi.ContainerStats {
 	top := "kubepods"
 	if s.cfg.PodCgroup != nil {
 		for _, p := range s.cfg.Pods() {
-			// The tier of guaranteed pods is the top itself, so the first kubepods element is it in any case.
+			// The cgroup of guaranteed pods is the top one itself, so the first kubepods element is the top in every
+			// case.
 			if before, _, ok := strings.Cut(s.cfg.PodCgroup(&p), "kubepods"); ok {
 				top = before + "kubepods"
 				if _, ok := s.cpuTime(top); !ok {
@@ -62,7 +63,7 @@ func (s *Stats) selfMemory(now time.Time) *statsapi.MemoryStats {
 	}
 }
 
-// nodeNetwork is what went over the node's own interfaces. The first is that of the default route.
+// nodeNetwork returns the traffic of the node's own interfaces. The first is that of the default route.
 func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
 	text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "net/dev"))
 	if err != nil {

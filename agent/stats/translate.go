@@ -29,7 +29,7 @@ func stamp(ns int64, now time.Time) metav1.Time {
 	return metav1.NewTime(time.Unix(0, ns))
 }
 
-// cpu translates CPU use. A rate that the runtime does not tell is that since the last time.
+// cpu converts CPU usage. If the runtime reports no rate, it is the rate since the last reading.
 func (s *Stats) cpu(key string, c *runtimeapi.CpuUsage, now time.Time) *statsapi.CPUStats {
 	if c.GetUsageCoreNanoSeconds() == nil {
 		return nil
@@ -46,7 +46,7 @@ func memory(m *runtimeapi.MemoryUsage, now time.Time) *statsapi.MemoryStats {
 		return nil
 	}
 	available := value(m.AvailableBytes)
-	if or0(available) == 0 { // what containerd says of a container without a limit
+	if or0(available) == 0 { // containerd's value for a container without a limit
 		available = nil
 	}
 	return &statsapi.MemoryStats{
@@ -83,7 +83,7 @@ func networkInterface(i *runtimeapi.NetworkInterfaceUsage) statsapi.InterfaceSta
 	}
 }
 
-// sum is a pod of which only its containers are known.
+// sum returns a pod's usage from its containers'.
 func sum(containers []statsapi.ContainerStats, now time.Time) (*statsapi.CPUStats, *statsapi.MemoryStats) {
 	cpu := &statsapi.CPUStats{Time: metav1.NewTime(now), UsageNanoCores: new(uint64), UsageCoreNanoSeconds: new(uint64)}
 	mem := &statsapi.MemoryStats{

@@ -7,19 +7,20 @@ import (
 )
 
 const (
-	// walkAgain is how long what a walk found is good for. A long walk is good for longer, so that it takes a tenth of a processor at most.
+	// walkAgain is how long the result of a walk is valid. A long walk's is valid longer, so that walks use at most a
+	// tenth of a CPU.
 	walkAgain  = time.Minute
 	walkFactor = 10
-	// walkLimit is how long a walk may take. What it has found by then is what the directory holds at least.
+	// walkLimit is the maximum duration of a walk. Its result is then a lower bound.
 	walkLimit = 15 * time.Second
-	// walkers are so many walks at once.
+	// walkers is the maximum number of concurrent walks.
 	walkers = 2
-	// walksWait is how long a summary waits for walks, all together.
+	// walksWait is how long a summary waits for all its walks.
 	walksWait = time.Second
 )
 
-// usage is what directories hold. Containers fill them, so that looking may take any time: it is done beside, by a few, and
-// who asks gets what was found last.
+// usage has the sizes of directories. Containers fill them, so a walk may take any time: it runs in the background, in
+// few goroutines, and callers get the last result.
 type usage struct {
 	walk func(ctx context.Context, dir string) held
 
@@ -35,15 +36,15 @@ type dirUsage struct {
 	held
 	known bool
 	asked time.Time
-	again time.Time     // before, what was found is good
-	done  chan struct{} // closed when the walk that is due or under way is done; nil is none
+	again time.Time     // until then the result is valid
+	done  chan struct{} // closed when the pending or running walk is done; nil for none
 	began time.Time     // when it was requested
 }
 
 func newUsage() *usage { return &usage{walk: walk, dirs: map[string]*dirUsage{}} }
 
-// of returns what lies below dir, on its own file system, or false if nobody has looked yet. It waits for a walk that has just
-// begun, until ctx ends.
+// of returns the usage below dir, on its own file system, or false if it is not known yet. It waits for a walk that has
+// just begun, until ctx ends.
 func (u *usage) of(ctx context.Context, dir string, now time.Time) (held, bool) {
 	u.mu.Lock()
 	d := u.dirs[dir]
@@ -76,7 +77,7 @@ func (u *usage) of(ctx context.Context, dir string, now time.Time) (held, bool) 
 	return d.held, d.known
 }
 
-// work walks what is due, and ends.
+// work runs the pending walks, then returns.
 func (u *usage) work() {
 	for {
 		u.mu.Lock()
@@ -105,7 +106,7 @@ func (u *usage) work() {
 	}
 }
 
-// forget drops directories that nobody asks for any more.
+// forget removes directories that were not requested for a long time.
 func (u *usage) forget(now time.Time) {
 	for dir, d := range u.dirs {
 		if d.done == nil && now.Sub(d.asked) > 10*walkAgain {

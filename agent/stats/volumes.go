@@ -10,13 +10,13 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// place is what is known of a directory without looking into it.
+// place is the state of a directory without a walk.
 type place struct {
-	fs      *statsapi.FsStats // nil is nothing
+	fs      *statsapi.FsStats // nil means unknown
 	mounted bool
 }
 
-// volumes says how full the pod's volumes are, and what those that count as its ephemeral storage hold.
+// volumes returns the usage of the pod's volumes, and of those that count as its ephemeral storage.
 //
 // Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go.
 func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
@@ -32,7 +32,7 @@ func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list
 		if !ok || at.fs == nil {
 			continue
 		}
-		fs := *at.fs // others may have asked for the same
+		fs := *at.fs // others may have requested the same
 		if !at.mounted {
 			h, ok := s.usage.of(walks, dir, now)
 			if !ok {
@@ -56,7 +56,7 @@ func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list
 	return list, ephemeral
 }
 
-// local reports whether what a volume holds counts as the pod's ephemeral storage.
+// local reports whether a volume's content counts as the pod's ephemeral storage.
 //
 // Upstream: pkg/volume/util, IsLocalEphemeralVolume.
 func local(v *v1.Volume) bool {

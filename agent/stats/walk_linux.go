@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// maxDepth bounds open directories. What is deeper is not counted.
+	// maxDepth limits open directories. Deeper ones are not counted.
 	maxDepth = 256
-	// namesAtOnce bounds memory: a directory may have millions of names.
+	// namesAtOnce limits memory: a directory may have millions of names.
 	namesAtOnce = 256
 )
 
-// walk counts what lies below dir on its own file system, until ctx ends. Containers change it meanwhile: nothing is followed, no file is
-// opened, and what vanishes is not counted. A file with several names counts once, as a part for each name.
+// walk counts the files below dir on its own file system, until ctx ends. Containers change it meanwhile: walk follows
+// no link, opens no file, and ignores what disappears. A file with several names counts once: each name counts its
+// part.
 func walk(ctx context.Context, dir string) held {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -25,7 +26,7 @@ func walk(ctx context.Context, dir string) held {
 	top := os.NewFile(uintptr(fd), dir)
 	var st unix.Statx_t
 	if err := statx(fd, "", &st); err != nil {
-		_ = top.Close() // it was only opened
+		_ = top.Close() // nothing was written
 		return held{}
 	}
 	w := walker{major: st.Dev_major, minor: st.Dev_minor}
@@ -40,9 +41,9 @@ type walker struct {
 	inodes       float64
 }
 
-// below counts what is in a directory, and closes it.
+// below counts the content of a directory, and closes it.
 func (w *walker) below(ctx context.Context, dir *os.File, depth int) {
-	defer func() { _ = dir.Close() }() // it was only read
+	defer func() { _ = dir.Close() }() // nothing was written
 	for ctx.Err() == nil {
 		names, err := dir.Readdirnames(namesAtOnce)
 		for _, name := range names {
@@ -78,7 +79,7 @@ func (w *walker) count(st *unix.Statx_t) {
 	w.inodes += 1 / float64(names)
 }
 
-// statx does not ask a server, nor mount anything: a file system that hangs may begin at name.
+// statx queries no server and mounts nothing: name may be the mount point of a file system that hangs.
 func statx(fd int, name string, st *unix.Statx_t) error {
 	return unix.Statx(fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC|unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS, st)
 }

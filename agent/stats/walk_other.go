@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// walk counts what lies below dir, until ctx ends. No containers run here.
+// walk counts the files below dir, until ctx ends. No containers run on these platforms.
 func walk(ctx context.Context, dir string) (h held) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

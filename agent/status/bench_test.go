@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What the agent itself spends on one write.
+// The agent's own cost of one write.
 func BenchmarkPatch(b *testing.B) {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}}}}
 	api, want := start(), run()

@@ -12,13 +12,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
-// maxMessages is how long the termination messages of a pod's containers are together, in bytes.
-// Upstream: pkg/kubelet/container/runtime.go, MaxPodTerminationMessageLogLength.
+// maxMessages limits the total length of the termination messages of a pod's containers, in bytes. Upstream:
+// pkg/kubelet/container/runtime.go, MaxPodTerminationMessageLogLength.
 const maxMessages = 12 << 10
 
-// complete fills in what follows from the status before: transition times, start time, a phase that
-// does not go back, and the API's resolution of times. s is changed in place.
-// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
+// complete sets what follows from the earlier status: transition times, start time, a phase that does not go back, and
+// the API's resolution of times. s is changed in place. Upstream: pkg/kubelet/status/status_manager.go,
+// updateStatusInternal.
 func complete(p *v1.Pod, old, s *v1.PodStatus, static bool, now time.Time) {
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
@@ -46,15 +46,15 @@ func complete(p *v1.Pod, old, s *v1.PodStatus, static bool, now time.Time) {
 	normalise(p, s)
 }
 
-// normalised is a copy as it would be after a trip through the agent.
+// normalised returns a normalized copy.
 func normalised(p *v1.Pod, s v1.PodStatus) *v1.PodStatus {
 	c := s.DeepCopy()
 	normalise(p, c)
 	return c
 }
 
-// normalise rounds times to what the API keeps, cuts messages and sorts container statuses.
-// Upstream: pkg/kubelet/status/status_manager.go, normalizeStatus.
+// normalise rounds times to the API's resolution, clips messages and sorts container statuses. Upstream:
+// pkg/kubelet/status/status_manager.go, normalizeStatus.
 func normalise(p *v1.Pod, s *v1.PodStatus) {
 	limit := maxMessages / max(1, len(p.Spec.Containers)+len(p.Spec.InitContainers)+len(p.Spec.EphemeralContainers))
 	round := func(t *metav1.Time) {
@@ -93,8 +93,8 @@ func normalise(p *v1.Pod, s *v1.PodStatus) {
 	})
 }
 
-// backward says which container that ended for good would live again; "" when none would.
-// Upstream: pkg/kubelet/status/status_manager.go, checkContainerStateTransition.
+// backward returns the container that exited permanently and would run again in the new status; "" for none. Upstream:
+// pkg/kubelet/status/status_manager.go, checkContainerStateTransition.
 func backward(spec *v1.PodSpec, old, s *v1.PodStatus) string {
 	if spec.RestartPolicy == v1.RestartPolicyAlways || restartsAll(spec) {
 		return ""
@@ -123,7 +123,7 @@ func revived(spec *v1.PodSpec, containers []v1.Container, old, list []v1.Contain
 	return ""
 }
 
-// restartsAll reports whether a container's end may restart all of the pod.
+// restartsAll reports whether a container's exit may restart the whole pod.
 func restartsAll(spec *v1.PodSpec) bool {
 	for _, list := range [][]v1.Container{spec.Containers, spec.InitContainers} {
 		for i := range list {

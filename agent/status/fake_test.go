@@ -22,24 +22,24 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeAPI has pods by name and applies patches to them as the API server does.
+// fakeAPI has pods by name and applies patches as the API server does.
 type fakeAPI struct {
 	corev1.PodInterface
 	mu    sync.Mutex
 	pods  map[string]*v1.Pod
 	calls []string
 	fail  func() error
-	takes time.Duration // a call
+	takes time.Duration // per call
 	busy  int
-	most  int // calls at a time
+	most  int // concurrent calls
 	deaf  bool
-	// hang, if not nil, holds the calls whose words it is asked about.
+	// hang, if set, returns a channel that holds the call until it closes; nil holds nothing.
 	hang func(what string) <-chan struct{}
 }
 
 func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
 
-// call notes a call and lets it last.
+// call records a call and takes its time.
 func (f *fakeAPI) call(what string) error {
 	f.mu.Lock()
 	f.calls = append(f.calls, what)
@@ -67,7 +67,7 @@ func (f *fakeAPI) find(name string, uid types.UID) (*v1.Pod, error) {
 	switch {
 	case p == nil:
 		return nil, apierrors.NewNotFound(v1.Resource("pods"), name)
-	case p.UID != uid: // what an API server says to a patch
+	case p.UID != uid: // the API server's answer to such a patch
 		return nil, apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), name,
 			field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 	}
@@ -103,7 +103,7 @@ func (f *fakeAPI) Patch(_ context.Context, name string, kind types.PatchType, da
 	return f.store(next), nil
 }
 
-// store makes p the next version.
+// store stores p as the next version.
 func (f *fakeAPI) store(p *v1.Pod) *v1.Pod {
 	n, _ := strconv.Atoi(p.ResourceVersion)
 	p = p.DeepCopy()
@@ -125,7 +125,7 @@ func (f *fakeAPI) Delete(_ context.Context, name string, o metav1.DeleteOptions)
 	return nil
 }
 
-// behave changes what the fake does.
+// behave changes the fake's behavior.
 func (f *fakeAPI) behave(edit func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,7 +172,7 @@ func running(t *testing.T, change func(*Config), f func(b *bench)) {
 	})
 }
 
-// pod makes an API pod that the fake has.
+// pod creates a pod in the fake API.
 func (b *bench) pod(name string, edits ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("u-" + name), Generation: 1},
@@ -189,14 +189,14 @@ func (b *bench) pod(name string, edits ...func(*v1.Pod)) *v1.Pod {
 	return b.api.store(p)
 }
 
-// now is the API's present object.
+// now returns the API's current object.
 func (b *bench) now(name string) *v1.Pod {
 	b.api.mu.Lock()
 	defer b.api.mu.Unlock()
 	return b.api.pods[name]
 }
 
-// change is somebody else's write.
+// change is a write by another component.
 func (b *bench) change(name string, edit func(*v1.Pod)) *v1.Pod {
 	b.api.mu.Lock()
 	defer b.api.mu.Unlock()
@@ -205,7 +205,7 @@ func (b *bench) change(name string, edit func(*v1.Pod)) *v1.Pod {
 	return b.api.store(p)
 }
 
-// calls are what the API was asked since the last time, when nothing moves any more.
+// calls returns the API calls since the last time, when everything is idle.
 func (b *bench) calls() []string {
 	synctest.Wait()
 	return b.api.took()

@@ -14,80 +14,80 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// defaultWriters is how many pods are written about at a time.
+// defaultWriters is the number of concurrent writes.
 const defaultWriters = 8
 
 // DefaultSettle is a Settle that combines the changes of a pod start into one write.
 const DefaultSettle = 500 * time.Millisecond
 
-// Mirrors knows the API's objects of static pods.
+// Mirrors has the mirror pods of static pods.
 type Mirrors interface {
-	// Mirror returns the API's object that mirrors this version of a static pod; nil when there is none.
+	// Mirror returns the mirror pod of this version of a static pod; nil if there is none.
 	Mirror(uid types.UID) *v1.Pod
 }
 
 // Config is what a Manager needs.
 type Config struct {
-	// Client patches and deletes pods; nil when there is no API server (standalone).
+	// Client patches and deletes pods; nil without an API server (standalone).
 	Client corev1.PodsGetter
-	// Mirrors may be nil when there are no static pods.
+	// Mirrors may be nil if there are no static pods.
 	Mirrors Mirrors
 	// Running reports whether a pod may have running containers: until it has none, no terminal phase is written to the API. May be
 	// nil.
 	Running func(uid types.UID) bool
-	// Writers is how many pods are written about at a time; 0 is 8. A write that hangs does not count for long.
+	// Writers is the number of concurrent writes; 0 means 8. A write that hangs counts only for a limited time.
 	Writers int
-	// Settle is how long a change may wait for the next one when it changes neither phase nor readiness
-	// and the pod is not ending; 0 is not at all. It saves a write of a pod that starts fast.
+	// Settle is how long a change may wait for the next one if it changes neither phase nor readiness and the pod does
+	// not terminate; 0 means no wait. It saves a write for a pod that starts fast.
 	Settle time.Duration
 	// Bus may be nil.
 	Bus *trace.Bus
 }
 
-// Manager keeps the API's statuses of pods as the agent knows them. All methods are safe for
-// concurrent use; the pods given to it must not change afterwards.
+// Manager writes the agent's statuses of pods to the API. All methods are safe for concurrent use; the pods given to it
+// must not change afterwards.
 type Manager struct {
 	cfg  Config
 	wake chan struct{}
 
 	mu      sync.Mutex
 	entries map[types.UID]*entry
-	queue   []*entry        // what has to be looked at, in order
-	busy    map[*entry]bool // those under way
-	fails   int             // answers in a row that did not come
+	queue   []*entry        // pods to write, in order
+	busy    map[*entry]bool // running writes
+	fails   int             // failures in a row to reach the API server
 	resume  time.Time
 }
 
 // entry is one pod.
 //
-// Many fields: a status has what was requested, what the API has, and the write under way, all under one lock.
+// Many fields: an entry has the requested status, what the API has, and the write under way, all under one lock.
 type entry struct {
 	pod    *v1.Pod // as last given
 	static bool
-	api    *object // what the API has; nil while a static pod has no mirror
+	api    *object // the API's object; nil while a static pod has no mirror
 
 	want    v1.PodStatus
-	version uint64 // of want; 0 when none was set
+	version uint64 // of want; 0 if none was set
 	sent    uint64 // version that the API has
 	held    bool   // part of want was held back
-	gone    bool   // nothing of the pod is left here
-	deleted bool   // and nothing is to be done in the API any more
-	futile  string // the patch that changed nothing
+	gone    bool   // nothing of the pod is left on the node
+	deleted bool   // and no action is left in the API
+	futile  string // the patch that had no effect
 
-	since  time.Time // the first change that has not been written
+	since  time.Time // the first change that is not written yet
 	span   trace.Span
 	queued bool
 	busy   bool
-	began  time.Time // when it was begun that is under way
-	again  bool      // look once more when it is not busy
+	began  time.Time // when the running write began
+	again  bool      // write again when it is not busy
 	tries  int
-	next   time.Time // not before, after a failure
-	settle time.Time // not before, in case that more changes
+	next   time.Time // no write before, after a failure
+	settle time.Time // no write before, to wait for more changes
 	wait   trace.Wait
 	waits  trace.Span
 }
 
-// object is what the API has of a pod, as far as it matters here.
+// object is the part of the API's object that is needed here.
 type object struct {
 	uid      types.UID
 	version  string
@@ -99,7 +99,7 @@ func objectOf(p *v1.Pod) *object {
 	return &object{uid: p.UID, version: p.ResourceVersion, deleting: p.DeletionTimestamp != nil, status: p.Status}
 }
 
-// newer reports whether o is later than old, or of another object.
+// newer reports whether o is later than old, or another object.
 func (o *object) newer(old *object) bool {
 	if old == nil || o.uid != old.uid {
 		return true
@@ -108,7 +108,7 @@ func (o *object) newer(old *object) bool {
 	return err != nil || c > 0
 }
 
-// New returns a manager that knows no pods.
+// New returns a manager without pods.
 func New(c Config) (*Manager, error) {
 	if c.Writers < 0 {
 		return nil, fmt.Errorf("status: %d writers: want at least 1", c.Writers)
@@ -119,7 +119,7 @@ func New(c Config) (*Manager, error) {
 	return &Manager{cfg: c, wake: make(chan struct{}, 1), entries: map[types.UID]*entry{}, busy: map[*entry]bool{}}, nil
 }
 
-// Status returns the latest status of a pod; false when none was set.
+// Status returns the latest status of a pod; false if none was set.
 func (m *Manager) Status(uid types.UID) (v1.PodStatus, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +130,7 @@ func (m *Manager) Status(uid types.UID) (v1.PodStatus, bool) {
 	return *e.want.DeepCopy(), true
 }
 
-// entry returns the pod's entry, and notes what p tells of the API.
+// entry returns the pod's entry, and updates its API object from p.
 func (m *Manager) entry(p *v1.Pod) *entry {
 	e := m.entries[p.UID]
 	if e == nil {
@@ -149,14 +149,14 @@ func (m *Manager) entry(p *v1.Pod) *entry {
 	return e
 }
 
-// learn notes what the API has, unless something later is known.
+// learn updates the API object, unless the entry has a later one.
 func (e *entry) learn(o *object) {
 	if o.newer(e.api) {
 		e.api = o
 	}
 }
 
-// last is the status before: what was set, else what the API has.
+// last returns the earlier status: the one that was set, otherwise the API's.
 func (e *entry) last() *v1.PodStatus {
 	switch {
 	case e.version > 0:

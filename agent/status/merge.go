@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// ours reports whether the agent alone sets conditions of that type.
-// Upstream: pkg/kubelet/types/pod_status.go, PodConditionByKubelet.
+// ours reports whether only the agent sets conditions of that type. Upstream: pkg/kubelet/types/pod_status.go,
+// PodConditionByKubelet.
 func ours(kind v1.PodConditionType) bool {
 	return kind == v1.PodReady || kind == v1.ContainersReady || kind == v1.PodInitialized ||
 		kind == v1.PodReadyToStartContainers || kind == v1.PodScheduled ||
@@ -32,8 +32,8 @@ func condition(s *v1.PodStatus, kind v1.PodConditionType) *v1.PodCondition {
 	return nil
 }
 
-// same reports whether two normalised statuses agree in what the agent sets.
-// Upstream: pkg/kubelet/status/status_manager.go, isPodStatusByKubeletEqual.
+// same reports whether two normalized statuses are equal in what the agent sets. Upstream:
+// pkg/kubelet/status/status_manager.go, isPodStatusByKubeletEqual.
 func same(a, b *v1.PodStatus) bool {
 	count := 0
 	for i := range a.Conditions {
@@ -61,22 +61,22 @@ func same(a, b *v1.PodStatus) bool {
 	return equality.Semantic.DeepEqual(&x, b)
 }
 
-// foreign takes over what others than a node agent set.
+// foreign copies what other components than a kubelet set.
 func foreign(to, from *v1.PodStatus) {
 	to.ResourceClaimStatuses = from.ResourceClaimStatuses
 	to.ExtendedResourceClaimStatus = from.ExtendedResourceClaimStatus
 	to.NodeAllocatableResourceClaimStatuses = from.NodeAllocatableResourceClaimStatuses
 }
 
-// merge is what the API should have, given what it has and what the agent wants. A terminal phase is
-// held back while containers may run, and so is what belongs to it. Neither status is changed.
-// Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
+// merge returns the status that the API should have, from the API's and the agent's. A terminal phase, with what
+// belongs to it, is held back while containers may run. Neither input is changed. Upstream:
+// pkg/kubelet/status/status_manager.go, mergePodStatus.
 func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (merged *v1.PodStatus, held bool) {
 	s := *want
 	foreign(&s, api)
 	s.Conditions = nil
 	for _, c := range api.Conditions {
-		// A condition that only says where the pod is stays, also when the agent does not mention it.
+		// PodScheduled is kept, even if the agent's status does not have it.
 		if !ours(c.Type) || (c.Type == v1.PodScheduled && condition(want, c.Type) == nil) {
 			s.Conditions = append(s.Conditions, c)
 		}
@@ -103,7 +103,7 @@ func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (mer
 	return &s, held
 }
 
-// neverReady makes sure that a pod that is finished is not ready.
+// neverReady makes a finished pod not ready.
 func neverReady(p *v1.Pod, api, s *v1.PodStatus, now time.Time) {
 	reason := "PodCompleted"
 	if s.Phase == v1.PodFailed {
@@ -124,7 +124,7 @@ func neverReady(p *v1.Pod, api, s *v1.PodStatus, now time.Time) {
 	}
 }
 
-// patchOf is what makes the API's status this one, bound to the object's UID; "" when it is already.
+// patchOf returns the patch to this status, bound to the object's UID; "" if nothing differs.
 func patchOf(api *object, status *v1.PodStatus) (string, error) {
 	before, err := json.Marshal(v1.Pod{Status: api.status})
 	if err != nil {

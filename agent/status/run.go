@@ -11,16 +11,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The back-off doubles from the first to the last of these: of all while nobody answers, of one pod
-// while its writes are refused.
+// The back-off doubles from the first to the last value: for all pods while the API server does not respond, for one
+// pod while its writes are refused.
 const (
 	firstRetry  = 200 * time.Millisecond
 	lastRetry   = 10 * time.Second
 	lastRefused = time.Minute
 )
 
-// writePatience is how long a write counts among those that are under way at once. One that takes longer (a webhook that
-// hangs behind the API server) continues, and another pod's write may begin; kubeclient ends it after a minute.
+// writePatience is how long a write counts toward the concurrent writes. One that takes longer (because a webhook
+// behind the API server hangs) continues, and another pod's write may begin; kubeclient cancels it after a minute.
 const writePatience = 5 * time.Second
 
 func retryDelay(tries int, last time.Duration) time.Duration {
@@ -55,7 +55,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
-// Wake has what failed tried now: the API server is said to answer again.
+// Wake retries failed writes now: the API server responds again.
 func (m *Manager) Wake() {
 	m.mu.Lock()
 	m.resume = time.Time{}
@@ -69,7 +69,7 @@ func (m *Manager) Wake() {
 	}
 }
 
-// note puts a pod into the queue.
+// note adds a pod to the queue.
 func (m *Manager) note(ctx context.Context, e *entry) {
 	if m.cfg.Client == nil || e.deleted {
 		return
@@ -104,7 +104,7 @@ func (m *Manager) poke() {
 	}
 }
 
-// hold begins the pod's wait, ready ends it.
+// hold begins the pod's wait; ready ends it.
 func (m *Manager) hold(e *entry, w trace.Wait) {
 	if e.wait.For == "" {
 		e.wait, e.waits = w, trace.Begin(m.cfg.Bus, e.span, w)
@@ -118,14 +118,14 @@ func (m *Manager) ready(e *entry) {
 	}
 }
 
-// pick takes from the queue what may be written now, and tells when to come again; zero is not before
-// something happens. Who has to wait gets a wait.
+// pick takes the pods from the queue that can be written now, and returns when to call it again; zero if only a change
+// requires it. It begins the waits of the others.
 func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	writers := m.cfg.Writers
 	if m.fails > 0 {
-		writers = 1 // one finds out whether the API server is back
+		writers = 1 // one write at a time checks whether the API server is back
 	}
 	later := func(t time.Time) {
 		if due.IsZero() || t.Before(due) {
@@ -167,7 +167,7 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 	return start, due
 }
 
-// counted is how many writes count among those under way, and when the next of them counts no more.
+// counted returns how many writes count as concurrent, and when the next one stops counting.
 func (m *Manager) counted(now time.Time) (n int, next time.Time) {
 	next = now.Add(writePatience)
 	for e := range m.busy {
@@ -181,7 +181,7 @@ func (m *Manager) counted(now time.Time) (n int, next time.Time) {
 	return n, next
 }
 
-// done ends the work on a pod, with what came of it.
+// done ends the work on a pod and handles its result.
 func (m *Manager) done(e *entry, r result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,8 +220,8 @@ func (m *Manager) done(e *entry, r result) {
 	m.poke()
 }
 
-// answered notes that the API server is there. After a time without it nobody has to wait any more;
-// after a single failure that may be one pod's own.
+// answered records that the API server responds. After an outage no pod needs to wait any more; a single failure may be
+// one pod's own.
 func (m *Manager) answered() {
 	if m.fails > 3 {
 		for _, e := range m.queue {

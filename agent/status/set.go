@@ -11,17 +11,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Set takes a pod's latest status. Its cause is the span of ctx. p is the pod as its source gave it, of
-// the API server with the status that that has. A status that would go backward is refused.
-// Upstream: pkg/kubelet/status/status_manager.go, SetPodStatus.
+// Set sets a pod's latest status. Its cause is the span of ctx. p is the pod as its source has it; for the API server,
+// with the API's status. A status that would go backward is rejected. Upstream: pkg/kubelet/status/status_manager.go,
+// SetPodStatus.
 func (m *Manager) Set(ctx context.Context, p *v1.Pod, s v1.PodStatus) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.set(ctx, m.entry(p), s.DeepCopy())
 }
 
-// Gone says that nothing of a terminated pod is left on the node: no container, volume or cgroup. Containers with an unknown result
-// count as failed. If the API server's object must be deleted, now or later, Gone deletes it. Upstream:
+// Gone reports that nothing of a terminated pod is left on the node: no container, volume or cgroup. Containers with an
+// unknown result count as failed. If the API server's object must be deleted, now or later, Gone deletes it. Upstream:
 // pkg/kubelet/status/status_manager.go, TerminatePod.
 func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	m.mu.Lock()
@@ -53,7 +53,7 @@ func (m *Manager) Observe(ctx context.Context, uid types.UID, p *v1.Pod) {
 	}
 }
 
-// Forget removes the state of a pod that no source has and of which nothing is left.
+// Forget removes the state of a pod that no source has and that is gone.
 func (m *Manager) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *Manager) forget(uid types.UID) {
 	}
 }
 
-// set makes s, which it owns, the pod's status.
+// set sets the pod's status to s, which it owns.
 func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
 	old := e.last()
 	if why := backward(&e.pod.Spec, old, s); why != "" {
@@ -96,7 +96,7 @@ func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
 	m.note(ctx, e)
 }
 
-// urgent reports whether others wait for what changed.
+// urgent reports whether the change must be written at once.
 func urgent(p *v1.Pod, old, s *v1.PodStatus) bool {
 	ready := func(s *v1.PodStatus) v1.ConditionStatus {
 		if c := condition(s, v1.PodReady); c != nil {
@@ -107,8 +107,8 @@ func urgent(p *v1.Pod, old, s *v1.PodStatus) bool {
 	return p.DeletionTimestamp != nil || old.Phase != s.Phase || ready(old) != ready(s)
 }
 
-// removable reports whether the API's object may go.
-// Upstream: pkg/kubelet/status/status_manager.go, canBeDeleted.
+// removable reports whether the API's object can be deleted. Upstream: pkg/kubelet/status/status_manager.go,
+// canBeDeleted.
 func (e *entry) removable() bool {
 	return e.gone && !e.deleted && !e.static && e.api != nil && e.api.deleting && terminal(e.api.status.Phase)
 }

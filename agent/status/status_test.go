@@ -27,7 +27,7 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// conditions are "type status", in the API's order.
+// conditions returns "type status", in the API's order.
 func conditions(p *v1.Pod) string {
 	var out []string
 	for _, c := range p.Status.Conditions {
@@ -127,7 +127,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// Writes that hang do not keep other pods' writes waiting for longer than the patience, and are let in at a bounded rate.
+// Writes that hang delay other pods' writes for a bounded time, and begin at a bounded rate.
 func TestHungWrites(t *testing.T) {
 	running(t, nil, func(b *bench) {
 		end := make(chan struct{})
@@ -259,7 +259,7 @@ func TestNeverBackward(t *testing.T) {
 		if d := tracetest.Events[trace.Decision](b.rec); len(d) != 1 || d[0].By != trace.ByStatus || d[0].Verdict != trace.VerdictReject {
 			t.Errorf("decisions %+v", d)
 		}
-		p = b.pod("b") // its container may run again, its phase is final
+		p = b.pod("b") // its container may run again; its phase is final
 		b.Set(ctx, p, ended(1))
 		b.Set(ctx, p, run())
 		b.calls()
@@ -346,7 +346,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// mirrors are the mirror pods by the static pod's UID.
+// mirrors are the mirror pods, by the static pod's UID.
 type mirrors map[types.UID]*v1.Pod
 
 func (m mirrors) Mirror(uid types.UID) *v1.Pod { return m[uid] }

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
-// terminated is a pod's last status: what has no known end counts as failed, and so does the pod.
+// terminated returns a pod's last status: containers with an unknown result count as failed, and so does the pod.
 func terminated(p *v1.Pod, last *v1.PodStatus, static bool) *v1.PodStatus {
 	s := last.DeepCopy()
 	if initialised(p, last) {
@@ -21,8 +21,8 @@ func terminated(p *v1.Pod, last *v1.PodStatus, static bool) *v1.PodStatus {
 	return s
 }
 
-// end gives containers an end that nobody saw.
-// Upstream: pkg/kubelet/container/runtime.go, ContainerReasonStatusUnknown.
+// end marks containers as terminated whose exit was not observed. Upstream: pkg/kubelet/container/runtime.go,
+// ContainerReasonStatusUnknown.
 func end(list []v1.ContainerStatus) {
 	for i := range list {
 		if list[i].State.Terminated == nil {
@@ -33,7 +33,7 @@ func end(list []v1.ContainerStatus) {
 	}
 }
 
-// started are the init containers up to the last that was ever started, and the first in any case.
+// started returns the init containers up to the last one that was ever started, at least the first.
 func started(list []v1.ContainerStatus) []v1.ContainerStatus {
 	for i := range slices.Backward(list) {
 		if list[i].State.Waiting == nil || list[i].LastTerminationState.Terminated != nil {
@@ -43,8 +43,8 @@ func started(list []v1.ContainerStatus) []v1.ContainerStatus {
 	return list[:min(1, len(list))]
 }
 
-// initialised reports whether app containers may have been started.
-// Upstream: pkg/kubelet/status/status_manager.go, hasPodInitialized.
+// initialised reports whether app containers may have started. Upstream: pkg/kubelet/status/status_manager.go,
+// hasPodInitialized.
 func initialised(p *v1.Pod, s *v1.PodStatus) bool {
 	if len(p.Spec.InitContainers) == 0 {
 		return true

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxChanges is how many differences are told, maxPatch how much of a patch in bytes.
+	// maxChanges limits how many differences are published, maxPatch how much of a patch, in bytes.
 	maxChanges = 12
 	maxPatch   = 2 << 10
 )
@@ -23,7 +23,7 @@ func cut(patch string) string {
 	return patch[:maxPatch] + "…"
 }
 
-// changes returns how b differs from a, and how many more changes there are.
+// changes returns the differences between a and b, and how many more there are.
 func changes(a, b *v1.PodStatus) (w changeList, more int) {
 	w.differ("phase", string(a.Phase), string(b.Phase))
 	w.differ("reason", a.Reason, b.Reason)
@@ -65,7 +65,7 @@ func (w *changeList) differ(what, a, b string) {
 	}
 }
 
-// condition notes another status or reason.
+// condition adds a changed status or reason.
 func (w *changeList) condition(a, b *v1.PodCondition) {
 	c := trace.Change{
 		What: trace.ChangeCondition, Name: string(b.Type), From: string(a.Status), FromReason: a.Reason, To: string(b.Status), Reason: b.Reason,

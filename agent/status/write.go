@@ -15,21 +15,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// result is what came of a look at a pod.
+// result is the result of work on a pod.
 type result uint8
 
 const (
 	// written: the API has what it should have.
 	written result = iota
-	// refused: the API server answers, and does not take it.
+	// refused: the API server rejected the write.
 	refused
-	// unreachable: there is no answer, or one that asks to come later.
+	// unreachable: there is no response, or one that requests a later retry.
 	unreachable
-	// over: the API has no such pod any more.
+	// over: the API no longer has this pod.
 	over
 )
 
-// job is what is written, as it was when the work began.
+// job is the input of a write when it began.
 type job struct {
 	uid          types.UID // the agent's
 	namespace    string
@@ -44,8 +44,8 @@ type job struct {
 	futile       string
 }
 
-// work writes a pod's status, and then deletes the pod if it may go.
-// Upstream: pkg/kubelet/status/status_manager.go, syncPod.
+// work writes a pod's status, and then deletes the pod if possible. Upstream: pkg/kubelet/status/status_manager.go,
+// syncPod.
 func (m *Manager) work(ctx context.Context, e *entry) {
 	m.mu.Lock()
 	j := job{
@@ -78,7 +78,7 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 	patch, err := patchOf(j.api, merged)
 	if err != nil || patch == "" || patch == j.futile {
 		m.wrote(e, j, j.api, held, j.futile)
-		return written // what cannot be put as JSON never can
+		return written // it can never be encoded as JSON
 	}
 	changed, more := changes(&j.api.status, merged)
 	event := trace.StatusPatch{
@@ -102,13 +102,13 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 	now := objectOf(p)
 	futile := ""
 	if now.version != "" && now.version == j.api.version {
-		futile = patch // the API server does not know what it is to change
+		futile = patch // the API server does not know the fields of the patch
 	}
 	m.wrote(e, j, now, held, futile)
 	return written
 }
 
-// wrote notes what the API has now.
+// wrote records the API's new object.
 func (m *Manager) wrote(e *entry, j *job, o *object, held bool, futile string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,14 +119,14 @@ func (m *Manager) wrote(e *entry, j *job, o *object, held bool, futile string) {
 	}
 }
 
-// remove reports whether the pod is to be deleted now.
+// remove reports whether to delete the pod now.
 func (m *Manager) remove(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return e.removable() && e.sent == e.version
 }
 
-// delete ends the API's object of a pod that has been ending there and is gone here.
+// delete deletes the API's object of a pod that is terminating there and gone here.
 func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
 	event := trace.StatusPatch{Op: trace.PatchDelete, Version: j.version, Age: time.Since(j.since)}
 	span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), event)
@@ -150,7 +150,7 @@ func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
 	return written
 }
 
-// lose forgets a pod that the API has no more. A static pod may get a mirror again.
+// lose removes a pod that the API no longer has. A static pod may get a mirror again.
 func (m *Manager) lose(e *entry, j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,7 +164,7 @@ func (m *Manager) lose(e *entry, j *job) {
 	}
 }
 
-// judge says what an error means.
+// judge returns the result of an error.
 func judge(err error) result {
 	status := apierrors.APIStatus(nil)
 	switch {
@@ -176,8 +176,8 @@ func judge(err error) result {
 	return refused
 }
 
-// another reports whether the API server refuses because another pod has the name by now: it says that
-// a UID does not change, or that the precondition fails.
+// another reports whether the API server refuses because another pod has the name now: its error says that the UID is
+// immutable, or that the precondition failed.
 func another(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -189,7 +189,7 @@ func another(err error) bool {
 	return apierrors.IsConflict(err) && trace.Classify(err.Error()) == trace.FailReplaced
 }
 
-// classify says what sort of failure a write ended with.
+// classify returns the class of a failed write.
 func classify(err error) trace.FailureClass {
 	if apierrors.IsNotFound(err) {
 		return trace.FailGone

@@ -8,11 +8,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// logLag is how much later than a container's end its log may be complete. containerd writes it in a goroutine
-// that nobody waits for.
+// logLag is how long after a container's exit its log may be incomplete. containerd writes it in a goroutine without
+// waiting for it.
 const logLag = 100 * time.Millisecond
 
-// CompleteBy is until when the status of a pod is to wait if it shows the end of a container's log; zero if it shows none. pod may be nil.
+// CompleteBy returns until when a pod's status must wait if it shows the end of a container's log; zero if it shows
+// none. pod may be nil.
 func CompleteBy(pod *podstate.Pod) (at time.Time) {
 	if pod == nil {
 		return at

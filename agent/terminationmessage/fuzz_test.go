@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// FuzzRead reads a termination message and the end of a log. The container wrote both.
+// FuzzRead reads a termination message and the end of a log. A container wrote both.
 func FuzzRead(f *testing.F) {
 	const entry = "2016-10-06T00:17:09.669794202Z stdout F text\n"
 	for _, s := range []string{
@@ -53,7 +53,7 @@ func FuzzRead(f *testing.F) {
 		if len(words) > maxLog {
 			t.Fatalf("%d bytes of a log", len(words))
 		}
-		// The last words are the end of what the log's entries say.
+		// The message is the end of the text of the log's entries.
 		var all strings.Builder
 		text := string(log)
 		if len(text) > logWindow {

@@ -22,21 +22,20 @@ const (
 	maxLogLines = 80
 )
 
-// logWindow is how much of a log's end is looked at for that many lines, in bytes.
+// logWindow is how much of a log's end is searched for that many lines, in bytes.
 const logWindow = 64 << 10
 
-// patience is how long the words of a container are waited for: a status waits for them.
+// patience limits the wait for a termination message, because a status waits for it.
 const patience = time.Second
 
-// Reader reads last words.
+// Reader reads termination messages.
 type Reader struct{ files *guestfile.Files }
 
-// New returns a Reader that touches files through files.
+// New returns a Reader that accesses files through files.
 func New(files *guestfile.Files) Reader { return Reader{files} }
 
-// Read returns the runtime's own message about a container and the container's last
-// words, joined as upstream joins them. What cannot be read is said in the message. It touches files, a second
-// at most: no lock should be held meanwhile.
+// Read returns the runtime's own message about a container and the container's termination message, joined as upstream
+// does. An error is part of the message. It reads files, for at most one second: call it without a lock.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage.
 func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
@@ -44,8 +43,8 @@ func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
 	defer cancel()
 	words := ""
 	if c.TerminationLog != "" {
-		// The container wrote it. The path is that of the mount at its terminationMessagePath: usually a file that
-		// the agent made, and where the pod mounts a volume there, whatever is in that.
+		// The container wrote it. The path is that of the mount at its terminationMessagePath: usually a file that the
+		// agent created; if the pod mounts a volume there, any file in it.
 		text, _, err := r.files.Tail(ctx, c.TerminationLog, maxFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			words = fmt.Sprintf("Error on reading termination log %s: %v", c.TerminationLog, err)
@@ -67,8 +66,8 @@ func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
 	return c.Message + ": " + words
 }
 
-// logEnd is the end of a log in the CRI's format: time, stream, tag, text. The runtime wrote it, of what the container said;
-// with cri-dockerd the path is a link to it.
+// logEnd returns the end of a log in the CRI's format: time, stream, tag, text. The runtime wrote it, from the
+// container's output; with cri-dockerd the path is a link to it.
 func (r Reader) logEnd(ctx context.Context, path string) string {
 	to, err := r.files.Resolve(ctx, path)
 	var text []byte
@@ -79,7 +78,7 @@ func (r Reader) logEnd(ctx context.Context, path string) string {
 	if err != nil {
 		return fmt.Sprintf("Error reading termination message from logs: %v", err)
 	}
-	if !whole { // it begins within a line
+	if !whole { // the data begins within a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	var lines []string
@@ -97,7 +96,7 @@ func (r Reader) logEnd(ctx context.Context, path string) string {
 		lines = append(lines, line.String())
 		line.Reset()
 	}
-	if line.Len() > 0 { // the last line had no end
+	if line.Len() > 0 { // the last line has no end
 		lines = append(lines, line.String())
 	}
 	out := strings.Join(lines[max(0, len(lines)-maxLogLines):], "")

@@ -11,11 +11,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The API server gives a node tokens of accounts once it has seen that their pods run there. The
-// node may have seen the pod first.
+// The API server issues tokens of accounts to a node when it has seen that their pods run there. The node may have seen
+// the pod first.
 const (
 	firstRefusal = 10 * time.Millisecond
-	lastRefusal  = 2 * time.Second // in all
+	lastRefusal  = 2 * time.Second // in total
 )
 
 func (m *Manager) request(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {

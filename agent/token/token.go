@@ -28,9 +28,9 @@ import (
 const (
 	maxAge    = 24 * time.Hour
 	maxJitter = 10 * time.Second
-	// retryAfter is how long after a failed request one that can wait is made again.
+	// retryAfter is the delay before a failed request is repeated, if there is still a valid token.
 	retryAfter = 30 * time.Second
-	// requestTimeout bounds one request, so that a dead connection holds nobody up.
+	// requestTimeout limits one request, so that a dead connection does not block callers.
 	requestTimeout = 10 * time.Second
 )
 
@@ -51,7 +51,7 @@ type Manager struct {
 	kept map[string]*kept
 }
 
-// kept is a token and when to replace it.
+// kept is a token and the time of its replacement.
 type kept struct {
 	token     *authenticationv1.TokenRequest
 	pod       types.UID
@@ -86,7 +86,7 @@ func (m *Manager) Token(ctx context.Context, namespace, account string, want *au
 	return got, nil
 }
 
-// fallBack is the token that there is, if it is valid.
+// fallBack returns the existing token, if it is valid.
 func (m *Manager) fallBack(k string, have *kept, err error) (*authenticationv1.TokenRequest, error) {
 	if have == nil {
 		return nil, fmt.Errorf("failed to fetch token: %w", err)
@@ -106,7 +106,8 @@ func (m *Manager) fallBack(k string, have *kept, err error) (*authenticationv1.T
 	return have.token, nil
 }
 
-// RefreshAt returns when Token must be called again for the same request; zero is never, or that there is no token yet.
+// RefreshAt returns when Token must be called again for the same request; zero means never, or that there is no token
+// yet.
 func (m *Manager) RefreshAt(namespace, account string, want *authenticationv1.TokenRequest) time.Time {
 	if have := m.lookUp(keyOf(namespace, account, want)); have != nil {
 		return have.refreshAt
@@ -114,7 +115,7 @@ func (m *Manager) RefreshAt(namespace, account string, want *authenticationv1.To
 	return time.Time{}
 }
 
-// Forget drops the tokens that are bound to a pod.
+// Forget removes the tokens that are bound to a pod.
 func (m *Manager) Forget(pod types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +132,7 @@ func (m *Manager) lookUp(k string) *kept {
 	return m.kept[k]
 }
 
-// sweep drops what has expired. Called with the lock held.
+// sweep removes expired tokens. Called with mu.
 func (m *Manager) sweep() {
 	now := time.Now()
 	for k, t := range m.kept {
@@ -145,7 +146,7 @@ func (k *kept) due(now time.Time) bool { return !k.refreshAt.IsZero() && !now.Be
 
 func (k *kept) expired(now time.Time) bool { return now.After(k.token.Status.ExpirationTimestamp.Time) }
 
-// refreshAt is when a token is to be replaced.
+// refreshAt returns when a token must be replaced.
 //
 // Upstream: pkg/kubelet/token/token_manager.go, requiresRefresh.
 func refreshAt(t *authenticationv1.TokenRequest) time.Time {
@@ -168,7 +169,7 @@ func podOf(want *authenticationv1.TokenRequest) types.UID {
 	return want.Spec.BoundObjectRef.UID
 }
 
-// keyOf tells requests apart. It holds nothing secret.
+// keyOf returns a key that distinguishes requests. It contains nothing secret.
 func keyOf(namespace, account string, want *authenticationv1.TokenRequest) string {
 	var seconds int64
 	if want.Spec.ExpirationSeconds != nil {

@@ -21,7 +21,7 @@ type accounts struct {
 	typedv1.ServiceAccountInterface
 	made  int
 	err   error
-	until time.Time // of err; zero is for ever
+	until time.Time // end of err; zero means never
 }
 
 func (a *accounts) ServiceAccounts(string) typedv1.ServiceAccountInterface { return a }
@@ -129,7 +129,7 @@ func TestEachItsOwn(t *testing.T) {
 	}
 }
 
-// The API server learns of the pod a little later than the node does.
+// The API server sees the pod a little later than the node does.
 func TestRefusedAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, get := manager(t)

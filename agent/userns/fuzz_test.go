@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzMappings reads a pod's range of ids, as this agent, upstream's, or a bad disk left it. What it lets pass is given to the runtime.
+// FuzzMappings decodes a pod's range of IDs from this agent, from upstream's kubelet, or from a bad disk. Valid ranges
+// are passed to the runtime.
 func FuzzMappings(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", `{"uidMappings":[{"hostId":65536,"containerId":0,"length":65536}],"gidMappings":[{"hostId":65536,"containerId":0,"length":65536}]}`,

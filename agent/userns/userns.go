@@ -1,8 +1,8 @@
-// Package userns gives each pod with hostUsers: false a range of ids of the host.
+// Package userns allocates a range of the host's IDs to each pod with hostUsers: false.
 //
-// It owns the file ROOT/pods/UID/userns, which is what a restart reads, and the choice of ranges: none is
-// given twice while a pod of it is here. It never looks into containers, runs no goroutine and publishes
-// a Decision for each range that it gives, and a Log for a file that cannot be understood.
+// It owns the file ROOT/pods/UID/userns, which it reads after a restart, and the choice of ranges: no two pods on the
+// node have the same. It never accesses containers, runs no goroutine, and publishes a Decision for each allocated
+// range and a Log for an invalid file.
 //
 // Upstream: pkg/kubelet/userns/userns_manager.go, KEP-127.
 package userns
@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// DefaultPerPod is how many ids a pod gets.
+	// DefaultPerPod is the number of IDs of a pod.
 	DefaultPerPod = 65536
 	fileName      = "userns"
 )
@@ -36,20 +36,20 @@ const (
 type Config struct {
 	// RootDir is the kubelet's root directory.
 	RootDir string
-	// PerPod is how many ids a pod gets, a multiple of 65536; 0 is DefaultPerPod.
+	// PerPod is the number of IDs of a pod, a multiple of 65536; 0 means DefaultPerPod.
 	PerPod int64
-	// MaxPods is how many ranges there are.
+	// MaxPods is the number of ranges.
 	MaxPods int
 	Bus     *trace.Bus
 }
 
-// Ranges gives ranges of ids to pods. The first range begins at PerPod: the host's own ids are never mapped.
+// Ranges allocates ranges of IDs to pods. The first range begins at PerPod: the host's own IDs are never mapped.
 type Ranges struct {
 	cfg Config
 
 	mu   sync.Mutex
-	used map[uint32]types.UID // by first id
-	// spoilt are pods whose file cannot be understood.
+	used map[uint32]types.UID // by first ID
+	// spoilt are pods with an invalid file.
 	spoilt map[types.UID]error
 }
 
@@ -65,8 +65,8 @@ type mapping struct {
 	Length    uint32 `json:"length"`
 }
 
-// New reads which ranges are in use. An invalid file is reported. While its pod exists, no range is given to another pod, because
-// it might be the same one.
+// New reads which ranges are in use. An invalid file is reported. While its pod exists, no range is allocated to
+// another pod, because it might be the same one.
 func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod == 0 {
 		cfg.PerPod = DefaultPerPod
@@ -113,7 +113,7 @@ func (r *Ranges) read(uid types.UID) (*mappings, error) {
 	return m, nil
 }
 
-// parse reads a file's content: one range of so many ids.
+// parse decodes a file: one range with perPod IDs.
 func parse(text []byte, perPod int64) (*mappings, error) {
 	m := &mappings{}
 	if err := json.Unmarshal(text, m); err != nil {
@@ -122,14 +122,14 @@ func parse(text []byte, perPod int64) (*mappings, error) {
 	if len(m.UIDs) != 1 || len(m.GIDs) != 1 || m.UIDs[0] != m.GIDs[0] || m.UIDs[0].Container != 0 || int64(m.UIDs[0].Length) != perPod {
 		return nil, fmt.Errorf("want one mapping of %d ids from 0, the same for users and groups", perPod)
 	}
-	// With others, its root would be the node's, or some of its ids another pod's.
+	// With others, its root would be the node's, or some of its IDs another pod's.
 	if host := int64(m.UIDs[0].Host); host < perPod || host%perPod != 0 || host+perPod > 1<<32 {
 		return nil, fmt.Errorf("hostId is %d: want a multiple of %d, not 0, of which as many ids follow below 2^32", host, perPod)
 	}
 	return m, nil
 }
 
-// Of returns the pod's namespace: nil when it uses the host's users. The first call chooses the range.
+// Of returns the pod's user namespace: nil if it uses the host's users. The first call chooses the range.
 func (r *Ranges) Of(pod *v1.Pod) (*runtimeapi.UserNamespace, error) {
 	if pod.Spec.HostUsers == nil || *pod.Spec.HostUsers {
 		return nil, nil //nolint:nilnil // none is what the host's users mean
@@ -169,7 +169,8 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	return m, nil
 }
 
-// free is where the pod's range begins: the one that it has, if only its file was removed, for its sandbox has it too. 0 is none.
+// free returns the begin of the pod's range: its current one, if only its file was removed, because its sandbox also
+// has it. 0 means none.
 func (r *Ranges) free(uid types.UID) uint32 {
 	for first, owner := range r.used {
 		if owner == uid {
@@ -185,7 +186,7 @@ func (r *Ranges) free(uid types.UID) uint32 {
 	return 0
 }
 
-// write is durable: a range that is used must survive a crash.
+// write is durable: a range in use must survive a crash.
 func write(path string, m *mappings) error {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -197,7 +198,7 @@ func write(path string, m *mappings) error {
 	return wholefile.Write(path, text, 0o600)
 }
 
-// Release gives a pod's range back, when nothing of it runs any more. The file goes too.
+// Release releases a pod's range, when nothing of it runs any more, and removes its file.
 func (r *Ranges) Release(uid types.UID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

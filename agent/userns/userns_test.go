@@ -71,7 +71,7 @@ func TestRanges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "pods", "c", fileName), []byte(`{"uidMappings":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Its range might be any: the others keep theirs, and nobody gets one until the pod is gone.
+	// Its range may be any: the others keep theirs, and no pod gets a new one until the pod is gone.
 	rec := tracetest.New(t)
 	r, err := New(Config{RootDir: root, MaxPods: 9, Bus: rec.Bus()})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	storagehelpers "k8s.io/component-helpers/storage/volume"
 )
 
-// allowed reports whether a persistent volume may be mounted here, for this pod.
+// allowed returns an error if a persistent volume may not be mounted on this node, or for this pod.
 //
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go, GenerateMountVolumeFunc.
 func (m *Manager) allowed(j job) error {

@@ -18,30 +18,30 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// claimPeriod is how often the claims of mounted volumes are looked at again, for their size.
+// claimPeriod is how often the claims of mounted volumes are read again, for their size.
 const claimPeriod = time.Minute
 
-// claimDelays are between attempts to resolve a claim: just after a pod was bound, the API server
-// may not know yet that the node may read the claim.
+// claimDelays are the delays between attempts to resolve a claim: just after a pod was bound, the API server may not
+// know yet that the node may read the claim.
 var claimDelays = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond}
 
 // GrowFunc makes a volume at least as large as size; see [Expander].
 type GrowFunc = func(ctx context.Context, size resource.Quantity) (done bool, err error)
 
-// resolved is a claim with what is bound to it.
+// resolved is a claim with its bound persistent volume.
 type resolved struct {
 	pvc *v1.PersistentVolumeClaim
 	pv  *v1.PersistentVolume
 }
 
-// errNoClaims says that there is nobody to ask for claims.
+// errNoClaims says that there is no API server for claims.
 var errNoClaims = errors.New("persistent volume claims need an API server, and this agent runs without one")
 
-// isClaim reports whether the volume is a claim's.
+// isClaim reports whether the volume is from a claim.
 func isClaim(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }
 
-// resolve returns the pod's claims by volume name. Those known already are not asked for again. Of
-// those that fail, it tells the names and the errors.
+// resolve returns the pod's claims by volume name. It does not read those again that it knows. It returns the names and
+// the errors of those that fail.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec.
 func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims map[string]resolved, failed []string, err error) {
@@ -97,7 +97,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// checkMode sees to it that a volume of devices is not used as files, or the other way round.
+// checkMode returns an error if a block volume is used as files, or a file system as a device.
 func checkMode(name string, pv *v1.PersistentVolume, use usage) error {
 	mode := v1.PersistentVolumeFilesystem
 	if pv.Spec.VolumeMode != nil {
@@ -112,12 +112,12 @@ func checkMode(name string, pv *v1.PersistentVolume, use usage) error {
 	return nil
 }
 
-// asVolume spells a persistent volume as a pod would, as far as it can.
+// asVolume returns a persistent volume as a pod's volume, as far as possible.
 func asVolume(pv *v1.PersistentVolume) *v1.Volume {
 	return &v1.Volume{Name: pv.Name, VolumeSource: v1.VolumeSource{HostPath: pv.Spec.HostPath, NFS: pv.Spec.NFS}}
 }
 
-// pvType spells a persistent volume's type as a manifest does.
+// pvType returns a persistent volume's type as in a manifest.
 func pvType(pv *v1.PersistentVolume) string {
 	source := reflect.ValueOf(pv.Spec.PersistentVolumeSource)
 	for i := range source.NumField() {
@@ -129,7 +129,7 @@ func pvType(pv *v1.PersistentVolume) string {
 	return "(none)"
 }
 
-// growth is the size that the volume is to grow to on this node, "" for none.
+// growth returns the size to which the volume must be expanded on this node, "" for none.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, checkVolumeFSResize;
 // pkg/volume/util/operationexecutor/node_expander.go, runPreCheck.
@@ -152,21 +152,20 @@ func growth(c resolved, readOnly bool) string {
 	return ""
 }
 
-// resizePending is what a controller that is older than allocatedResourceStatuses says.
+// resizePending reports whether a controller that is older than allocatedResourceStatuses requests a resize.
 func resizePending(pvc *v1.PersistentVolumeClaim) bool {
 	return slices.ContainsFunc(pvc.Status.Conditions, func(c v1.PersistentVolumeClaimCondition) bool {
 		return c.Type == v1.PersistentVolumeClaimFileSystemResizePending && c.Status == v1.ConditionTrue
 	})
 }
 
-// watchClaims has claims of mounted volumes looked at, while there are any. Nodes may not watch
-// claims, only get them.
+// watchClaims reads the claims of mounted volumes periodically. Nodes may not watch claims, only get them.
 func (m *Manager) watchClaims(ctx context.Context) {
 	if m.cfg.Claims == nil {
 		return
 	}
 	for ctx.Err() == nil {
-		// With jitter, or all nodes would ask at once after a restart of the API server.
+		// With jitter, because otherwise all nodes would ask at once after a restart of the API server.
 		sleep(ctx, claimPeriod+rand.N(claimPeriod/10))
 		for _, obj := range m.claimants() {
 			if ctx.Err() != nil {
@@ -177,7 +176,7 @@ func (m *Manager) watchClaims(ctx context.Context) {
 	}
 }
 
-// claimants are the pods that have claims.
+// claimants returns the pods that have claims.
 func (m *Manager) claimants() []*v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,8 +192,8 @@ func (m *Manager) claimants() []*v1.Pod {
 	return out
 }
 
-// recheck resolves a pod's claims again and notes what volumes are to grow. What cannot be resolved
-// now stays as it was: a pod outlives the API server's absence.
+// recheck resolves a pod's claims again and stores which volumes must be expanded. A claim that cannot be resolved now
+// stays unchanged: a pod keeps running without the API server.
 func (m *Manager) recheck(ctx context.Context, obj *v1.Pod) {
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
@@ -212,7 +211,7 @@ func (m *Manager) recheck(ctx context.Context, obj *v1.Pod) {
 	m.kick()
 }
 
-// reclaim notes how a claim is now. Called with the lock held.
+// reclaim stores the new state of a claim. Called with mu.
 func (m *Manager) reclaim(uid types.UID, name string, c resolved) {
 	p := m.pods[uid]
 	if p == nil || p.released {

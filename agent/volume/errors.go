@@ -37,7 +37,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // StageError is a plugin's error at a stage of an operation that users know by name.
 type StageError struct {
-	// Stage is as MountVolume.MountDevice.
+	// Stage is the stage, for example MountVolume.MountDevice.
 	Stage string
 	// Reason is the event's reason; FailedMount if empty.
 	Reason string
@@ -50,14 +50,14 @@ func (e *StageError) Error() string { return e.Stage + " failed: " + e.Err.Error
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Err }
 
-// UnsupportedError says that no plugin does the volume.
+// UnsupportedError says that no plugin supports the volume.
 type UnsupportedError struct {
 	Volume string
 	// Type is the volume's type as in a manifest, such as awsElasticBlockStore.
 	Type string
 	// PV is the persistent volume, if it is one.
 	PV string
-	// Have lists the plugins that there are.
+	// Have lists the available plugins.
 	Have []string
 }
 
@@ -72,14 +72,14 @@ func (e *UnsupportedError) Error() string {
 	}
 	hint := ": use CSI"
 	if slices.Contains([]string{"configMap", "secret", "projected", "downwardAPI", "emptyDir", "hostPath", "image"}, e.Type) {
-		hint = "" // there is nothing else for it
+		hint = "" // there is no alternative to it
 	}
 	return fmt.Sprintf("%s is of type %s, which this build does not support yet%s (it supports %s)",
 		of, e.Type, hint, strings.Join(e.Have, ", "))
 }
 
-// Check returns an [*UnsupportedError] for a pod with a volume that no plugin supports, and an error for one with claims where there is no
-// API server. It reads only the pod.
+// Check returns an [*UnsupportedError] for a pod with a volume that no plugin supports, and an error for one with
+// claims if there is no API server. It reads only the pod.
 func (m *Manager) Check(obj *v1.Pod) error {
 	var use usage
 	for i := range obj.Spec.Volumes {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
-// fakePlugin keeps real directories. Its operations end when a test says so; it fails the test
-// when one volume has two.
+// fakePlugin creates real directories. Its operations end when a test says so. It fails the test if one volume has two
+// operations at once.
 type fakePlugin struct {
 	mu       sync.Mutex
 	ops      map[string]chan error

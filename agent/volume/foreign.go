@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// removeForeign removes the directory of a volume whose plugin this build does not
-// have, if it is empty. Anything else may be data that outlives the pod.
+// removeForeign removes the directory of a volume whose plugin the agent does not have, if it is empty. Anything else
+// may be data that outlives the pod.
 //
 // Upstream: pkg/kubelet/kubelet_volumes.go, removeOrphanedPodVolumeDirs.
 func removeForeign(dir string) error {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Set-ups that hang do not keep another pod's waiting for longer than the patience.
+// Setups that hang delay another pod's volumes for a bounded time.
 func TestHungOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakePlugin{ops: map[string]chan error{}}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// volumeGID is the annotation of a persistent volume that names the group its files belong to.
+// volumeGID is the annotation of a persistent volume with the group of its files.
 const volumeGID = "pv.beta.kubernetes.io/gid"
 
 // InUse returns the attachable volumes that pods want or still have, sorted, for the node's status. Volumes of an earlier agent count until
@@ -36,7 +36,7 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 	return slices.Sorted(maps.Keys(in))
 }
 
-// Images are the images of image volumes, with the runtime's names, until the volumes are gone.
+// Images returns the images of image volumes, with the runtime's names, until the volumes are gone.
 func (m *Manager) Images() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *Manager) inUseChanged(want map[key]*wanted) {
 	}
 }
 
-// findLeft looks once for attachable volumes that an earlier agent left.
+// findLeft searches once for attachable volumes that an earlier agent left.
 func (m *Manager) findLeft() {
 	m.mu.Lock()
 	looked := m.left != nil
@@ -94,7 +94,7 @@ func (m *Manager) findLeft() {
 	}
 	uids, err := subdirs(m.podsDir())
 	if err != nil {
-		return // housekeeping looks there too, and says so
+		return // housekeeping reads it too and reports the error
 	}
 	for _, uid := range uids {
 		found, err := m.scan(types.UID(uid))
@@ -120,7 +120,7 @@ func (m *Manager) findLeft() {
 	}
 }
 
-// ExtraGroups are groups that the pod's containers get for its persistent volumes.
+// ExtraGroups returns the groups that the pod's containers get for its persistent volumes.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, GetExtraSupplementalGroupsForPod.
 func (m *Manager) ExtraGroups(obj *v1.Pod) []int64 {
@@ -143,7 +143,7 @@ func (m *Manager) ExtraGroups(obj *v1.Pod) []int64 {
 	return slices.Sorted(maps.Keys(groups))
 }
 
-// BlockVolumes are the links to the devices of a pod's block volumes, by the volumes' names in the pod.
+// BlockVolumes returns the links to the devices of a pod's block volumes, by the volumes' names in the pod.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeBlockVolumes.
 func (m *Manager) BlockVolumes(obj *v1.Pod) map[string]string {

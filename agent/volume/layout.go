@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// key names a volume on the node.
+// key identifies a volume on the node.
 type key struct {
 	uid    types.UID
 	plugin string
@@ -33,7 +33,7 @@ const (
 	devicesDir = "volumeDevices"
 )
 
-// place is upstream's layout, so that either agent finds the other's volumes.
+// place returns a volume's paths in upstream's layout, so that either agent finds the other's volumes.
 //
 // Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir, getPodPluginDir, getPodVolumeDeviceDir.
 func (m *Manager) place(k key) Place {
@@ -77,10 +77,10 @@ func (m *Manager) scan(uid types.UID) ([]key, error) {
 	return found, nil
 }
 
-// subdirs lists the directories in dir, none if there is no dir. Links are not followed.
+// subdirs lists the directories in dir, none if dir does not exist. Links are not followed.
 func subdirs(dir string) ([]string, error) { return list(dir, fs.DirEntry.IsDir) }
 
-// children lists what is in dir, nothing if there is no dir.
+// children lists the content of dir, nothing if dir does not exist.
 func children(dir string) ([]string, error) {
 	return list(dir, func(fs.DirEntry) bool { return true })
 }

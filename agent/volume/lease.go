@@ -9,7 +9,7 @@ import (
 
 type leaseKey struct{}
 
-// lease is an operation's place among those that work at once.
+// lease is an operation's slot.
 type lease struct {
 	slots *semaphore.Slots
 	turn  semaphore.Turn
@@ -19,8 +19,8 @@ type lease struct {
 	slow  bool // it overstayed
 }
 
-// enter waits for an operation's place. What one kind of volume does (a hung server of one of them, above all)
-// keeps no other kind waiting: each has its class. Operations that failed before come apart from first ones.
+// enter waits for a slot for an operation. Each kind of volume has its own class, so that one kind (for example with a
+// hung server) does not delay the others. Retries are a class apart from first attempts.
 func (m *Manager) enter(ctx context.Context, j job) (*lease, error) {
 	what := strings.TrimSpace(j.key.plugin + " " + j.want.driver())
 	l := &lease{
@@ -35,7 +35,7 @@ func (m *Manager) enter(ctx context.Context, j job) (*lease, error) {
 	return l, err
 }
 
-// driver is the CSI driver that sets the volume up; "" when there is none, or not known.
+// driver returns the CSI driver of the volume; "" if there is none, or it is not known.
 func (w *wanted) driver() string {
 	switch {
 	case w == nil:
@@ -47,7 +47,7 @@ func (w *wanted) driver() string {
 	return ""
 }
 
-// leave gives the place back and reports whether the operation overstayed.
+// leave releases the slot and reports whether the operation overstayed.
 func (l *lease) leave(well bool) (overstayed bool) {
 	return l.work.Leave(well) || l.slow
 }
@@ -56,8 +56,8 @@ func withLease(ctx context.Context, l *lease) context.Context {
 	return context.WithValue(ctx, leaseKey{}, l)
 }
 
-// Released is closed when the volume that is being set up is no longer wanted. Calls that change something run to their end; calls that only
-// wait return ErrReleased.
+// Released is closed when the volume that is being set up is no longer wanted. Calls that change something continue to
+// their end; calls that only wait return ErrReleased.
 func Released(ctx context.Context) <-chan struct{} {
 	l, ok := ctx.Value(leaseKey{}).(*lease)
 	if !ok {
@@ -75,7 +75,7 @@ func Idle(ctx context.Context, wait func() error) error {
 	}
 	l.slow = l.work.Leave(false) || l.slow
 	err := wait()
-	// The place is taken back even if ctx has ended: operate gives it back.
+	// Take a slot again even if ctx has ended: operate releases it.
 	work, again := l.slots.Enter(context.WithoutCancel(ctx), l.turn, l.kind)
 	if again != nil {
 		return again

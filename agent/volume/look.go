@@ -10,28 +10,28 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// kind is what is at a volume's path.
+// kind is what exists at a volume's path.
 type kind int
 
 const (
-	unknown kind = iota // it was not looked at, or cannot be
+	unknown kind = iota // not checked, or cannot be checked
 	absent
-	plain   // a directory, or what else a file system has
-	mounted // something is mounted there
+	plain   // a directory or another file
+	mounted // a mount point
 )
 
 // Sight is what was seen at a path. Sights of one path can be compared with ==.
 type Sight struct {
 	kind kind
 	id   uint64 // of the mount
-	// holds says that the name was there which a Holder's volume holds.
+	// holds says that the volume has the name of its plugin's Holder.
 	holds bool
 }
 
 // See inspects a path of the agent without using the file system that is mounted there, which may not answer.
 func See(path string) Sight { return seeAt(path, "", 0) }
 
-// Lost says what of what was there is gone now; "" for nothing.
+// Lost returns what has disappeared since; "" for nothing.
 func (was Sight) Lost(now Sight) string {
 	switch {
 	case was.kind != plain && was.kind != mounted || now.kind == unknown:
@@ -40,13 +40,13 @@ func (was Sight) Lost(now Sight) string {
 		return "its directory is gone"
 	case was.kind == mounted && now.kind == plain:
 		return "it is no longer mounted"
-	case was.holds && !now.holds && was.kind == now.kind && was.id == now.id: // else something is mounted over it
+	case was.holds && !now.holds && was.kind == now.kind && was.id == now.id: // with another kind or ID, something is mounted over it
 		return "its files are gone"
 	}
 	return ""
 }
 
-// see looks at a volume; was is how it was seen before. One that is elsewhere, as a hostPath, is not this package's.
+// see inspects a volume; was is the earlier Sight. A volume elsewhere, such as a hostPath, is not inspected.
 func (m *Manager) see(k key, path string, was Sight) Sight {
 	if dir := m.place(k).Dir; path != dir && !strings.HasPrefix(path, dir+string(filepath.Separator)) {
 		return Sight{}
@@ -58,16 +58,16 @@ func (m *Manager) see(k key, path string, was Sight) Sight {
 	return seeAt(path, name, was.id)
 }
 
-// Ready reports whether all volumes that the pod wants are mounted by this agent, and still exist: other programs can remove or unmount
-// them. A lost volume is set up again, and Mount waits for it. Ready does not wait for a file system that does not answer. A pod without
-// volumes is ready.
+// Ready reports whether all volumes that the pod wants are mounted by this agent, and still exist: other programs can
+// remove or unmount them. A lost volume is set up again, and Mount waits for it. Ready does not wait for a file system
+// that does not respond. A pod without volumes is ready.
 func (m *Manager) Ready(obj *v1.Pod) bool { return m.look(obj.UID) }
 
-// look marks what is lost, and reports whether all is there.
+// look marks lost volumes, and reports whether all volumes exist.
 func (m *Manager) look(uid types.UID) bool {
 	all, had := m.had(uid)
 	lost := had[:0]
-	for _, h := range had { // not under the lock
+	for _, h := range had { // without mu
 		if h.why = h.was.Lost(m.see(h.key, h.path, h.was)); h.why != "" {
 			lost = append(lost, h)
 		}
@@ -75,14 +75,14 @@ func (m *Manager) look(uid types.UID) bool {
 	if len(lost) == 0 {
 		return all
 	}
-	for _, h := range m.lose(lost) { // not under the lock either: a publication looks for secrets
+	for _, h := range m.lose(lost) { // without mu too: publishing searches for secrets
 		trace.Point(m.cfg.Bus, h.span, trace.Decision{By: trace.ByVolumes, Subject: "volume " + h.key.name, Verdict: trace.VerdictSetUpAgain, Reason: h.why})
 	}
 	m.kick()
 	return false
 }
 
-// lose marks volumes as not mounted, and returns those that nothing worked on meanwhile.
+// lose marks volumes as not mounted. It returns those on which no operation ran meanwhile.
 func (m *Manager) lose(lost []having) []having {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,17 +98,17 @@ func (m *Manager) lose(lost []having) []having {
 	return marked
 }
 
-// having is a volume that is mounted as far as is known.
+// having is a volume that is mounted according to its state.
 type having struct {
 	key  key
 	s    *state
 	was  Sight
 	path string
 	span trace.Span
-	why  string // it is lost
+	why  string // the reason why it is lost
 }
 
-// had are the pod's volumes that nothing works on, and whether all are mounted as far as is known.
+// had returns the pod's volumes without a running operation, and whether all are mounted according to their state.
 func (m *Manager) had(uid types.UID) (all bool, had []having) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

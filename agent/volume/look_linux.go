@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seeAt looks at a path, and for a name in it unless that is "". The kernel says that something is mounted there
-// without asking its file system; was is the mount that may be looked into, 0 for any. Root alone writes the parent.
-// What is in the volume is the agent's too if there is a name to look for.
+// seeAt inspects a path, and a name in it unless that is "". The kernel reports a mount point without a call to its
+// file system. was is the ID of the mount that may be inspected further, 0 for any. Only root writes the parent. If
+// there is a name to look for, only the agent writes the volume's content.
 func seeAt(at, name string, was uint64) Sight {
 	parent, err := unix.Open(filepath.Dir(at), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

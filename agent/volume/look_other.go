@@ -2,5 +2,5 @@
 
 package volume
 
-// seeAt sees nothing: only the simulated runtime's nodes are here, whose containers see no volume.
+// seeAt returns an empty Sight: these platforms have only the simulated runtime, whose containers use no volumes.
 func seeAt(string, string, uint64) Sight { return Sight{} }

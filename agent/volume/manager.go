@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// defaultPeriod is the reconciler's safety net. Nothing relies on it.
+// defaultPeriod is the period of the reconciler. It is only a safety net.
 const defaultPeriod = 5 * time.Minute
 
 // Config is what a Manager needs.
@@ -27,34 +27,35 @@ type Config struct {
 	// The first of the Plugins that supports a volume is used.
 	Plugins []Plugin
 	Bus     *trace.Bus
-	// Concurrency is the number of operations at the same time; 0 means 4 per CPU.
+	// Concurrency is the number of concurrent operations; 0 means 4 per CPU.
 	Concurrency int
-	// Period is the reconciler's safety net; 0 means 5 minutes.
+	// Period is the period of the reconciler, a safety net; 0 means 5 minutes.
 	Period time.Duration
 
-	// Notices are the changes that others report; nil means none.
+	// Notices are the changes that others report; may be nil.
 	Notices *Notices
-	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil where there is no API server.
+	// Claims resolves persistentVolumeClaim and ephemeral volumes; nil without an API server.
 	Claims Claims
 	// Events records volumes that cannot be mounted; may be nil.
 	Events events.Publisher
-	// NodeLabels are the node's labels, for the node affinity of persistent volumes. Nil means not to look.
+	// NodeLabels are the node's labels, for the node affinity of persistent volumes. If nil, node affinity is not
+	// checked.
 	NodeLabels func() map[string]string
 	// Settled, if set, is called when all volumes of a pod are mounted after a Mount has failed.
 	Settled func(uid types.UID)
-	// InUseChanged, if set, is called when InUse may answer differently. It must not block.
+	// InUseChanged, if set, is called when the result of InUse may have changed. It must not block.
 	InUseChanged func()
-	// BeforeTearDown, if set, is called before a volume is torn down, with the pod's directory and the
-	// volume's name on the node: mounts of its subpaths go first.
+	// BeforeTearDown, if set, is called before a volume is torn down, with the pod's directory and the volume's name on
+	// the node: mounts of its subpaths are removed first.
 	BeforeTearDown func(ctx context.Context, podDir, volume string) error
 }
 
-// Claims resolves a pod's claims. It is agent/volume/claim's.
+// Claims resolves a pod's claims. agent/volume/claim implements it.
 type Claims interface {
 	// Resolve returns the claim of a volume and the persistent volume bound to it.
 	Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error)
-	// Grow has do make the volume as large as the persistent volume says, and notes the outcome in the
-	// claim's status. It returns the claim as it is now.
+	// Grow calls do to expand the volume to the size of the persistent volume, and stores the result in the claim's
+	// status. It returns the updated claim.
 	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
 }
 
@@ -68,17 +69,17 @@ type Manager struct {
 
 	mu       sync.Mutex
 	running  bool
-	arrived  uint64 // pods
-	attempts uint64 // that ended
+	arrived  uint64 // number of pods so far
+	attempts uint64 // number of finished attempts
 	pods     map[types.UID]*pod
 	states   map[key]*state
-	// left are attachable volumes that an earlier agent left, of pods that nobody spoke for yet.
+	// left are attachable volumes of an earlier agent, whose pods are not known yet.
 	left map[key]v1.UniqueVolumeName
-	// reported is what the node's status says is in use.
+	// reported are the volumes that the node's status lists as in use.
 	reported map[v1.UniqueVolumeName]bool
 }
 
-// New checks the configuration. Nothing happens until Run.
+// New checks the configuration. It starts nothing; Run does.
 func New(cfg Config) (*Manager, error) {
 	if !filepath.IsAbs(cfg.RootDir) {
 		return nil, fmt.Errorf("volume: Config.RootDir %q: want an absolute path", cfg.RootDir)
@@ -111,7 +112,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, err
 }
 
-// kick has the reconciler look now.
+// kick wakes the reconciler.
 func (m *Manager) kick() {
 	select {
 	case m.kicked <- struct{}{}:

@@ -62,7 +62,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	return w.result, nil
 }
 
-// want replaces what the pod wants. Called with the lock held.
+// want replaces the pod's desired volumes. Called with mu.
 func (p *pod) want(ref trace.Pod, span trace.Span, want map[key]*wanted, states map[key]*state) {
 	for k, w := range want {
 		old, s := p.wanted[k], states[k]
@@ -77,7 +77,7 @@ func (p *pod) want(ref trace.Pod, span trace.Span, want map[key]*wanted, states 
 	}
 }
 
-// keep notes claims, but for those that were looked at again meanwhile. Called with the lock held.
+// keep stores claims, except those that were read again meanwhile. Called with mu.
 func (p *pod) keep(claims map[string]resolved) {
 	for name, c := range p.claims {
 		if _, still := claims[name]; still {
@@ -87,8 +87,8 @@ func (p *pod) keep(claims map[string]resolved) {
 	p.claims = claims
 }
 
-// wants says what the pod's volumes are. A volume that no container uses is left out, and so is a
-// claim's that could not be resolved.
+// wants returns the pod's desired volumes. It omits a volume that no container uses, and a volume whose claim could not
+// be resolved.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, processPodVolumes.
 func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved) (map[key]*wanted, error) {
@@ -192,7 +192,7 @@ func usageOf(obj *v1.Pod) usage {
 	return use
 }
 
-// scanUnknown looks at the disk for a pod that is new to this agent.
+// scanUnknown scans the disk for the volumes of a pod that this agent does not know.
 func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
 	m.mu.Lock()
 	known := m.pods[uid] != nil
@@ -203,8 +203,8 @@ func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
 	return m.scan(uid)
 }
 
-// Refresh requests that volumes of a pod are set up again soon, because their content has changed: those with the given names in the pod, or
-// all of them. It does nothing for a pod that wants none of them.
+// Refresh requests that volumes of a pod are set up again soon, because their content has changed: those with the given
+// names in the pod, or all of them. It does nothing for a pod without these volumes.
 func (m *Manager) Refresh(uid types.UID, volumes ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

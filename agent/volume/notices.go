@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Notices are the changes that a Manager acts on, each once. They are built before the Manager and its plugins, so that what plugins use
-// can report changes. They keep at most one entry for each pod and each plugin. Safe for concurrent use; no method blocks.
+// Notices are changes for a Manager, which handles each once. They are built before the Manager and its plugins, so
+// that the parts that plugins use can report changes. They keep at most one entry for each pod and each plugin. Safe
+// for concurrent use; no method blocks.
 type Notices struct {
 	wake chan struct{}
 
@@ -51,7 +52,7 @@ func (n *Notices) notify() {
 	}
 }
 
-// act has the manager act on the notices, and clears them.
+// act passes the notices to the manager and clears them.
 func (n *Notices) act(m *Manager) {
 	n.mu.Lock()
 	changed, retry := n.changed, n.retry

@@ -10,21 +10,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// job is an operation with what it needs of the state it was planned from.
+// job is an operation with the state that it needs.
 type job struct {
 	op
 	span  trace.Span
 	order uint64
-	want  *wanted // of a setup
-	// skip leaves the set-up out: the volume is mounted and only has to grow.
+	want  *wanted // for a setup
+	// skip omits the setup: the volume is mounted and must only be expanded.
 	skip bool
 	grow bool
 	quit <-chan struct{}
-	// again says that the last attempt failed, slow that it also overstayed its place.
+	// again says that the last attempt failed, slow that it also overstayed its slot.
 	again, slow bool
 }
 
-// done is what an operation led to.
+// done is the result of an operation.
 type done struct {
 	result    criconfig.Volume
 	refreshAt time.Time
@@ -32,7 +32,7 @@ type done struct {
 	seen      Sight
 }
 
-// operate carries one operation out and tells the result.
+// operate runs one operation and stores the result.
 func (m *Manager) operate(ctx context.Context, j job) {
 	ctx = trace.ContextWith(ctx, j.span)
 	lease, err := m.enter(ctx, j)
@@ -101,7 +101,7 @@ func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 	return out, err
 }
 
-// grow makes a volume as large as its persistent volume says.
+// grow expands a volume to the size of its persistent volume.
 func (m *Manager) grow(ctx context.Context, spec Spec, w *wanted) error {
 	e, ok := w.plugin.(Expander)
 	if !ok {
@@ -139,7 +139,7 @@ func (m *Manager) tearDown(ctx context.Context, k key, place Place) error {
 	return removeForeign(place.Dir)
 }
 
-// finish notes the result and wakes whoever waits for it.
+// finish stores the result and wakes those who wait for it.
 func (m *Manager) finish(j job, out done, err error) {
 	m.mu.Lock()
 	s := m.states[j.key]
@@ -148,7 +148,7 @@ func (m *Manager) finish(j job, out done, err error) {
 	m.attempts++
 	switch {
 	case err != nil:
-		s.mounted = s.mounted && j.verb == setUp // an update that failed leaves what there was
+		s.mounted = s.mounted && j.verb == setUp // a failed update does not unmount the volume
 		s.stale = j.quiet && !j.skip
 		s.fail(j.verb, m.attempts, err, time.Now())
 	case j.verb == setUp:
@@ -178,7 +178,7 @@ func (m *Manager) finish(j job, out done, err error) {
 	}
 }
 
-// settled reports whether all that the pod wants is mounted. Called with the lock held.
+// settled reports whether all desired volumes of the pod are mounted. Called with mu.
 func (m *Manager) settled(p *pod) bool {
 	for k, w := range p.wanted {
 		if !m.states[k].satisfies(w) {
@@ -188,7 +188,7 @@ func (m *Manager) settled(p *pod) bool {
 	return !p.released
 }
 
-// abandon gives up an operation that has not begun, because the reconciler stops.
+// abandon drops an operation that has not begun, because the reconciler stops.
 func (m *Manager) abandon(j job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

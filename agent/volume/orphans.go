@@ -17,11 +17,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// CleanOrphans removes the directories of unknown pods, with their volumes, and returns the UIDs of the removed ones. Each decision
-// is published. A directory that still contains a mount after its volumes were torn down is kept; the errors say why.
+// CleanOrphans removes the directories of unknown pods, with their volumes, and returns the UIDs of the removed ones.
+// Each decision is published. A directory that still contains a mount after its volumes were torn down is kept; the
+// errors say why.
 //
-// A pod is known if it is desired or if a container of it may still run. A pod must be known before its directory is made. A pod
-// for which this manager has mounted volumes is not an orphan.
+// A pod is known if it is desired or if a container of it may still run. A pod must be known before its directory is
+// created. A pod for which this manager has mounted volumes is not an orphan.
 //
 // Upstream: pkg/kubelet/kubelet_volumes.go, cleanupOrphanedPodDirs.
 func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bool) (removed []string, err error) {
@@ -59,7 +60,7 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 	return removed, errors.Join(errs...)
 }
 
-// mountedError says that something is mounted below the directory of a pod that nobody knows.
+// mountedError says that something is mounted below the directory of an unknown pod.
 type mountedError struct {
 	path, fsType string
 	uid          types.UID
@@ -70,8 +71,8 @@ func (e *mountedError) Error() string {
 	return fmt.Sprintf("%s is still mounted (%s)", e.path, e.fsType)
 }
 
-// atFault returns the name of the volume because of which a pod's directory is kept, as it is on the node; "" where it is none's. Containers
-// write below that name, and no further up.
+// atFault returns the name on the node of the volume because of which a pod's directory is kept; "" if no volume is the
+// reason. Containers can write only below that name.
 func atFault(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Volume
@@ -87,13 +88,13 @@ func atFault(err error) string {
 	return ""
 }
 
-// forgetLeft drops what an earlier agent left and is not there any more.
+// forgetLeft removes volumes of an earlier agent that no longer exist.
 func (m *Manager) forgetLeft() {
 	m.mu.Lock()
 	left := slices.Collect(maps.Keys(m.left))
 	m.mu.Unlock()
 	for _, k := range left {
-		// A volume whose server hangs hangs whoever looks at it: not with the lock held.
+		// Lstat may hang if the volume's server hangs: call it without mu.
 		if _, err := os.Lstat(m.place(k).Dir); errors.Is(err, os.ErrNotExist) {
 			m.mu.Lock()
 			delete(m.left, k)
@@ -102,8 +103,8 @@ func (m *Manager) forgetLeft() {
 	}
 }
 
-// orphanPatience is how long the volumes of one orphan are waited for. They go on being torn down, and the next
-// pass finds them gone.
+// orphanPatience limits the wait for the volumes of one orphan. Their teardown continues, and the next pass finds them
+// gone.
 const orphanPatience = 10 * time.Second
 
 func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(types.UID) bool) error {
@@ -121,11 +122,11 @@ func (m *Manager) cleanOrphan(ctx context.Context, uid types.UID, known func(typ
 	if known(uid) {
 		return ErrWanted
 	}
-	return guestfile.RemoveAll(ctx, dir) // containers wrote what is in it
+	return guestfile.RemoveAll(ctx, dir) // containers wrote the content
 }
 
-// unmountOrphan is Unmount, save that it steps back from a pod that is wanted, and does not wait
-// for a back-off or for what hangs.
+// unmountOrphan is Unmount, but it does nothing for a desired pod, and does not wait for a back-off or for an operation
+// that hangs.
 func (m *Manager) unmountOrphan(ctx context.Context, uid types.UID) error {
 	found, err := m.scanUnknown(uid)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAtFault: where a volume of a pod that nobody knows is still mounted, the verdict names it.
+// TestAtFault: if a volume of an unknown pod is still mounted, the verdict names it.
 func TestAtFault(t *testing.T) {
 	for path, want := range map[string]string{
 		"/lib/kubelet/pods/u1/volumes/kubernetes.io~csi/pvc-1/mount": "pvc-1",

@@ -13,20 +13,20 @@ import (
 type op struct {
 	verb verb
 	key  key
-	// adopt says that what is set up was found on disk.
+	// adopt says that the volume was found on disk.
 	adopt bool
-	// quiet says that the volume is mounted and can be used meanwhile.
+	// quiet says that the volume is mounted and usable during the operation.
 	quiet bool
 }
 
-// plan says what to do now to get from what is there to what is wanted, in the pods'
-// order of arrival, and when to look again if nothing else happens (zero: never).
+// plan returns the operations that lead from the actual to the desired state, in the pods' order of arrival, and when
+// to plan again if nothing else happens (zero: never).
 //
-// reported, if not nil, are the volumes that the node's status says are in use: one that a controller
-// attaches is not touched before that, or the controller might detach it again.
+// reported, if not nil, are the volumes that the node's status lists as in use. A volume that a controller attaches is
+// not used before that, because the controller might detach it again.
 //
-// A volume with an operation under way or in back-off is left as it is, and so is one of a
-// pod that nobody has spoken for yet: after a restart its pod may be on its way.
+// No operation is planned for a volume with a running operation or in back-off, nor for one whose pod is not known yet:
+// after a restart, its pod may still arrive.
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconcile.
 func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
@@ -75,7 +75,7 @@ func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.Unique
 	return ops, next
 }
 
-// inUse reports whether the volume may be touched as far as its attachment goes.
+// inUse reports whether the volume's attachment permits its use.
 func (w *wanted) inUse(reported map[v1.UniqueVolumeName]bool) bool {
 	return w.attach == "" || reported == nil || reported[w.attach]
 }

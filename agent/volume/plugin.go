@@ -14,21 +14,21 @@ import (
 // Plugin handles one kind of volume. The manager makes one call at a time for one volume, and calls for different volumes at the
 // same time.
 type Plugin interface {
-	// Name is as kubernetes.io/empty-dir; directories on the node are named for it.
+	// Name is, for example, kubernetes.io/empty-dir; directories on the node have this name.
 	Name() string
 	// CanSupport reports whether the volume is of this kind.
 	CanSupport(v *v1.Volume) bool
-	// Version names what SetUp would make of the volume now. A mounted volume is
-	// set up again when it differs. An error says that the volume can never be made.
+	// Version identifies the content that SetUp would create now. A mounted volume is set up again when it differs. An
+	// error says that the volume can never be created.
 	Version(s Spec) (string, error)
 	// SetUp creates or updates the volume. It keeps the data of an existing one and does not change correct files.
 	SetUp(ctx context.Context, s Spec) (criconfig.Volume, error)
-	// TearDown removes the volume and its content. It is no error if there is none.
+	// TearDown removes the volume and its content. It returns no error if there is none.
 	TearDown(ctx context.Context, p Place) error
 }
 
-// PersistentPlugin is a Plugin of persistent volumes of a kind that pods cannot spell
-// themselves. The others (hostPath, nfs) get their volume in Spec.Volume as if the pod had it.
+// PersistentPlugin is a Plugin for persistent volumes of a type that pods cannot use directly. The others (hostPath,
+// nfs) get their volume in Spec.Volume as if the pod had it.
 type PersistentPlugin interface {
 	CanSupportPV(pv *v1.PersistentVolume) bool
 }
@@ -48,7 +48,7 @@ type Refresher interface {
 
 // Attachable is a Plugin with volumes that a controller attaches to the node.
 type Attachable interface {
-	// AttachName names an attachable volume across nodes, "" if it is not attached.
+	// AttachName identifies an attachable volume across nodes, "" if it is not attached.
 	AttachName(ctx context.Context, s Spec) (v1.UniqueVolumeName, error)
 	// FoundName is AttachName for a volume that an earlier agent left.
 	FoundName(p Place) v1.UniqueVolumeName
@@ -57,10 +57,10 @@ type Attachable interface {
 // Holder is a Plugin whose volumes contain a known name while they are intact.
 type Holder interface{ Holds() string }
 
-// Expander is a Plugin that can grow the file system of a mounted volume.
+// Expander is a Plugin that can expand the file system of a mounted volume.
 type Expander interface {
-	// Expand makes the volume at least as large as size. done false without an error says that
-	// the driver has nothing to do on the node.
+	// Expand expands the volume to at least size. If done is false without an error, the driver has nothing to do on
+	// the node.
 	Expand(ctx context.Context, s Spec, size resource.Quantity) (done bool, err error)
 }
 
@@ -70,7 +70,7 @@ type Cleaner interface {
 	Clean(ctx context.Context) error
 }
 
-// Spec is a volume to be set up. What it points to is shared: do not change it.
+// Spec is a volume to set up. What it points to is shared: do not change it.
 type Spec struct {
 	Pod *v1.Pod
 	// Volume is the volume in the pod. For a persistent volume it has the PV's name, and the PV's source if a pod can have the same
@@ -89,14 +89,14 @@ type Spec struct {
 	Place
 }
 
-// Place is where on the node a volume is kept.
+// Place is where a volume is on the node.
 type Place struct {
 	// Dir is the volume's own directory: ROOT/pods/UID/volumes/PLUGIN/NAME. For a block volume it is a link:
 	// ROOT/pods/UID/volumeDevices/PLUGIN/NAME.
 	Dir string
-	// Meta is a directory for the plugin's notes on it: ROOT/pods/UID/plugins/PLUGIN/NAME.
+	// Meta is a directory for the plugin's data about it: ROOT/pods/UID/plugins/PLUGIN/NAME.
 	Meta string
-	// PodUID is the pod's, and Name the volume's.
+	// PodUID is the pod's UID, Name the volume's name.
 	PodUID types.UID
 	Name   string
 }

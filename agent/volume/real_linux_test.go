@@ -17,8 +17,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// TestMemorySurvivesTheAgent: an emptyDir in memory is adopted with its contents, and goes
-// with its pod even if the agent that made it is gone.
+// TestMemorySurvivesTheAgent: an emptyDir in memory is adopted with its content, and removed with its pod even if
+// another agent created it.
 func TestMemorySurvivesTheAgent(t *testing.T) {
 	needRoot(t)
 	root := t.TempDir()
@@ -42,8 +42,7 @@ func TestMemorySurvivesTheAgent(t *testing.T) {
 	}
 }
 
-// TestMountedOrphanIsKept: what is behind a mount is not ours, also where the root
-// directory is reached through a link.
+// TestMountedOrphanIsKept: files behind a mount are not removed, even if the root directory is reached through a link.
 func TestMountedOrphanIsKept(t *testing.T) {
 	needRoot(t)
 	root, outside := filepath.Join(t.TempDir(), "link"), t.TempDir()
@@ -69,7 +68,7 @@ func TestMountedOrphanIsKept(t *testing.T) {
 	read(t, outside+"/precious")
 }
 
-// TestLost: what others removed of a pod's volumes is set up again, and what they mounted over one is left as it is.
+// TestLost: a pod's volumes that others removed are set up again, and a mount of others over one is kept.
 func TestLost(t *testing.T) {
 	needRoot(t)
 	root := t.TempDir()
@@ -83,7 +82,7 @@ func TestLost(t *testing.T) {
 	for _, tc := range []struct {
 		what string
 		lose func()
-		want string // set up
+		want string // the volume that is set up
 	}{
 		{"nothing", func() {}, ""},
 		{"a directory", func() { must(t, os.Remove(at("disk"))) }, "disk"},
@@ -121,7 +120,7 @@ func TestLost(t *testing.T) {
 		unmount(name)
 	}
 	read(t, at("labels")+"/labels")
-	// A Mount that nobody asked before finds out too.
+	// A Mount without an earlier Ready finds it too.
 	must(t, os.Remove(at("disk")))
 	n.mount(p)
 	if _, err := os.Stat(at("disk")); err != nil {
@@ -129,7 +128,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestLookWhileHung: that a volume is there is seen without asking what is mounted on it, or over it.
+// TestLookWhileHung: the check that a volume exists does not call the file system that is mounted on it, or over it.
 func TestLookWhileHung(t *testing.T) {
 	needRoot(t)
 	n := start(t, t.TempDir())

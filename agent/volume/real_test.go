@@ -77,7 +77,7 @@ func (n *node) unmount(uid string) {
 	must(n.t, n.Unmount(n.t.Context(), trace.Pod{UID: uid}))
 }
 
-// ops lists the operations that ended.
+// ops lists the finished operations.
 func (n *node) ops() []string {
 	var out []string
 	for _, r := range n.rec.OfKind("volume") {
@@ -134,7 +134,7 @@ func TestAllKindsComeAndGo(t *testing.T) {
 	if diff := cmp.Diff(want, n.mount(p)); diff != "" {
 		t.Errorf("again (-want +got):\n%s", diff)
 	}
-	// An update shows; the emptyDir's contents stay.
+	// An update takes effect; the emptyDir's content is kept.
 	write(t, want["data"].HostPath+"/kept", "x")
 	p = p.DeepCopy()
 	p.Labels["a"] = "2"
@@ -176,7 +176,7 @@ func TestAnotherAgentAdopts(t *testing.T) {
 	}
 	second.stop()
 
-	// A third one is only told that the pod is gone.
+	// A third manager only learns that the pod is gone.
 	third := start(t, root)
 	third.unmount("u1")
 	if diff := cmp.Diff([]string{"teardown data", "teardown info"}, third.ops()); diff != "" {
@@ -231,7 +231,7 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	read(t, outside+"/kept")
-	// The one that failed is in back-off: housekeeping does not wait for it.
+	// The failed volume is in back-off: housekeeping does not wait for it.
 	if _, err := n.CleanOrphans(t.Context(), func(uid types.UID) bool { return uid != "foreign" }); err == nil {
 		t.Error("no error for what could not be removed")
 	}
@@ -290,7 +290,7 @@ func TestManyPodsAtOnce(t *testing.T) {
 			uid := fmt.Sprintf("u%d", i)
 			p := pod(uid, emptyVol("one", ""), emptyVol("two", ""), hostVol("host", root))
 			for range 5 {
-				// The pod's own calls overlap too: whoever comes later has its way.
+				// The pod's own calls overlap too: the later one wins.
 				var pair sync.WaitGroup
 				pair.Go(func() {
 					if _, err := n.Mount(t.Context(), p); err != nil && !errors.Is(err, volume.ErrReleased) {
@@ -348,7 +348,7 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("error %v, want %q in it", err, tc.want)
 		}
-		// Only a type that no plugin does is known before anything is tried.
+		// Only an unsupported type is known before the first attempt.
 		_, never := errors.AsType[*volume.UnsupportedError](err)
 		if err := n.Check(tc.pod); never != (err != nil) || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("check of it: %v, unsupported: %v", err, never)
@@ -386,7 +386,7 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// tree lists what there is two levels below dir.
+// tree lists the files two levels below dir.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(dir + "/*/*")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stopGrace is how long Run waits for operations under way when it is told to stop.
-// They are made to be interrupted: the next agent takes them up from the disk.
+// stopGrace is how long Run waits for running operations when it stops. Operations can be interrupted: the next agent
+// resumes them from the disk.
 const stopGrace = 2 * time.Second
 
 // Run reconciles until ctx ends. It returns nil then.
@@ -38,7 +38,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
-// reconcile starts what the plan says and returns in how long to look again.
+// reconcile starts the planned operations and returns the time until the next pass.
 func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// TestScripts runs testdata/*.txt: "> command" lines, each followed by what it led to once
-// everything had come to rest. Operations begin on their own and end when a script says so.
+// TestScripts runs testdata/*.txt: "> command" lines, each followed by its results when everything is idle. Operations
+// begin on their own and end when a script says so.
 //
 //	mount POD VOL[=VERSION]...   call Mount; its result is printed when it returns
 //	unmount POD                  call Unmount
@@ -156,7 +156,7 @@ func (s *script) call(what, uid string, f func(context.Context) error) {
 	}()
 }
 
-// news is what happened since the last call, in a stable order.
+// news returns what happened since the last call, in a stable order.
 func (s *script) news() []string {
 	var out []string
 	recs := s.rec.Records()

@@ -20,7 +20,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// attachPlugin has persistent volumes that are attached, and says how often it was called.
+// attachPlugin has attachable persistent volumes and counts the calls of SetUp.
 type attachPlugin struct {
 	mu      sync.Mutex
 	setUps  int
@@ -71,7 +71,7 @@ func (p *attachPlugin) failing(err error) {
 	p.fail = err
 }
 
-// oneClaim resolves every claim to one volume, or fails as often as it is told to.
+// oneClaim resolves every claim to one volume, or fails a set number of times.
 type oneClaim struct {
 	pv    *v1.PersistentVolume
 	fails int
@@ -214,7 +214,7 @@ func TestClaimThatIsNotBoundYet(t *testing.T) {
 		if got := events.take(); !slices.Equal(got, []string{"FailedMount: Unable to attach or mount volumes: " + want}) {
 			t.Errorf("events %q", got)
 		}
-		// What was resolved once is not asked for again.
+		// A resolved claim is not read again.
 		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
 			t.Error(err)
 		}
@@ -253,7 +253,7 @@ func TestRefresh(t *testing.T) {
 		if p.count() != 3 {
 			t.Error("another volume was refreshed")
 		}
-		// A refresh that fails leaves the volume to the pod, and is tried again.
+		// A failed refresh does not affect the pod's volume, and is retried.
 		p.failing(errors.New("gone"))
 		m.Refresh("u", "data")
 		synctest.Wait()
@@ -265,7 +265,7 @@ func TestRefresh(t *testing.T) {
 		if p.count() != 5 {
 			t.Errorf("%d set-ups, want another try", p.count())
 		}
-		// After a long time without its volume, people are told which.
+		// After a long time without its volume, an event names it.
 		_ = m.Unmount(t.Context(), trace.Pod{UID: "u"})
 		events.take()
 		_, _ = m.Mount(t.Context(), obj)
@@ -329,7 +329,7 @@ func TestWhoMayMount(t *testing.T) {
 			t.Errorf("groups %v", got)
 		}
 	})
-	// In-tree kinds are told by name, and claims without an API server too.
+	// In-tree types are named in the error, and claims without an API server too.
 	m, err := New(Config{RootDir: t.TempDir(), Plugins: []Plugin{&attachPlugin{}}, Claims: &oneClaim{pv: &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "old"},
 		Spec:       v1.PersistentVolumeSpec{PersistentVolumeSource: v1.PersistentVolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{}}},

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The back-off between attempts at one volume: it doubles from the first to the last.
+// The back-off between attempts on one volume: it doubles from the first to the last.
 //
 // Upstream: pkg/util/goroutinemap/exponentialbackoff.
 const (
@@ -34,68 +34,67 @@ func (v verb) op() trace.VolumeOp {
 	return [verbs]trace.VolumeOp{trace.VolumeSetup, trace.VolumeTeardown}[v]
 }
 
-// pod is what is wanted for one pod: volumes, or (released) that there be none.
+// pod is the desired state of one pod: its volumes, or (released) none.
 type pod struct {
 	ref      trace.Pod
-	span     trace.Span // of the latest Mount or Unmount: operations are its children
+	span     trace.Span // of the latest Mount or Unmount, the parent of operations
 	order    uint64     // of arrival
 	released bool
 	wanted   map[key]*wanted
-	gone     bool          // released, and nothing is left
+	gone     bool          // released, and no volume is left
 	changed  chan struct{} // closed at the next change to the pod or its volumes
-	// claims are the pod's claims as they were resolved, by the volume's name in the pod.
+	// claims are the pod's resolved claims, by the volume's name in the pod.
 	claims map[string]resolved
-	// since is when the pod was first wanted; failed is set by a Mount that fails, until all is mounted.
+	// since is when the pod was first desired. A Mount that fails sets failed, until all volumes are mounted.
 	since  time.Time
 	failed bool
 }
 
-// wanted is one volume that a pod wants.
+// wanted is one desired volume of a pod.
 type wanted struct {
 	spec    Spec
 	plugin  Plugin
 	version string
-	// names are the volume's in the pod: several may be of one claim.
+	// names are the volume's names in the pod: several volumes may use one claim.
 	names []string
-	// attach is the volume's name across nodes, if it is attached.
+	// attach is the volume's attachment name, if it is attached.
 	attach v1.UniqueVolumeName
-	// size is what the volume is to grow to; "" for as it is.
+	// size is the size for the expansion; "" for none.
 	size string
 }
 
-// state is what is known of one volume on the node.
+// state is the actual state of one volume on the node.
 type state struct {
-	found   bool // on disk since before this agent started, and not looked at
+	found   bool // found on disk when the agent started, and not checked since
 	mounted bool
 	version string
 	result  criconfig.Volume
 	attach  v1.UniqueVolumeName
 	pv      string
-	// stale is set when what the volume shows has changed, and refreshAt is when it will.
+	// stale says that the volume's content has changed; refreshAt is when it will change.
 	stale     bool
 	refreshAt time.Time
-	size      string // it was made to grow to, or was found to need nothing
+	size      string // the size to which it was expanded, or that needed no expansion
 	seen      Sight  // when it was set up
 
 	busy    bool
 	doing   verb
-	quit    chan struct{} // closed when what is set up is not wanted any more
-	quiet   bool          // busy with a mounted volume that is good enough meanwhile
+	quit    chan struct{} // closed when the volume of a running setup is no longer desired
+	quiet   bool          // busy with a mounted volume that is usable meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
 	err     error         // of the last attempt; nil once one succeeds
-	slow    bool          // the last attempt failed after it had overstayed its place
-	fails   int           // in a row, and the pause after the last
+	slow    bool          // the last attempt failed after it overstayed its slot
+	fails   int           // failures in a row; delay is the back-off after the last
 	delay   time.Duration
 	retryAt time.Time
 }
 
-// satisfies reports whether the volume can be used as it is wanted.
+// satisfies reports whether the volume is usable as desired.
 func (s *state) satisfies(w *wanted) bool {
 	return s != nil && s.mounted && (!s.busy || s.quiet) && s.version == w.version
 }
 
-// due reports whether there is something to do to a volume that satisfies, and if not, when there
-// will be; zero for never.
+// due reports whether a volume that satisfies needs another operation now, and if not, when it will; zero for never.
 func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
 	if s.stale || w.size != "" && s.size != w.size {
 		return true, time.Time{}
@@ -106,10 +105,10 @@ func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
 	return true, time.Time{}
 }
 
-// fresh forgets the back-off, for when something else is wanted than what failed.
+// fresh resets the back-off, because the desired state has changed.
 func (s *state) fresh() { s.fails, s.delay, s.retryAt = 0, 0, time.Time{} }
 
-// fail notes a failed attempt.
+// fail records a failed attempt.
 func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.err = err
 	s.failed[v] = attempt
@@ -118,7 +117,7 @@ func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.retryAt = now.Add(s.delay)
 }
 
-// know returns the pod, new with what was found of it on disk if necessary. Called with the lock held.
+// know returns the pod; a new one gets the volumes that were found on disk. Called with mu.
 func (m *Manager) know(ref trace.Pod, found []key) *pod {
 	uid := types.UID(ref.UID)
 	p := m.pods[uid]
@@ -136,13 +135,13 @@ func (m *Manager) know(ref trace.Pod, found []key) *pod {
 	return p
 }
 
-// wake has everybody who waits for the pod look again. Called with the lock held.
+// wake notifies everyone who waits for the pod. Called with mu.
 func (p *pod) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// forget drops a released pod of which nothing is left. Called with the lock held.
+// forget removes a released pod without volumes. Called with mu.
 func (m *Manager) forget(uid types.UID) {
 	p := m.pods[uid]
 	if p == nil || !p.released {

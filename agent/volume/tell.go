@@ -14,11 +14,11 @@ import (
 const (
 	reasonFailedMount = "FailedMount"
 	reasonFailedMap   = "FailedMapVolume"
-	// patience is how long a pod may be without its volumes before people are told which are missing.
+	// patience is how long a pod may lack volumes before an event names them.
 	patience = 2*time.Minute + 3*time.Second
 )
 
-// tell makes an event of a failed attempt to mount. Failed teardowns are no events.
+// tell emits an event for a failed attempt to mount. Failed teardowns emit none.
 //
 // Upstream: pkg/volume/util/operationexecutor, GenerateMountVolumeFunc, generateVolumeMsg.
 func (m *Manager) tell(ctx context.Context, j job, err error) {
@@ -39,7 +39,7 @@ func (m *Manager) tell(ctx context.Context, j job, err error) {
 		fmt.Sprintf("%s failed for volume %q : %v", stage, j.key.name, err))
 }
 
-// MountError says which volumes a pod is without.
+// MountError says which volumes a pod lacks.
 type MountError struct {
 	// Unmounted, Unattached and Unprocessed are names of volumes in the pod.
 	Unmounted, Unattached, Unprocessed []string
@@ -57,7 +57,7 @@ func (e *MountError) Error() string {
 // Unwrap returns the cause.
 func (e *MountError) Unwrap() error { return e.Err }
 
-// unprocessed is a Mount's error when claims could not be resolved.
+// unprocessed returns the error of a Mount whose claims could not be resolved.
 func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, err error) error {
 	m.mu.Lock()
 	e := m.missing(obj, err)
@@ -68,7 +68,7 @@ func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, 
 	return e
 }
 
-// failed is called when a Mount fails after it waited.
+// failed is called when the wait of a Mount fails.
 func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 	if errors.Is(err, ErrReleased) || errors.Is(err, ErrStopped) {
 		return
@@ -87,7 +87,7 @@ func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 		m.tellUnmounted(ctx, obj, e)
 	}
 	if wake && m.cfg.Settled != nil {
-		// The last one came between the end of the wait and now.
+		// The last volume was mounted between the end of the wait and now.
 		m.cfg.Settled(obj.UID)
 	}
 }
@@ -98,7 +98,7 @@ func (m *Manager) tellUnmounted(ctx context.Context, obj *v1.Pod, e *MountError)
 	}
 }
 
-// missing says what the pod is without. Called with the lock held.
+// missing returns which volumes the pod lacks. Called with mu.
 func (m *Manager) missing(obj *v1.Pod, err error) *MountError {
 	e := &MountError{Err: err}
 	p := m.pods[obj.UID]

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// typeOf spells a volume's type as a manifest does.
+// typeOf returns a volume's type as in a manifest.
 func typeOf(v *v1.Volume) string {
 	source := reflect.ValueOf(v.VolumeSource)
 	for i := range source.NumField() {

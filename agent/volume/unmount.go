@@ -9,9 +9,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Unmount returns when the pod has no volume on the node any more, also none from before this
-// agent started. It fails when an attempt failed; the reconciler continues trying, and a further
-// Unmount waits for the next attempt.
+// Unmount returns when the pod has no volumes on the node, including those of an earlier agent. It fails if an attempt
+// fails; the reconciler retries, and another Unmount waits for the next attempt.
 func (m *Manager) Unmount(ctx context.Context, ref trace.Pod) error {
 	if !element(ref.UID) {
 		return fmt.Errorf("unmount volumes of pod %s: UID %q cannot name a directory", ref, ref.UID)
@@ -32,7 +31,7 @@ func (m *Manager) Unmount(ctx context.Context, ref trace.Pod) error {
 	return w.await(ctx)
 }
 
-// release has the pod want nothing. Called with the lock held.
+// release makes the pod desire no volumes. Called with mu.
 func (m *Manager) release(p *pod, span trace.Span) *waiter {
 	p.span = span
 	uid := types.UID(p.ref.UID)

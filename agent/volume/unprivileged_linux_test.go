@@ -17,14 +17,14 @@ import (
 
 const nobody = 65534
 
-// TestUnprivileged runs TestUnprivilegedChild as nobody, as the agent does over a simulated runtime.
+// TestUnprivileged runs TestUnprivilegedChild as nobody, as an agent with a simulated runtime runs.
 func TestUnprivileged(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: everything here runs unprivileged anyway")
 	}
 	self, err := os.Executable()
 	must(t, err)
-	dir, err := os.MkdirTemp("", "unprivileged") // t.TempDir's parent is closed to others
+	dir, err := os.MkdirTemp("", "unprivileged") // other users cannot read t.TempDir's parent
 	must(t, err)
 	defer os.RemoveAll(dir)
 	must(t, os.Chown(dir, nobody, nobody))

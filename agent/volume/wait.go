@@ -16,29 +16,29 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// waiter waits for a pod's volumes to be mounted, or for none to be.
+// waiter waits until all of a pod's volumes are mounted, or all are removed.
 type waiter struct {
 	m      *Manager
 	pod    *pod
 	target verb
 	span   trace.Span
-	// since is the last attempt that had ended when the wait began.
+	// since is the number of finished attempts when the wait began.
 	since  uint64
 	result map[string]criconfig.Volume
 }
 
-// waiter is called with the lock held.
+// waiter returns a new wait. Called with mu.
 func (m *Manager) waiter(p *pod, target verb) *waiter {
 	return &waiter{m: m, pod: p, target: target, span: p.span, since: m.attempts}
 }
 
-// outcome is how a wait stands.
+// outcome is the current state of a wait.
 type outcome struct {
 	done bool
 	err  error
-	// pending says what is not settled, for an error.
+	// pending are the unfinished volumes, for an error.
 	pending []string
-	// wait is why nothing works; zero while something does.
+	// wait is the reason why no operation runs; zero while one does.
 	wait trace.Wait
 }
 
@@ -75,7 +75,7 @@ func (w *waiter) await(ctx context.Context) error {
 	}
 }
 
-// look tells how the wait stands. Called with the lock held.
+// look returns the state of the wait. Called with mu.
 func (w *waiter) look(now time.Time) outcome {
 	switch {
 	case w.target == setUp && w.pod.released:
@@ -121,7 +121,7 @@ func (w *waiter) look(now time.Time) outcome {
 	return out
 }
 
-// and joins errors on one line: they become a pod's status.
+// and joins errors in one line, because they become a pod's status.
 func and(a, b error) error {
 	switch {
 	case a == nil:
@@ -132,7 +132,7 @@ func and(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// keys are the volumes waited for, in order.
+// keys returns the volumes of the wait, sorted.
 func (w *waiter) keys() []key {
 	var keys []key
 	if w.target == setUp {
@@ -150,7 +150,7 @@ func (w *waiter) keys() []key {
 	return keys
 }
 
-// waits says why nothing works on a volume; zero when something does or is about to.
+// waits returns why no operation runs on a volume; zero if one does or is about to.
 func (s *state) waits(k key, target verb, now time.Time) trace.Wait {
 	switch {
 	case s == nil:

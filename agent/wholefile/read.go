@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of files, in bytes, for [Read]: of what a program wrote that keeps a few lines there, and of what people or programs write that
-// list things.
+// Limits of files, in bytes, for [Read]: of files in which a program keeps a few lines, and of lists that people or
+// programs write.
 const (
 	Small = 64 << 10
 	Large = 4 << 20
 )
 
-// Read returns a regular file that root or the agent's own user writes: configuration, certificates, state. Links are followed. It
-// does not wait for a writer, as opening a named pipe would. A file that is longer than limit is an error, and the rest is not read
-// into memory. For files that a container can write, use package guestfile.
+// Read returns a regular file that only root or the agent's own user writes: configuration, certificates, state. Links
+// are followed. It does not wait for a writer, as opening a named pipe would. A file that is longer than limit is an
+// error, and the rest is not read into memory. For files that a container can write, use package guestfile.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

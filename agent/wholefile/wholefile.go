@@ -1,7 +1,7 @@
-// Package wholefile replaces files that must survive a crash: after one, of the agent or of the machine, a file has its old content or
-// its new one, never a part of it and never none.
+// Package wholefile replaces files that must survive a crash: after one, of the agent or of the machine, a file has its
+// old content or its new one, never a part of it and never none.
 //
-// It owns no file and runs no goroutine. It publishes nothing: its callers say what could not be saved.
+// It owns no file and runs no goroutine. It publishes nothing: its callers report what could not be saved.
 package wholefile
 
 import (
@@ -14,8 +14,8 @@ import (
 // removes.
 const Unfinished = ".tmp"
 
-// Write replaces the file at path, or makes it, in a directory that only the agent's user writes to. When it returns nil, the content
-// is on the disk, and so is the name; on an error, the old file is there as it was. One call for a path at a time.
+// Write replaces or creates the file at path, in a directory that only the agent's user writes to. When it returns nil,
+// content and name are on the disk; on an error, the old file is unchanged. Only one call for a path may run at a time.
 func Write(path string, content []byte, mode os.FileMode) error {
 	next := path + Unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
@@ -32,7 +32,7 @@ func Write(path string, content []byte, mode os.FileMode) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes names durable: what a rename did is lost in a crash of the machine otherwise.
+// syncDir makes names durable: otherwise a crash of the machine could undo a rename.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -41,8 +41,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Aside renames a file that cannot be read as its format, so that it is kept for analysis and is not read again. It returns the new
-// name. An earlier renamed file is replaced.
+// Aside renames a file that cannot be decoded, so that it is kept for analysis and is not read again. It returns the
+// new name. An earlier renamed file is replaced.
 func Aside(path string) (string, error) {
 	aside := path + ".unreadable"
 	return aside, os.Rename(path, aside)

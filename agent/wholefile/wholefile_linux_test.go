@@ -23,7 +23,7 @@ func content(t *testing.T, path string) string {
 
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	// What a crash left unfinished, and is longer.
+	// An unfinished file from a crash, which is longer.
 	if err := os.WriteFile(path+Unfinished, []byte("half of something long"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// On a disk that is full, or that cannot be written to, the old file stays, and nothing beside it.
+// On a disk that is full or read-only, the old file stays, and nothing is added.
 func TestNoRoom(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting a small disk needs root")
@@ -83,8 +83,8 @@ func TestNoRoom(t *testing.T) {
 	check(unix.EROFS)
 }
 
-// Nothing counts as saved that may not be on the disk: where syncing fails, so does Write, and the old file stays. A version that only
-// renames does not notice.
+// Nothing counts as saved that may not be on the disk: if a sync fails, Write fails, and the old file stays. A version
+// that only renames would not notice.
 func TestNotSavedUnlessSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	if err := Write(path, []byte("old"), 0o600); err != nil {
@@ -92,7 +92,7 @@ func TestNotSavedUnlessSynced(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // the thread is without fsync for good, and ends with this goroutine
+		runtime.LockOSThread() // the thread has no fsync from now on, and ends with this goroutine
 		if err := denyFsync(); err != nil {
 			t.Error(err)
 		}
@@ -106,7 +106,7 @@ func TestNotSavedUnlessSynced(t *testing.T) {
 	}
 }
 
-// denyFsync has fsync fail in this thread.
+// denyFsync makes fsync fail in this thread.
 func denyFsync() error {
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // seccomp_data.nr

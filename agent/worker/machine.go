@@ -11,7 +11,7 @@ import (
 //
 //	                 ┌──────────── update, wake ───────────┐
 //	                 ▼                                     │
-//	(none) ──▶ syncing ── end asked, pod over ──▶ terminating ── stopped ──▶ terminated
+//	(none) ──▶ syncing ── end or pod finished ──▶ terminating ── stopped ──▶ terminated
 //	                                                 ▲     │                    │
 //	                                                 └─────┘                 cleaned
 //	                                          shorter grace: again              ▼
@@ -27,18 +27,18 @@ const (
 	Gone        = trace.WorkerGone
 )
 
-// Work is one thing to do for a pod.
+// Work is one action on a pod.
 type Work struct {
-	// State is whose work it is: Syncing, Terminating or Terminated.
+	// State is the worker's state for which the work is: Syncing, Terminating or Terminated.
 	State State
 	Pod   *v1.Pod
-	// Grace overrides the pod's own grace period, in seconds; nil leaves it.
+	// Grace overrides the pod's grace period, in seconds; nil keeps the pod's own.
 	Grace *int64
-	// Reason says why a pod ends.
+	// Reason says why a pod terminates.
 	Reason string
-	// Remove says that the pod is no longer in its source, so nothing of it may remain.
+	// Remove says that the pod is no longer in its source, so everything of it must be removed.
 	Remove bool
-	// Causes are the requests for work since the last time, the first one first.
+	// Causes are the requests for work since the last work, oldest first.
 	Causes []Cause
 }
 
@@ -52,18 +52,18 @@ type Ask struct {
 	Grace *int64
 	// Remove says that the pod is gone from its source.
 	Remove bool
-	// Reason says why, for End.
+	// Reason is the reason for End.
 	Reason string
 	Cause  Cause
 }
 
-// due says how much a pod wants to be worked on.
+// due says how urgently a pod needs work.
 type due uint8
 
 const (
 	rest  due = iota // nothing to do
-	woken            // something of it stirred: a failure may keep it waiting
-	asked            // somebody wants something, or there is a next state: now
+	woken            // something about the pod changed; a back-off after a failure still applies
+	asked            // a request, or the next state: at once
 )
 
 // machine is the state of one worker. It has no clock, no lock and no goroutine.
@@ -75,12 +75,12 @@ type machine struct {
 	remove bool
 	due    due
 	causes []Cause
-	// again is a pod that was requested again, under the same UID, while this one went.
+	// again is a request for the same UID that arrived while this pod was terminating.
 	again *Ask
 }
 
-// ask merges a request. It reports whether work that is under way should be
-// cut short: a pod that ends need not finish starting, a shorter grace period counts at once.
+// ask merges a request. It reports whether the current work should be canceled: a pod that terminates need not finish
+// starting, and a shorter grace period applies at once.
 func (m *machine) ask(a Ask) (interrupt bool) {
 	if m.state == None {
 		m.state = Syncing
@@ -115,8 +115,8 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	return false
 }
 
-// again keeps what is asked of a pod that is on its way out, for its next life.
-// What has no spec says nothing of a next life.
+// anew stores a request for a pod that is terminating, for its next life. A request without a spec is not one for a
+// next life.
 func (m *machine) anew(a Ask) {
 	if a.Pod == nil && m.again != nil {
 		a.Pod = m.again.Pod
@@ -126,10 +126,10 @@ func (m *machine) anew(a Ask) {
 	}
 }
 
-// pressing reports whether the next work may not wait until a failed one is tried again.
+// pressing reports whether the next work must start before the back-off of a failed one ends.
 func (m *machine) pressing() bool { return m.due == asked }
 
-// next returns what to do now; false when the worker is at rest.
+// next returns the next work; false if the worker is idle.
 func (m *machine) next() (Work, bool) {
 	if m.due == rest || m.state == None || m.state == Gone {
 		return Work{}, false
@@ -139,11 +139,11 @@ func (m *machine) next() (Work, bool) {
 	return w, true
 }
 
-// finish takes the result of work that was handed out. over says that the pod has
-// come to its end by itself. Trying failed work again is left to the caller's timer.
+// finish takes the result of work that next returned. over says that the pod finished by itself. The caller's timer
+// retries failed work.
 func (m *machine) finish(w Work, over, failed bool) {
 	if w.State != m.state {
-		m.due = asked // it moved on meanwhile
+		m.due = asked // it changed state meanwhile
 		return
 	}
 	switch m.state {
@@ -158,7 +158,7 @@ func (m *machine) finish(w Work, over, failed bool) {
 	case Terminated:
 		if !failed {
 			if m.remove && !w.Remove {
-				m.due = asked // removed while it was cleaned: clean again, with its remains
+				m.due = asked // removed while it was cleaned: clean again, with everything that remains
 				return
 			}
 			if w.Remove {
@@ -169,13 +169,13 @@ func (m *machine) finish(w Work, over, failed bool) {
 	}
 }
 
-// wake makes a pod be looked at again, unless it is at its end.
+// wake requests another look at a pod, unless it is terminated.
 func (m *machine) wake(c Cause) bool {
 	if m.state == None || m.state == Gone {
 		return false
 	}
 	if m.state == Terminated && !c.Retry {
-		return false // it only wakes to try its cleaning again
+		return false // only a retry of its cleanup may wake it
 	}
 	m.due = max(m.due, woken)
 	m.causes = append(m.causes, c)

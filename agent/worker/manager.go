@@ -16,7 +16,7 @@ import (
 // Config is what a Manager needs.
 type Config struct {
 	Syncer Syncer
-	// Registry is where the workers are registered; nil means a new one.
+	// Registry has the workers; nil means a new one.
 	Registry *Registry
 	Bus      *trace.Bus
 	// Due, if set, is notified of pods whose retry is due, instead of an immediate Sync; it should call Wake with Cause.Retry set.
@@ -40,10 +40,10 @@ type Manager struct {
 	ctx context.Context //nolint:containedctx // the life of all workers, ended by Run
 	end context.CancelFunc
 	wg  sync.WaitGroup
-	// spawning makes "still open, so add to wg" one step. Innermost: taken with a worker's mu.
+	// spawning makes the check of closed and wg.Add one step. It is the innermost lock: taken with a worker's mu.
 	spawning sync.Mutex
 
-	// The Registry's mu is for these too.
+	// The Registry's mu guards these too.
 	names  map[string][]*worker // static pods by full name: the first may run
 	orders uint64
 }
@@ -60,8 +60,8 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{Registry: cfg.Registry, cfg: cfg, ctx: ctx, end: end, names: map[string][]*worker{}}, nil
 }
 
-// Run waits for ctx to end, then cuts work short and returns when no worker works
-// and no wait is open. Pods are left as they are.
+// Run waits for ctx to end, then cancels all work and returns when no work runs and no wait is open. It does not stop
+// pods.
 func (m *Manager) Run(ctx context.Context) error {
 	<-ctx.Done()
 	m.spawning.Lock()
@@ -89,15 +89,15 @@ func (m *Manager) spawn(f func()) bool {
 	return true
 }
 
-// Ask sends a request to the pod's worker, and creates the worker if there is none. A request to terminate an unknown pod also
-// creates one, to make sure that nothing of the pod is left.
+// Ask sends a request to the pod's worker, and creates the worker if there is none. A request to terminate an unknown
+// pod also creates one, to make sure that everything of the pod is removed.
 func (m *Manager) Ask(uid types.UID, a Ask) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ask(uid, a)
 }
 
-// ask is Ask. Called with mu, which keeps forget from missing what is asked.
+// ask is Ask. Called with mu, so that forget does not miss a request.
 func (m *Manager) ask(uid types.UID, a Ask) {
 	w := m.workers[uid]
 	if w == nil {
@@ -109,7 +109,7 @@ func (m *Manager) ask(uid types.UID, a Ask) {
 	w.ask(a)
 }
 
-// add makes a worker. Called with mu.
+// add creates a worker. Called with mu.
 func (m *Manager) add(uid types.UID, a Ask) *worker {
 	m.orders++
 	w := &worker{m: m, uid: uid, order: m.orders, mach: machine{state: None, pod: a.Pod}}
@@ -127,7 +127,7 @@ func (m *Manager) add(uid types.UID, a Ask) *worker {
 	return w
 }
 
-// due is a worker's timer.
+// due is called by a worker's timer.
 func (m *Manager) due(w *worker) {
 	if m.cfg.Due != nil {
 		m.cfg.Due(w.uid)
@@ -136,8 +136,8 @@ func (m *Manager) due(w *worker) {
 	w.wake(Cause{Text: "retry", Retry: true})
 }
 
-// forget drops a worker whose pod is gone, lets its successor start and sees to
-// what was asked again under the same UID.
+// forget removes a worker whose pod is gone, lets its successor start, and handles a request for the same UID that
+// arrived meanwhile.
 func (m *Manager) forget(w *worker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,8 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fake does what its functions say, notes the calls and checks that those of one
-// pod are serial.
+// fake calls its functions, records the calls, and checks that those of one pod are serial.
 type fake struct {
 	t         *testing.T
 	sync      func(ctx context.Context, pod *v1.Pod) (Result, error)
@@ -53,7 +52,7 @@ func (f *fake) enter(pod *v1.Pod, what string) func() {
 	}
 }
 
-// took returns the calls since the last time.
+// took returns the calls since the last call of took.
 func (f *fake) took() []string {
 	synctest.Wait()
 	f.mu.Lock()
@@ -158,7 +157,7 @@ func expect(t *testing.T, f *fake, want ...string) {
 	}
 }
 
-// pass lets simulated time go by, and everything that comes of it happen.
+// pass advances simulated time and waits until everything due has happened.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -279,8 +278,8 @@ func TestRetryBackOff(t *testing.T) {
 	})
 }
 
-// A failing sync that stirs the runtime up is woken by what it stirred up, both while
-// it runs and after. That must not turn the back-off into a busy loop.
+// A failing sync causes runtime events, which wake the worker while the sync runs and after it. This must not turn the
+// back-off into a busy loop.
 func TestOwnEventsDoNotDefeatBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m *Manager
@@ -312,8 +311,7 @@ func TestOwnEventsDoNotDefeatBackOff(t *testing.T) {
 	})
 }
 
-// An image's back-off may be minutes; a container that dies meanwhile is seen to
-// within the worker's own back-off.
+// An image's back-off may take minutes. A container that dies meanwhile is handled within the worker's own back-off.
 func TestEventsDuringALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {
@@ -397,8 +395,8 @@ func TestStaticPodWaitsForItsPredecessor(t *testing.T) {
 	})
 }
 
-// A pod that ends while it waits for its predecessor neither waits on nor leaves its
-// wait open, and the one behind it keeps waiting for the first.
+// A pod that terminates while it waits for its predecessor stops waiting, its wait ends, and the next pod still waits
+// for the first.
 func TestHeldPodThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -468,8 +466,8 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// Many goroutines ask, wake and end many pods; afterwards each pod that was asked to
-// end is gone, each other one runs its last spec, and nothing was done twice at once.
+// Many goroutines request, wake and end many pods. Afterwards each pod whose end was requested is gone, each other one
+// runs its last spec, and no work ran twice at once.
 func TestManyAtOnce(t *testing.T) {
 	rounds := 200
 	if testing.Short() {

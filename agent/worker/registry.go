@@ -18,7 +18,7 @@ type Registry struct {
 // NewRegistry returns a registry without workers.
 func NewRegistry() *Registry { return &Registry{workers: map[types.UID]*worker{}} }
 
-// Wake makes a pod's worker look again, if there is one.
+// Wake requests another Sync of a pod, if it has a worker.
 func (r *Registry) Wake(uid types.UID, c Cause) bool {
 	w := r.get(uid)
 	if w == nil {
@@ -39,7 +39,7 @@ func (r *Registry) State(uid types.UID) State {
 	return w.mach.state
 }
 
-// Running reports whether something of a pod may run: it is worked for, and has not terminated.
+// Running reports whether something of a pod may run: it has a worker and has not terminated.
 func (r *Registry) Running(uid types.UID) bool {
 	s := r.State(uid)
 	return s == Syncing || s == Terminating
@@ -54,7 +54,7 @@ func (r *Registry) Pods() map[types.UID]*v1.Pod {
 	return out
 }
 
-// Syncing returns the pods that run or are to run.
+// Syncing returns the pods that run or will run.
 func (r *Registry) Syncing() []*v1.Pod {
 	var out []*v1.Pod
 	for _, w := range r.all() {

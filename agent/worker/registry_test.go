@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A registry that is there before the manager knows what the manager's workers do.
+// A registry that was created before the manager has the state of the manager's workers.
 func TestRegistry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry()

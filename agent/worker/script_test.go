@@ -16,15 +16,15 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the machine does into testdata/*.txt")
 
-// TestMachine runs the scripts. A script starts with a prose header of # lines. Then
-// each "> command" is followed by what the machine answers:
+// TestMachine runs the scripts. A script starts with a prose header of # lines. Then each "> command" is followed by
+// the machine's answer:
 //
 //	> ask [pod=NAME] [spec-grace=N] [end] [grace=N] [remove] [reason=TEXT] [cause=TEXT]
 //	> wake [cause=TEXT] [retry]
 //	> next
 //	> finish [over] [failed]
 //
-// finish ends the work that the last next handed out.
+// finish ends the work that the last next returned.
 func TestMachine(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -70,7 +70,7 @@ func play(t *testing.T, script string) string {
 type player struct {
 	t    *testing.T
 	mach machine
-	work Work // the last that was handed out
+	work Work // what the last next returned
 }
 
 func (p *player) command(words []string) string {

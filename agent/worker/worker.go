@@ -13,9 +13,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Cause is what requested work.
+// Cause is the cause of a request for work.
 type Cause struct {
-	// Text is for people: ADD, ContainerDied web, retry.
+	// Text is for people, for example ADD, ContainerDied web, retry.
 	Text string
 	// Span is the record that caused it.
 	Span trace.Span
@@ -35,8 +35,8 @@ type Result struct {
 	Watch bool
 }
 
-// Syncer does a worker's work. Calls for one pod are serial. Their contexts carry
-// the span to publish under, and end when the work should be cut short.
+// Syncer does a worker's work. Calls for one pod are serial. Their contexts carry the span to publish under, and end
+// when the work should stop.
 type Syncer interface {
 	// Sync syncs the pod with its spec. order is its position in the queue for runtime work.
 	Sync(ctx context.Context, pod *v1.Pod, order uint64) (Result, error)
@@ -46,7 +46,7 @@ type Syncer interface {
 	Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error
 }
 
-// Retry delays after errors, as the pod is tried again and again.
+// Delays of retries after errors; the delay grows with each failure.
 const (
 	retryFirst = time.Second
 	retryMax   = 10 * time.Second
@@ -66,21 +66,21 @@ type worker struct {
 	cancel context.CancelFunc
 	syncs  int
 	fails  int
-	quiet  time.Time // after an error: what the failure stirred up waits until then
+	quiet  time.Time // after an error: until then, events do not start work
 	timer  *time.Timer
-	at     time.Time // when the timer is due
+	at     time.Time // when the timer fires
 	retry  openWait  // open while the timer runs
 	held   bool      // a static pod that waits for its predecessor
 	hold   openWait  // open while held
 }
 
-// openWait is a named wait that has begun.
+// openWait is a wait that has begun.
 type openWait struct {
 	span trace.Span
 	wait trace.Wait
 }
 
-// ask merges a request and makes sure that it is seen to.
+// ask merges a request and makes sure that it is handled.
 func (w *worker) ask(a Ask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *worker) ask(a Ask) {
 	w.kick()
 }
 
-// wake makes the worker look again.
+// wake requests another look at the pod.
 func (w *worker) wake(c Cause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (w *worker) unhold() {
 	}
 }
 
-// settle ends all waits, for good. Called when nothing works any more.
+// settle ends all waits permanently. Called when no work runs any more.
 func (w *worker) settle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *worker) kick() {
 		if w.mach.state == Syncing {
 			return
 		}
-		w.unhold() // one that ends need not wait for its turn
+		w.unhold() // a pod that terminates does not wait for its turn
 	}
 	work, ok := w.mach.next()
 	if !ok {
@@ -162,8 +162,8 @@ func (w *worker) run(work Work) {
 	}
 }
 
-// one does one work and returns the next. When the pod is gone, that is the work's
-// state, and the worker stays busy for ever.
+// one does one piece of work and returns the next, if there is any. When the pod is gone, it returns work of state
+// Gone, and the worker stays busy permanently.
 func (w *worker) one(work Work) (Work, bool) {
 	ctx, cancel := context.WithCancel(w.m.ctx)
 	w.mu.Lock()
@@ -211,7 +211,7 @@ func (w *worker) do(ctx context.Context, work Work) (Result, error) {
 	return Result{}, errors.New("worker: no work in state " + string(work.State))
 }
 
-// begin publishes the start of a pass. Called with mu.
+// begin publishes the begin of a sync. Called with mu.
 func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
 	ev := trace.Sync{Why: trace.SyncAgain, N: w.syncs}
 	switch {
@@ -225,7 +225,7 @@ func (w *worker) begin(work Work) (trace.Span, trace.Sync) {
 	parent := w.span
 	if n := len(work.Causes); n > 0 {
 		ev.Cause, ev.Merged = work.Causes[0].Text, n-1
-		// The trace is the pod's; the cause may be of another.
+		// The trace is the pod's; the cause may be in another trace.
 		if s := work.Causes[0].Span; !s.Trace.IsZero() {
 			parent = trace.Linked(w.span.Trace, s.ID, w.span.Pod)
 		}

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxAliases bounds a chain of aliases.
+// maxAliases limits a chain of aliases.
 const maxAliases = 10
 
 // Resolve follows aliases and enters documents. It returns nil if there is no value.
@@ -34,8 +34,8 @@ func Resolve(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// Line returns the line of the field at path below root, from 1: of its key in a mapping, of the item in a list. Where the field does not
-// exist, it is the line of the nearest parent that exists. An empty tree has the line 1.
+// Line returns the line of the field at path below root, from 1: of its key in a mapping, of the item in a list. If the
+// field does not exist, it is the line of the nearest parent that exists. An empty tree has the line 1.
 func Line(root *yaml.Node, path string) int {
 	n := Resolve(root)
 	if n == nil {
@@ -52,7 +52,8 @@ func Line(root *yaml.Node, path string) int {
 	return line
 }
 
-// Get returns the value of a key of a mapping; nil where n is no mapping or has no such key. The last of several wins.
+// Get returns the value of a key of a mapping; nil if n is not a mapping or does not have the key. If the key occurs
+// several times, the last one counts.
 func Get(n *yaml.Node, key string) (value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -65,7 +66,7 @@ func Get(n *yaml.Node, key string) (value *yaml.Node) {
 	return value
 }
 
-// child finds the child of n at which path begins: the node that has its line, the child, and the rest of the path.
+// child finds the child of n at the beginning of path: the node that has its line, the child, and the rest of the path.
 func child(n *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	if inner, after, ok := bracket(path); ok {
@@ -83,7 +84,7 @@ func child(n *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	if n.Kind != yaml.MappingNode {
 		return nil, nil, ""
 	}
-	// Keys can contain dots, so the longest that fits is the one.
+	// Keys can contain dots, so the longest match counts.
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		after, ok := strings.CutPrefix(path, n.Content[i].Value)
 		fits := ok && (after == "" || after[0] == '.' || after[0] == '[')
@@ -103,11 +104,11 @@ func bracket(path string) (inner, after string, ok bool) {
 	return strings.Cut(inside, "]")
 }
 
-// parserLine is how YAML parsers begin an error, and the first of several.
+// parserLine matches the beginning of a YAML parser's error, and the first of several.
 var parserLine = regexp.MustCompile(`(?s)^(?:unmarshal errors:\s+)?line (\d+): ([^\n]+)`)
 
-// ParseError returns the line, from 1, and the text of an error of the YAML parsers that the project uses. The line is 0 where the error has
-// none.
+// ParseError returns the line, from 1, and the text of an error of the YAML parsers that the project uses. The line is
+// 0 if the error has none.
 func ParseError(err error) (line int, text string) {
 	text = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := parserLine.FindStringSubmatch(text); m != nil {

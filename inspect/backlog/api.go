@@ -9,21 +9,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Bounds of what is kept of the API server.
+// Limits on what is kept about the API server.
 const (
 	maxFailures = 64
 	maxWatches  = 4096
 )
 
-// api is what is kept of calls to the API server.
+// api is what is kept about calls to the API server.
 type api struct {
-	calls   ring.Ring[*store.Item] // the last that ended
+	calls   ring.Ring[*store.Item] // the last call that ended
 	watches map[trace.SpanID]*store.Item
-	// ok is the last answer, failures those since: the first and the last ones.
+	// ok is the last successful call, failures are the failed calls after it: the first and the last ones.
 	ok       *store.Item
 	failures []*store.Item
-	failed   *store.Item // the last failure ever
-	// lease is the last renewal of the node's lease that worked, noLease the last that did not.
+	failed   *store.Item // the last failure of all
+	// lease is the last successful renewal of the node's lease, noLease the last failed one.
 	lease, noLease *store.Item
 }
 

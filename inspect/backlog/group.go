@@ -6,13 +6,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// group is something with what it caused directly.
+// group is a record with the records that it caused directly.
 type group struct {
 	it       *store.Item
 	children []*store.Item
 }
 
-// groups are the last things of a kind, by their spans.
+// groups are the last records of a kind, by span.
 type groups struct {
 	ring.Ring[*group]
 	by          map[trace.SpanID]*group
@@ -35,7 +35,7 @@ func (g *groups) add(it *store.Item) {
 	}
 }
 
-// child adds it to what its parent caused, if that is known.
+// child adds a record to its parent's group, if that is known.
 func (g *groups) child(it *store.Item) {
 	if p := g.by[it.Parent]; p != nil && len(p.children) < g.maxChildren {
 		p.children = append(p.children, it)

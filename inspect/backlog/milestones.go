@@ -35,7 +35,7 @@ func (k *Store) foldMilestone(p *pod, e *trace.Milestone, it *store.Item) {
 	}
 }
 
-// end notes that a pod is to go.
+// end records that a pod is to terminate.
 func (p *pod) end(it *store.Item) {
 	if p.ending == nil {
 		p.ending = it
@@ -57,7 +57,7 @@ func (k *Store) foldGone(p *pod, it *store.Item) {
 	}
 }
 
-// revive begins anew with the next run of a pod.
+// revive starts over with the next run of a pod.
 func (k *Store) revive(old *pod, seen *store.Item) *pod {
 	k.leave(old)
 	p := k.newPod(old.key, seen)

@@ -4,16 +4,16 @@ import (
 	"time"
 )
 
-// maxHoles is how many holes are told apart.
+// maxHoles is the maximum number of separate holes.
 const maxHoles = 16
 
-// Hole says that records are missing.
+// Hole is a gap: records are missing here.
 type Hole struct {
 	After uint64 // the sequence number of the last record before it
 	Lost  uint64
 }
 
-// hole notes that n records are missing after the last one.
+// hole records that n records are missing after the last one.
 func (k *Store) hole(n uint64) {
 	if len(k.holes) == maxHoles {
 		k.holes[1].Lost += k.holes[0].Lost
@@ -23,7 +23,7 @@ func (k *Store) hole(n uint64) {
 	k.kept.Lost(n)
 }
 
-// sweep drops, once a minute of the stream's time, what has been gone or in doubt for too long.
+// sweep drops, once a minute in the stream's time, pods that have been gone or in doubt for too long.
 func (k *Store) sweep(now int64) {
 	if now-k.swept < int64(time.Minute) {
 		return

@@ -12,16 +12,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Part is what was kept: a part of the stream, in its order.
+// Part is what was kept: a part of the stream, in order.
 type Part struct {
 	Records []trace.Record
-	// Holes are where records were lost on the way to the store, or for want of room, in order.
+	// Holes are where records were lost, on the way to the store or because of its limits, in order.
 	Holes []Hole
-	// Seq is the last record that was folded, whether kept or not: what comes after it is news.
+	// Seq is the last record that was folded, kept or not: later records are new.
 	Seq uint64
 }
 
-// All yields the records, each with how many are missing before it.
+// All yields the records, each with the number of records missing before it.
 func (b *Part) All() iter.Seq2[trace.Record, uint64] {
 	return func(yield func(trace.Record, uint64) bool) {
 		holes := b.Holes
@@ -38,21 +38,21 @@ func (b *Part) All() iter.Seq2[trace.Record, uint64] {
 	}
 }
 
-// ErrEnded is returned by Backlog when Run has ended before the record came for which it waits.
+// ErrEnded is returned by Backlog if Run ends before the requested record arrives.
 var ErrEnded = errors.New("backlog: the stream has ended")
 
-// Backlog returns what is kept once the record with the number seq was folded, for which it waits. It is one that was published
-// already; 0 asks for what is kept at this moment, however old that is.
+// Backlog waits until the record with the number seq, which must be published already, is folded, and returns what is
+// kept then. 0 means what is kept now, however old that is.
 func (k *Store) Backlog(ctx context.Context, seq uint64) (Part, error) {
 	return k.await(ctx, seq, needEvidence)
 }
 
-// Picture is Backlog without what only explains what became of pods after their starts: the node as it is.
+// Picture is Backlog without the records that only explain what happened to pods after their starts: the node as it is.
 func (k *Store) Picture(ctx context.Context, seq uint64) (Part, error) {
 	return k.await(ctx, seq, needPast)
 }
 
-// await waits for a record, and returns what is needed so much or more.
+// await waits for a record, and returns what is needed at least that much.
 func (k *Store) await(ctx context.Context, seq uint64, least store.Need) (Part, error) {
 	for {
 		b, moved, ok := k.take(seq, least)
@@ -70,7 +70,7 @@ func (k *Store) await(ctx context.Context, seq uint64, least store.Need) (Part, 
 	}
 }
 
-// take returns what is kept, or what closes when there is more; nil when there never will be.
+// take returns what is kept, or a channel that is closed when there is more; a nil channel if there will be no more.
 func (k *Store) take(seq uint64, least store.Need) (b Part, moved <-chan struct{}, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,8 +89,8 @@ func (k *Store) take(seq uint64, least store.Need) (b Part, moved <-chan struct{
 	return Part{Records: k.records(least), Holes: k.told(), Seq: k.seq}, nil, true
 }
 
-// records returns copies of the records that are needed so much or more, in order. What is about pods that were dropped is left out: it
-// would make them appear again.
+// records returns copies of the records that are needed at least that much, in order, without those about dropped pods,
+// which would make these appear again.
 func (k *Store) records(least store.Need) []trace.Record {
 	var recs []*trace.Record
 	items, _, _ := k.kept.Count(k.walk)

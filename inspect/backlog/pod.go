@@ -11,41 +11,41 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxPulls bounds pulls of a pod whose progress is kept.
+// maxPulls is the maximum number of a pod's pulls whose progress is kept.
 const maxPulls = 64
 
-// pod is what is kept of one pod.
+// pod is what is kept about one pod.
 //
-// Many fields: one for each kind of record that a late reader needs of a pod.
+// Many fields: one for each kind of record that a late reader needs about a pod.
 type pod struct {
 	key   trace.Pod
 	first *store.Item
 	last  *store.Item
-	heard *list.Element // of Store.heard
-	// prior are two records of an earlier pod of the same identity: it terminated, it is gone.
+	heard *list.Element // in Store.heard
+	// prior are two records of an earlier pod with the same identity: that it terminated and that it is gone.
 	prior []*store.Item
-	run   *store.PodRun // nil for what has no name
-	lost  uint64        // records that explain its runs, for which there was no room
+	run   *store.PodRun // nil for a pod without a name
+	lost  uint64        // records that explain its runs, dropped because of the limits
 
-	// seen is the last milestone of that name, the others are the first.
+	// seen is the last such milestone, the others are the first.
 	seen, started, ready *store.Item
-	// ending is what first said that it terminates; gone that it is gone, at goneAt.
+	// ending is the first record that it terminates; gone that it is gone, at goneAt.
 	ending, gone *store.Item
 	goneAt       int64
-	next         *store.Item // the milestone seen of the pod's next life, while this one terminates
+	next         *store.Item // the milestone seen of the pod's next run, while this one terminates
 
 	status   *store.Item // the last
-	worker   *store.Item // the last word of its worker, the one that brought it to its state, and the one before that
+	worker   *store.Item // the last record of its worker, the one that set its current state, and the one before that
 	moved    *store.Item
 	left     *store.Item
 	state    trace.WorkerState
 	sync     *store.Item // the last pass that ended
 	plan     *store.Item
-	retry    *store.Item                  // the last decision that says when a back-off ends
-	progress map[trace.SpanID]*store.Item // of pulls, by their spans
-	pulls    map[string]*store.Item       // the last that ended, by image
+	retry    *store.Item                  // the last decision with the end of a back-off
+	progress map[trace.SpanID]*store.Item // of pulls, by span
+	pulls    map[string]*store.Item       // the last pull that ended, by image
 	volumes  map[string]*volume           // by name
-	within   map[trace.SpanID]*volume     // by the open spans of their operations and calls
+	within   map[trace.SpanID]*volume     // by open span of their operations and calls
 	probes   map[[2]string]*probe
 	writes   writes
 }
@@ -58,7 +58,7 @@ func (k *Store) newPod(key trace.Pod, first *store.Item) *pod {
 	}
 }
 
-// inPassing reports whether a pod was only named by something.
+// inPassing reports whether the pod was only mentioned by other records.
 func (p *pod) inPassing() bool {
 	return p.seen == nil && p.started == nil && p.ready == nil && p.ending == nil && p.status == nil && p.worker == nil
 }
@@ -79,7 +79,7 @@ func (p *pod) walk(v visit) {
 	p.walkRuns(v, history)
 }
 
-// walkRuns visits what explains the pod's run, and those that it had before.
+// walkRuns visits the records that explain the pod's run and its earlier runs.
 func (p *pod) walkRuns(v visit, first store.Need) {
 	if p.run == nil {
 		return
@@ -93,7 +93,7 @@ func (p *pod) walkRuns(v visit, first store.Need) {
 	}
 }
 
-// explains are the records that explain the pod's runs.
+// explains returns the records that explain the pod's runs.
 func (p *pod) explains() (all []*store.Item) {
 	for run := p.run; run != nil; run = run.Before {
 		all = append(all, run.Items()...)
@@ -101,7 +101,7 @@ func (p *pod) explains() (all []*store.Item) {
 	return all
 }
 
-// podFor returns the pod that a record is about.
+// podFor returns the pod of a record.
 func (k *Store) podFor(r *trace.Record) *pod {
 	p := k.pods[r.Pod]
 	if p == nil {
@@ -111,7 +111,7 @@ func (k *Store) podFor(r *trace.Record) *pod {
 		p = k.newPod(r.Pod, nil)
 		k.pods[r.Pod], p.heard = p, k.heard.PushBack(p)
 	}
-	if p.run == nil { // what the runtime tells of its spans begins none
+	if p.run == nil { // the runtime's records of its spans do not start a run
 		p.run = k.kept.Run(r.Pod)
 	}
 	k.heard.MoveToBack(p.heard)
@@ -125,13 +125,13 @@ func (k *Store) dropQuietest() {
 	}
 }
 
-// drop forgets a pod with its runs.
+// drop removes a pod with its runs.
 func (k *Store) drop(p *pod) {
 	k.leave(p)
 	k.kept.Forget(p.key)
 }
 
-// leave forgets what a pod is.
+// leave removes what is kept about a pod.
 func (k *Store) leave(p *pod) {
 	delete(k.pods, p.key)
 	k.heard.Remove(p.heard)
@@ -139,7 +139,7 @@ func (k *Store) leave(p *pod) {
 	k.gone = slices.DeleteFunc(k.gone, func(o *pod) bool { return o == p })
 }
 
-// foldPod keeps what a record says of a pod.
+// foldPod keeps a record about a pod.
 func (k *Store) foldPod(p *pod, r *trace.Record, it *store.Item) {
 	if p.first == nil {
 		p.first = it
@@ -188,7 +188,7 @@ func (p *pod) foldWorker(e *trace.Worker, it *store.Item) {
 	}
 }
 
-// foldDecision keeps the one that says until when a back-off lasts.
+// foldDecision keeps the decision with the end of a back-off.
 func (p *pod) foldDecision(e *trace.Decision, it *store.Item) {
 	if !evidence.RetryAt(e).IsZero() {
 		p.retry = it
@@ -212,7 +212,7 @@ func (p *pod) foldProgress(r *trace.Record, it *store.Item) {
 	p.progress[id] = it
 }
 
-// pulled drops the progress of a pull that ended, and of one of its image whose begin nobody saw.
+// pulled drops the progress of a pull that ended, and of a pull of the same image whose begin was lost.
 func (p *pod) pulled(r *trace.Record, e *trace.ImagePull, it *store.Item, open func(trace.SpanID) bool) {
 	if r.Edge == trace.EdgeBegin {
 		return

@@ -6,20 +6,20 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxProbes bounds how many probes of a pod are kept.
+// maxProbes is the maximum number of probes kept for a pod.
 const maxProbes = 128
 
-// probe is what is kept of one probe of a container.
+// probe is what is kept about one probe of a container.
 type probe struct {
 	any     *store.Item // the last attempt
-	counted *store.Item // the last that counts
-	changed *store.Item // the one that changed what the probe says, and the one before that
+	counted *store.Item // the last attempt that counts
+	changed *store.Item // the attempt that changed the probe's result, and the one before it
 	before  *store.Item
-	next    *store.Item // the wait for the next one
+	next    *store.Item // the wait for the next attempt
 	state   trace.ProbeState
 }
 
-// walk reports whether anything is left of it.
+// walk reports whether anything of the probe remains.
 func (pr *probe) walk(v visit, n store.Need) bool {
 	one(v, n, &pr.any, &pr.counted, &pr.changed, &pr.before, &pr.next)
 	return pr.any != nil || pr.counted != nil

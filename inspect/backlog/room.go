@@ -9,11 +9,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// podBytes is what a pod takes beside its records, about.
+// podBytes is about what a pod needs in addition to its records.
 const podBytes = 2 << 10
 
-// makeBytes counts what is kept, and lets go of what late readers need least where that is too much. It is called when as much has come
-// as there was room for, a quarter of the budget at least, so that each record pays for a few of those kept.
+// makeBytes measures what is kept, and over the limit drops what late readers need least. It is called after as many
+// bytes as were free, at least a quarter of the limit, so that the amortized cost for each record is small.
 func (k *Store) makeBytes() {
 	items, before := k.count()
 	room := k.opt.Bytes - k.opt.Bytes/4
@@ -34,7 +34,7 @@ func (k *Store) makeBytes() {
 	k.lost += before - after - min(told, before-after)
 }
 
-// count returns all items that are kept, and how many records they are.
+// count returns all items that are kept, and the number of records.
 func (k *Store) count() (items []*store.Item, records uint64) {
 	items, records, k.bytes = k.kept.Count(k.walk)
 	k.bytes += len(k.pods) * podBytes
@@ -44,8 +44,8 @@ func (k *Store) count() (items []*store.Item, records uint64) {
 	return items, records
 }
 
-// letGo has all holders let go of what is out, and returns what explained the runs of which something was. Pods are forgotten of which
-// not even that is left by which they are told apart from earlier and later ones.
+// letGo removes the dropped items from all holders, and returns for each run that lost some the records that explained
+// it. It also removes pods that have lost even the records that separate them from earlier and later pods.
 func (k *Store) letGo() map[*pod][]*store.Item {
 	runs := map[*pod][]*store.Item{}
 	stays := func(it *store.Item, _ store.Need) bool { return !it.Out() }
@@ -64,13 +64,14 @@ func (k *Store) letGo() map[*pod][]*store.Item {
 	return runs
 }
 
-// vital says which of the records are there that tell a pod's lives apart.
+// vital reports which of the records that separate a pod's runs are present.
 func (p *pod) vital() [4]bool {
 	return [4]bool{p.last != nil, p.ending != nil, p.gone != nil, p.next != nil}
 }
 
-// told returns all holes in order: those of the stream, what had to go of a pod's run right after it was seen, so that a reader knows that
-// as incomplete, and before all else what else had to go.
+// told returns all holes in order: those of the stream; one directly after the milestone seen of each pod whose run
+// lost records, so that a reader knows that the run is incomplete; and first of all one for everything else that was
+// dropped.
 func (k *Store) told() []Hole {
 	out, rest := slices.Clone(k.holes), k.lost
 	for _, p := range k.pods {

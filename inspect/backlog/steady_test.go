@@ -13,7 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// steady plays a node with pods that have a probe each, for some time after they started. One of them fails for a while at the end.
+// steady returns the records of a node with pods that have one probe each, for some time after their starts. One of
+// them fails for a while at the end.
 func steady(pods int, lasts time.Duration) []trace.Record {
 	tp := tape.New()
 	pod := func(i int) trace.Pod {
@@ -45,7 +46,8 @@ func steady(pods int, lasts time.Duration) []trace.Record {
 	return tp.Records()
 }
 
-// TestANodeThatIsWell takes no more memory after a day than once its histories are full: what it tells again and again is not kept.
+// TestANodeThatIsWell: a healthy node needs no more memory after a day than when its histories are full: repeated
+// records are not kept.
 func TestANodeThatIsWell(t *testing.T) {
 	kept := func(lasts time.Duration) int {
 		k := backlog.New(backlog.Options{})
@@ -64,7 +66,7 @@ func TestANodeThatIsWell(t *testing.T) {
 	}
 }
 
-// TestLiveIsRecordedAfterHours: also of a node that ran for hours, late readers find what a recording tells.
+// TestLiveIsRecordedAfterHours: even after hours, late readers see the same as in a recording.
 func TestLiveIsRecordedAfterHours(t *testing.T) {
 	recs := steady(3, 3*time.Hour)
 	k, whole := backlog.New(backlog.Options{}), session.New(session.Options{})

@@ -7,31 +7,31 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// How much is kept of a pod's volumes.
+// Limits on what is kept about a pod's volumes.
 const (
 	maxVolumes     = 128 // per pod
 	maxVolumeCalls = 16  // per volume
-	maxOperations  = 64  // per volume, where the ends of many were lost
+	maxOperations  = 64  // per volume, if the ends of many were lost
 	maxWithin      = 512 // open operations and calls, per pod
 )
 
-// volume is what is kept of one volume: the operation under way or the last one, the last that ended, the last
-// that mounted it and the last that unmounted it, and those that the last calls to its driver are part of.
+// volume is what is kept about one volume: the current or last operation, the last that ended, the last mount and the
+// last unmount, and the operations with the last calls to its driver.
 type volume struct {
 	ops                       []*operation // oldest first
 	ended, mounted, unmounted *operation
-	progressed                *operation // whose progress is still shown: none has begun since
-	outdated                  *operation // the last that began after a progress, which is shown no more: a start may have kept that
+	progressed                *operation // the operation whose progress is still shown: no other has begun since
+	outdated                  *operation // the last that began after a progress, which is no longer shown: it may be kept for a start
 }
 
-// operation is one on a volume, with what it needs to be understood.
+// operation is an operation on a volume, with the records that explain it.
 type operation struct {
 	it       *store.Item
 	progress *store.Item
 	calls    []*store.Item
 }
 
-// walk reports whether anything is left of it.
+// walk reports whether anything of the volume remains.
 func (v *volume) walk(see visit, n store.Need) bool {
 	for _, o := range v.ops {
 		one(see, n, &o.it, &o.progress)
@@ -85,7 +85,7 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *store.Item) {
 	v.trim()
 }
 
-// of returns the operation that an item is, a new one if necessary.
+// of returns the operation of an item, a new one if necessary.
 func (v *volume) of(it *store.Item) *operation {
 	for _, o := range v.ops {
 		if o.it == it {
@@ -97,7 +97,7 @@ func (v *volume) of(it *store.Item) *operation {
 	return op
 }
 
-// within finds the operation whose span, or a call of which, is a parent that is open.
+// within finds the operation whose open span, or the open span of one of its calls, is the parent.
 func (v *volume) within(parent trace.SpanID) *operation {
 	for _, o := range slices.Backward(v.ops) {
 		if o.it.Span == parent || slices.ContainsFunc(o.calls, func(c *store.Item) bool { return c.Span == parent }) {

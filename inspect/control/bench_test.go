@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// BenchmarkEvents is one record from a publisher through the socket to a client that decodes it.
+// BenchmarkEvents measures one record from a publisher through the socket to a client that decodes it.
 func BenchmarkEvents(b *testing.B) {
 	bus := trace.NewBus(0)
 	s := control.New(control.Config{Path: filepath.Join(b.TempDir(), "s"), Bus: bus})
@@ -28,7 +28,7 @@ func BenchmarkEvents(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for bus.Seq() == 0 { // until it is noted that events are read
+	for bus.Seq() == 0 { // until the log record that a client reads events
 		time.Sleep(time.Millisecond)
 	}
 	pod := trace.ForPod(trace.Span{}, trace.Pod{Namespace: "shop", Name: "web", UID: "1"})

@@ -15,10 +15,10 @@ import (
 // ErrNoAgent is wrapped by the error for a socket on which no agent listens.
 var ErrNoAgent = errors.New("no agent is listening")
 
-// ErrEnded is wrapped by the error of a stream or session that the agent ended, or that broke.
+// ErrEnded is wrapped by the error of a stream or session that the agent ended, or whose connection broke.
 var ErrEnded = errors.New("the agent has stopped")
 
-// helloTime is how long an agent has to say who it is.
+// helloTime is the timeout for the agent's hello.
 const helloTime = 5 * time.Second
 
 // Client queries the agent at one socket. Each request has a separate connection. Safe for concurrent use.
@@ -27,7 +27,7 @@ type Client struct {
 	hello Hello
 }
 
-// Dial finds out who listens at path.
+// Dial connects to path and reads the agent's hello.
 func Dial(ctx context.Context, path string) (*Client, error) {
 	c := &Client{path: path}
 	l, err := c.connect(ctx)
@@ -68,7 +68,7 @@ func (c *Client) connect(ctx context.Context) (*line, error) {
 	return l, nil
 }
 
-// greet checks who is at the other end and whether they can be understood.
+// greet checks the peer's identity and protocol version.
 func (l *line) greet(ctx context.Context) error {
 	p, err := peerOf(l.conn)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *line) greet(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
-	l.r.max = maxHello // it may be anybody
+	l.r.max = maxHello // the peer may be anybody
 	defer func() { l.r.max = maxAnswer }()
 	text, err := l.read(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func dialError(path string, err error) error {
 	return fmt.Errorf("control socket %s: %w", path, err)
 }
 
-// read returns a line; ctx ends the wait for it. It is good until the next call.
+// read returns a line; ctx ends the wait for it. It is valid until the next call.
 func (l *line) read(ctx context.Context) ([]byte, error) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -134,7 +134,7 @@ func (l *line) read(ctx context.Context) ([]byte, error) {
 	return nil, fmt.Errorf("agent at %s: %w: %w", l.path, ErrEnded, err)
 }
 
-// answer reads a line that is one.
+// answer reads a line as an answer.
 func (l *line) answer(ctx context.Context) (answer, error) {
 	text, err := l.read(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (l *line) answer(ctx context.Context) (answer, error) {
 	return l.decode(text)
 }
 
-// decode understands a line. What ends the conversation is an error.
+// decode decodes a line. If it ends the conversation, that is an error.
 func (l *line) decode(text []byte) (answer, error) {
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
@@ -158,7 +158,7 @@ func (l *line) decode(text []byte) (answer, error) {
 	return a, nil
 }
 
-// request opens a connection and sends what is wanted.
+// request opens a connection and sends a request.
 func (c *Client) request(ctx context.Context, r request) (*line, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -174,13 +174,13 @@ func (c *Client) request(ctx context.Context, r request) (*line, error) {
 	return l, nil
 }
 
-// The most and least time between two signs of life.
+// The maximum and minimum time between two keep-alive messages.
 const (
 	beatMost  = 5 * time.Second
 	beatLeast = 10 * time.Millisecond
 )
 
-// beat tells the agent again and again that this client is there, until done or the line breaks.
+// beat sends keep-alive messages until done closes or the connection breaks.
 func (l *line) beat(done <-chan struct{}, send func(any) error) {
 	every := beatMost
 	if l.hello.Silence > 0 {

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trusted reports whether a peer is root or who this process runs as.
+// trusted reports whether a peer is root or this process's user.
 func trusted(p peer) bool { return p.uid == 0 || p.uid == os.Geteuid() }
 
-// hungUp reports whether the other end of a connection is closed. One that only writes no more is not.
+// hungUp reports whether the other end of a connection is closed. One that only closed its writing side is not.
 func hungUp(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return true // closed here
+		return true // closed on this side
 	}
 	up := true
 	err = raw.Control(func(fd uintptr) {

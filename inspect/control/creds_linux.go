@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer is who is at the other end of a connection, as the kernel noted when it was made.
+// peer is the other end of a connection, as the kernel recorded it when it was created.
 type peer struct{ uid, pid int }
 
 func peerOf(conn *net.UnixConn) (peer, error) {

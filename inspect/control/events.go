@@ -8,13 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// batch is how many records are taken from the bus at once.
+// batch is the maximum number of records per read from the bus.
 const batch = 256
 
-// events streams records. Between the backlog and what follows none is missing and none comes twice.
+// events streams records. Between the backlog and the following records, none is missing and none is repeated.
 func (c *client) events(ctx context.Context, opt EventsOptions) error {
 	stopping := ctx
-	if opt.Follow { // else who asks may close its writing side, as programs in a pipe do
+	if opt.Follow { // otherwise the client may close its writing side, as programs in a pipe do
 		var cancel context.CancelFunc
 		ctx, cancel = c.watch(ctx)
 		defer cancel()
@@ -32,7 +32,7 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 	}
 	buf := make([]trace.Record, 0, batch)
 	for {
-		recs, lost, err := cursor.Next(ctx, buf) // what is there comes before ctx's error
+		recs, lost, err := cursor.Next(ctx, buf) // available records before ctx's error
 		switch {
 		case err == nil:
 			if f.live(recs, lost) != nil {
@@ -72,12 +72,12 @@ func (c *client) backlog(ctx context.Context, f *feed) error {
 type feed struct {
 	w    *lineWriter
 	opt  EventsOptions
-	seq  uint64 // the last record that was dealt with; 0 not known
-	lost uint64 // not told yet
+	seq  uint64 // the last handled record; 0 if unknown
+	lost uint64 // not reported yet
 }
 
-// live writes what came from the bus, but for what the backlog had already. Losses are counted by the
-// sequence numbers: some of what the cursor lost may have been in the backlog.
+// live writes the bus's records, except those that were in the backlog. Losses are counted by sequence numbers, because
+// some of the cursor's lost records may have been in the backlog.
 func (f *feed) live(recs []trace.Record, lost uint64) error {
 	for i := range recs {
 		r := &recs[i]
@@ -98,7 +98,7 @@ func (f *feed) live(recs []trace.Record, lost uint64) error {
 	return f.w.bw.Flush()
 }
 
-// put writes a record if it is wanted; that some are lost is told in any case.
+// put writes a record if it is selected; a loss is reported in any case.
 func (f *feed) put(r *trace.Record, lost uint64) error {
 	if f.lost += lost; f.lost > 0 {
 		if err := f.w.put(answer{Lost: f.lost}); err != nil {
@@ -111,7 +111,7 @@ func (f *feed) put(r *trace.Record, lost uint64) error {
 	}
 	ok, err := f.w.record(r)
 	if !ok {
-		f.lost++ // told before the next one
+		f.lost++ // reported before the next one
 	}
 	return err
 }

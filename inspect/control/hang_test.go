@@ -42,7 +42,7 @@ func (a *agent) told(text string) {
 	}
 }
 
-// begin runs a server that has not listened yet.
+// begin runs a server that may not be able to listen yet.
 func begin(t *testing.T, cfg control.Config) *agent {
 	t.Helper()
 	a := &agent{t: t, path: cfg.Path, bus: trace.NewBus(1024), done: make(chan error, 1)}
@@ -59,7 +59,7 @@ func begin(t *testing.T, cfg control.Config) *agent {
 	return a
 }
 
-// reachable waits until somebody serves.
+// reachable waits until the server serves.
 func (a *agent) reachable() {
 	a.t.Helper()
 	for range 3000 {
@@ -71,7 +71,8 @@ func (a *agent) reachable() {
 	a.t.Fatal("the socket is not served within a minute")
 }
 
-// TestLockedDirectory: whoever may read the directory may lock it, as another user does here, and keeps nobody from anything.
+// TestLockedDirectory: everyone who can read the directory can lock it, as another user does here, and this blocks
+// nobody.
 func TestLockedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	f := must[*os.File](t)(os.Open(dir))
@@ -86,7 +87,7 @@ func TestLockedDirectory(t *testing.T) {
 	}
 }
 
-// TestInTheWay: while it cannot listen the server says so once and tries again; when it can, it serves.
+// TestInTheWay: while it cannot listen, the server reports this once and retries; when it can, it serves.
 func TestInTheWay(t *testing.T) {
 	for name, block := range map[string]func(t *testing.T, path string) (free func()){
 		"the lock is held": func(t *testing.T, path string) func() {
@@ -155,7 +156,7 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestPathThatCannotBe ends the server: no waiting fixes it.
+// TestPathThatCannotBe: an invalid path ends the server, because a retry does not help.
 func TestPathThatCannotBe(t *testing.T) {
 	s := control.New(control.Config{Path: filepath.Join(t.TempDir(), strings.Repeat("d", 100), "c.sock")})
 	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "use a shorter path") {
@@ -163,7 +164,7 @@ func TestPathThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestSticky: in a directory as /tmp nobody can exchange another's socket.
+// TestSticky: in a directory such as /tmp nobody can replace another user's socket.
 func TestSticky(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
@@ -172,7 +173,7 @@ func TestSticky(t *testing.T) {
 	begin(t, control.Config{Path: filepath.Join(dir, "c.sock")}).reachable()
 }
 
-// TestTakenAway: a socket that is removed or replaced is made again, and who is connected stays.
+// TestTakenAway: a socket that is removed or replaced is created again, and connected clients stay connected.
 func TestTakenAway(t *testing.T) {
 	a := start(t, nil)
 	s := must[*control.Stepper](t)(a.dial().Step(t.Context(), control.StepRequest{Pod: "shop/web"}))
@@ -196,7 +197,7 @@ func TestTakenAway(t *testing.T) {
 	a.told("was removed or replaced")
 }
 
-// stepAndWait is the test's program as a client that steps a pod until it is told otherwise.
+// stepAndWait is the test's program as a client that steps a pod until it is stopped.
 func stepAndWait(path string) {
 	c, err := control.Dial(context.Background(), path)
 	if err != nil {
@@ -213,15 +214,15 @@ func stepAndWait(path string) {
 	fmt.Println(s.Err())
 }
 
-// busy is a silence that a client which runs never reaches, also where other programs have the processors for a second or two.
+// busy is a silence that a running client never reaches, even if other programs use the CPUs for a second or two.
 const busy = 4 * time.Second
 
-// TestStoppedClient: a client that is stopped, as by Ctrl-Z, does not hold its pod: the gate opens, a record says why, and so does the client
-// when it continues. As long as it ran, it held.
+// TestStoppedClient: a stopped client (Ctrl-Z) does not hold its pod: the gate opens, a record has the reason, and the
+// client reports it when it continues. As long as it ran, it held the pod.
 func TestStoppedClient(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *control.Config) { c.Silence = busy })
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // what it does not say ends with it
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // limits how long it is silent
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Env = []string{"CONTROL_TEST_STEP=" + a.path}
@@ -258,7 +259,7 @@ func TestStoppedClient(t *testing.T) {
 	cmd.Wait()
 }
 
-// TestHungStepper: neither a client that sends bytes but no line, nor one that reads nothing, holds its pod.
+// TestHungStepper: neither a client that sends bytes without a line end, nor one that reads nothing, holds its pod.
 func TestHungStepper(t *testing.T) {
 	for name, hang := range map[string]func(*agent, net.Conn){
 		"a byte at a time": func(_ *agent, c net.Conn) {
@@ -296,8 +297,8 @@ func TestHungStepper(t *testing.T) {
 	}
 }
 
-// TestSilentGiveWay: clients that hang do not lock a new one out; those that are there stay. Not in parallel: a test that starts a program
-// meanwhile would keep the end of a client open that has closed it, until the program runs.
+// TestSilentGiveWay: hung clients do not block a new one; active ones stay. Not in parallel: a test that starts a
+// program meanwhile would keep a closed client's end open until the program runs.
 func TestSilentGiveWay(t *testing.T) {
 	a := start(t, func(c *control.Config) { c.MaxConns, c.Silence = 4, busy })
 	c := a.dial()
@@ -306,7 +307,7 @@ func TestSilentGiveWay(t *testing.T) {
 	steps := must[*control.Stepper](t)(c.Step(t.Context(), control.StepRequest{Pod: "shop/web"}))
 	defer steps.Close()
 	for range 2 {
-		conn, _ := a.raw() // it never asks, or reads
+		conn, _ := a.raw() // it sends no request and reads nothing
 		io.WriteString(conn, `{"events":{"follow":true}}`+"\n")
 	}
 	subscribed(t, a, 3)
@@ -330,7 +331,8 @@ func TestSilentGiveWay(t *testing.T) {
 	}
 }
 
-// TestGoneGiveWay: a client that has closed its end takes no place, also before the one that serves it knows; one that only writes no more is there.
+// TestGoneGiveWay: a client that has closed its end takes no slot, even before its goroutine notices; one that only
+// closed its writing side is still connected.
 func TestGoneGiveWay(t *testing.T) {
 	a := start(t, func(c *control.Config) { c.MaxConns = 2 })
 	stays, read := a.raw()
@@ -349,7 +351,7 @@ func TestGoneGiveWay(t *testing.T) {
 	}
 }
 
-// TestHostileServer: whatever listens at the socket, a client reads a line of so much and no more.
+// TestHostileServer: whatever listens at the socket, a client limits the length of the line that it reads.
 func TestHostileServer(t *testing.T) {
 	hello := string(must[[]byte](t)(json.Marshal(control.Hello{Control: control.Version}))) + "\n"
 	for name, c := range map[string]struct {
@@ -383,7 +385,7 @@ func TestHostileServer(t *testing.T) {
 			}()
 			client, err := control.Dial(t.Context(), path)
 			if c.says != "" && err == nil {
-				await(t, sent, "the end of the first connection") // to look whether somebody is there
+				await(t, sent, "the end of the first connection") // to check whether there is a listener
 				_, err = client.Query(t.Context(), "node", nil)
 			}
 			if err == nil || !strings.Contains(err.Error(), "line is too long") {

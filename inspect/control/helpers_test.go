@@ -20,7 +20,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// agent is a server with what it serves.
+// agent is a server with its backends.
 type agent struct {
 	t      *testing.T
 	path   string
@@ -30,7 +30,7 @@ type agent struct {
 	done   chan error
 }
 
-// start runs a server until the test ends. Its socket is in a directory that is not there yet.
+// start runs a server until the test ends. The directory of its socket does not exist yet.
 func start(t *testing.T, change func(*control.Config)) *agent {
 	t.Helper()
 	a := &agent{t: t, path: filepath.Join(t.TempDir(), "run", "c.sock"), bus: trace.NewBus(1024), steps: &steppers{}, done: make(chan error, 1)}
@@ -59,7 +59,7 @@ func start(t *testing.T, change func(*control.Config)) *agent {
 	return a
 }
 
-// soon is the test's time for what should come at once: a minute.
+// soon is the time limit for what should happen immediately: a minute.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -106,7 +106,7 @@ func (a *agent) raw() (*net.UnixConn, *bufio.Reader) {
 	return conn, br
 }
 
-// node answers one question.
+// node answers one query.
 type node struct{}
 
 func (node) Query(ctx context.Context, what string, args map[string]string) (any, error) {
@@ -120,7 +120,7 @@ func (node) Query(ctx context.Context, what string, args map[string]string) (any
 	return nil, fmt.Errorf("unknown question %q", what)
 }
 
-// steppers hands out sessions and remembers them.
+// steppers creates sessions and records them.
 type steppers struct {
 	mu   sync.Mutex
 	last *session

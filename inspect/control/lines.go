@@ -13,7 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The longest lines that are read, in bytes: from a client, and from a server, at first and then, when its records have bodies.
+// The maximum lengths of lines, in bytes: from a client, from a server at first, and from a server later, when its
+// records have bodies.
 const (
 	maxRequest = 64 << 10
 	maxHello   = 64 << 10
@@ -22,7 +23,7 @@ const (
 
 var errTooLong = errors.New("line is too long")
 
-// lineReader reads lines. What was read of a line before an error is kept, so reading may continue after a deadline.
+// lineReader reads lines. It keeps a partly read line after an error, so reading can continue after a deadline.
 type lineReader struct {
 	br      *bufio.Reader
 	max     int
@@ -33,7 +34,7 @@ func newLineReader(src io.Reader, size int) *lineReader {
 	return &lineReader{br: bufio.NewReaderSize(src, min(size, 64<<10)), max: size}
 }
 
-// next returns a line without its newline. It is good until the next call.
+// next returns a line without its newline. It is valid until the next call.
 func (r *lineReader) next() ([]byte, error) {
 	for {
 		part, err := r.br.ReadSlice('\n')
@@ -61,13 +62,13 @@ func (r *lineReader) ready() bool {
 	return err == nil && bytes.IndexByte(held, '\n') >= 0
 }
 
-// lineWriter writes lines; each write to the connection must be done within patience.
+// lineWriter writes lines; each write to the connection has patience as its timeout.
 type lineWriter struct {
 	bw      *bufio.Writer
 	scratch []byte
 }
 
-// patient is a connection whose writes have a deadline each.
+// patient is a connection with a deadline for each write.
 type patient struct {
 	net.Conn
 	patience time.Duration
@@ -84,7 +85,7 @@ func newLineWriter(conn net.Conn, patience time.Duration) *lineWriter {
 	return &lineWriter{bw: bufio.NewWriterSize(patient{conn, patience}, 64<<10)}
 }
 
-// send writes a line at once.
+// send writes a line immediately.
 func (w *lineWriter) send(v any) error {
 	if err := w.put(v); err != nil {
 		return err

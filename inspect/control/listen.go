@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errTooLongPath is an error that no waiting fixes.
+// errTooLongPath is an error that a retry does not fix.
 var errTooLongPath = errors.New("a socket's at most")
 
-// listener is a socket file that is being listened at.
+// listener is a socket file with a listener.
 type listener struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
 }
 
-// listen makes the socket, mode 0600, and its directory, mode 0700, where that is missing. What a dead process left
-// is replaced, a socket that somebody listens at is not.
+// listen creates the socket, mode 0600, and its directory, mode 0700, if it is missing. It replaces a dead process's
+// socket, but not one with a listener.
 func listen(path string) (*listener, error) {
 	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
 		return nil, fmt.Errorf("the path %s has %d bytes and %w %d: use a shorter path", path, len(path), errTooLongPath, most)
@@ -48,7 +48,7 @@ func listen(path string) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // by then it may be another's
+	l.SetUnlinkOnClose(false) // by then it may be another one's
 	if err = os.Chmod(path, 0o600); err == nil {
 		var file os.FileInfo
 		if file, err = os.Lstat(path); err == nil {
@@ -59,13 +59,13 @@ func listen(path string) (*listener, error) {
 	return nil, err
 }
 
-// there reports whether the file at the path is still the one that was made.
+// there reports whether the file at the path is still the one that was created.
 func (l *listener) there() bool {
 	file, err := os.Lstat(l.path)
 	return err == nil && os.SameFile(file, l.file)
 }
 
-// close stops listening and removes the file, if it is still the one that was made.
+// close stops listening and removes the file, if it is still the one that was created.
 func (l *listener) close() error {
 	err := l.Close()
 	if l.there() {
@@ -77,7 +77,7 @@ func (l *listener) close() error {
 	return nil
 }
 
-// clearPath removes what a dead process left.
+// clearPath removes a dead process's socket.
 func clearPath(path string) error {
 	file, err := os.Lstat(path)
 	switch {

@@ -76,7 +76,7 @@ func TestNoSocket(t *testing.T) {
 	}
 }
 
-// TestReplacedSocketStays does not take away what another agent made meanwhile.
+// TestReplacedSocketStays: a socket that another agent created meanwhile is not removed.
 func TestReplacedSocketStays(t *testing.T) {
 	a := start(t, nil)
 	if err := os.Remove(a.path); err != nil {
@@ -96,7 +96,7 @@ func TestReplacedSocketStays(t *testing.T) {
 	}
 }
 
-// TestNoAgent dials what is something else.
+// TestNoAgent dials other files than a socket with a listener.
 func TestNoAgent(t *testing.T) {
 	for said, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n": "is not a kubeloupe agent",
@@ -125,7 +125,7 @@ func TestNoAgent(t *testing.T) {
 	}
 }
 
-// TestOtherUser dials as nobody: first what the file's mode forbids, then, with another mode, what the server does.
+// TestOtherUser dials as nobody: first the file's mode forbids it, then, with another mode, the server.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be somebody else")

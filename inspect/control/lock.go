@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How often and when the lock is tried again: it is held for a moment each time.
+// How often and how long the lock is retried: it is always held for a short time only.
 const (
 	lockTries = 20
 	lockRetry = 50 * time.Millisecond
 )
 
-// lock keeps others that would listen at the same path out for a moment. It is on a file of its own, which only its owner can open: a
-// lock on the directory could be held by whoever may read that.
+// lock excludes other listeners at the same path for a short time. It is a separate file, which only its owner can
+// open: everyone who can read the directory could hold a lock on the directory.
 func lock(path string) (unlock func(), err error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
@@ -46,7 +46,7 @@ func lock(path string) (unlock func(), err error) {
 	return nil, err
 }
 
-// private checks that a file is a plain one of root's or this user's, and makes it nobody else's to open.
+// private checks that a file is a regular one of root or this user, and makes it inaccessible for others.
 func private(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -64,8 +64,8 @@ func private(f *os.File) error {
 	return nil
 }
 
-// checkDir checks that nobody but root and this user can put something else in a directory's place, or exchange what is in it. In a
-// sticky one, as /tmp, others cannot.
+// checkDir checks that only root and this user can replace the directory or its content. In a sticky one, such as /tmp,
+// others cannot.
 func checkDir(dir string) error {
 	path, err := filepath.EvalSymlinks(dir)
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// moved is closed when the socket's file may be at its path no longer. Nothing wakes this process before. Where inotify has no room, nil
-// never is.
+// moved returns a channel that closes when the socket's file may no longer be at its path. Nothing wakes this process
+// before. Without inotify, it is nil.
 func (l *listener) moved() (changed <-chan struct{}, stop func()) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -23,7 +23,7 @@ func (l *listener) moved() (changed <-chan struct{}, stop func()) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		buf := make([]byte, 4096)
-		for l.there() { // also before the first event: it may have gone before the watch was set
+		for l.there() { // also before the first event: it may have disappeared before the watch was set
 			if _, err := f.Read(buf); err != nil {
 				return
 			}

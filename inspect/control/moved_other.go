@@ -2,5 +2,5 @@
 
 package control
 
-// moved never is: nobody tells.
+// moved returns nil: no notifications are available.
 func (l *listener) moved() (changed <-chan struct{}, stop func()) { return nil, func() {} }

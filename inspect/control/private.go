@@ -12,7 +12,7 @@ func Listen(path string) (net.Listener, error) {
 	return privateListener{l}, nil
 }
 
-// privateListener serves root and this user.
+// privateListener accepts only root and this user.
 type privateListener struct{ *listener }
 
 // Accept implements net.Listener. It rejects clients that may not connect.

@@ -12,14 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Version is the protocol's. Both ends must speak the same.
+// Version is the protocol's version. Both ends must use the same.
 const Version = 3
 
 // Hello is the server's first line.
 type Hello struct {
 	// Control is the protocol's version.
 	Control int `json:"control"`
-	// Version is kubeloupe's.
+	// Version is kubeloupe's version.
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
 	Node    string `json:"node,omitempty"`
@@ -34,22 +34,22 @@ type Hello struct {
 type EventsOptions struct {
 	// Backlog begins the stream with the records that are needed to know the node, or a pod.
 	Backlog bool `json:"backlog,omitempty"`
-	// Follow continues with what happens from now on.
+	// Follow continues with new records.
 	Follow bool `json:"follow,omitempty"`
 	// Kinds and Pod (NAMESPACE/NAME) limit the stream to these; empty means no limit.
 	Kinds []string `json:"kinds,omitempty"`
 	Pod   string   `json:"pod,omitempty"`
 }
 
-// QueryRequest is a question about what records do not tell.
+// QueryRequest is a query for data that is not in the records.
 type QueryRequest struct {
 	What string            `json:"what"`
 	Args map[string]string `json:"args,omitempty"`
 }
 
-// StepRequest says which pod to step.
+// StepRequest selects the pod to step.
 type StepRequest struct {
-	// Pod is NAMESPACE/NAME. It need not be there yet.
+	// Pod is NAMESPACE/NAME. It need not exist yet.
 	Pod string `json:"pod"`
 	// Creation and Deletion limit the session to that part of the pod's life; without either, all of it is stepped.
 	Creation bool `json:"creation,omitempty"`
@@ -63,11 +63,11 @@ type request struct {
 	Step   *StepRequest   `json:"step,omitempty"`
 }
 
-// command is a line of a stepping client.
+// command is a line of a step client.
 type command struct {
 	ID   uint64 `json:"id,omitempty"`
 	Line string `json:"line,omitempty"`
-	// Alive says that the client is there, and wants nothing.
+	// Alive is a keep-alive message.
 	Alive bool `json:"alive,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type reply struct {
 	Err  string `json:"error,omitempty"`
 }
 
-// answer is a line of the server after its hello: one of the fields is set. Records go by a shorter way.
+// answer is a line of the server after its hello: one of the fields is set. Records are decoded in a faster way.
 type answer struct {
 	Record   json.RawMessage `json:"record,omitempty"`
 	Lost     uint64          `json:"lost,omitempty"`
@@ -87,17 +87,17 @@ type answer struct {
 	Attached bool            `json:"attached,omitempty"`
 	Stop     *step.Stop      `json:"stop,omitempty"`
 	Reply    *reply          `json:"reply,omitempty"`
-	End      string          `json:"end,omitempty"` // why nothing more comes
+	End      string          `json:"end,omitempty"` // the reason for the end
 	Err      string          `json:"error,omitempty"`
 }
 
-// Why a stream ends.
+// The reasons for the end of a stream.
 const (
-	endDone = "done"     // all was said
+	endDone = "done"     // everything was sent
 	endStop = "stopping" // the agent stops
 )
 
-// decodeRequest reads a client's first line.
+// decodeRequest decodes a client's first line.
 func decodeRequest(line []byte) (request, error) {
 	var r request
 	if err := strict(line, &r); err != nil {
@@ -156,7 +156,7 @@ func decodeCommand(line []byte) (command, error) {
 	return c, nil
 }
 
-// strict reads one object without unknown fields and with nothing behind it.
+// strict decodes one object without unknown fields and without trailing data.
 func strict(line []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

@@ -41,7 +41,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// FuzzDecode holds that what is taken is whole, whatever comes.
+// FuzzDecode checks that accepted requests are complete.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{"events":{"backlog":true,"follow":true,"kinds":["pod.status"],"pod":"a/b"}}`, `{"query":{"what":"config","args":{"a":"b"}}}`,
@@ -56,11 +56,11 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		decodeCommand(in)             // it must not panic
-		(&line{path: "x"}).decode(in) // likewise
+		(&line{path: "x"}).decode(in) // the same
 	})
 }
 
-// FuzzClient reads whatever listens at the socket says: as a stream, and as answers.
+// FuzzClient reads any output of a listener at the socket: as a stream, and as answers.
 func FuzzClient(f *testing.F) {
 	for _, s := range []string{
 		`{"record":{"seq":1,"time":"2026-03-01T12:00:00.000000000Z","kind":"log","event":{"message":"x"}}}` + "\n" + `{"live":1}` + "\n" + `{"end":"done"}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// client is one connection being served.
+// client is one connection.
 type client struct {
 	*Server
 	conn *net.UnixConn
@@ -20,19 +20,19 @@ type client struct {
 	peer peer
 
 	since time.Time    // when it connected
-	heard atomic.Int64 // how long after that it last said something, in nanoseconds
+	heard atomic.Int64 // when it last sent something, in nanoseconds since
 }
 
-// hears notes that the client said something.
+// hears records that the client sent something.
 func (c *client) hears() { c.heard.Store(int64(time.Since(c.since))) }
 
-// silence is how long the client has said nothing, whatever the wall clock was set to meanwhile.
+// silence returns how long the client has sent nothing, independent of the wall clock.
 func (c *client) silence() time.Duration { return time.Since(c.since) - time.Duration(c.heard.Load()) }
 
-// errGone is the end of a client, which cannot be told.
+// errGone says that the client has disconnected, so it gets no error.
 var errGone = errors.New("the client is gone")
 
-// handle reads the request and does it. The error is for the client.
+// handle reads and executes the request. The error is for the client.
 func (c *client) handle(ctx context.Context) error {
 	if err := c.conn.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
 		return nil //nolint:nilerr // the connection is over
@@ -42,7 +42,7 @@ func (c *client) handle(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errTooLong):
 		return err
-	case err != nil: // it only wanted to know who listens, or is slow
+	case err != nil: // it only wanted the hello, or is slow
 		return nil
 	}
 	req, err := decodeRequest(line)
@@ -62,7 +62,7 @@ func (c *client) handle(ctx context.Context) error {
 		c.log(trace.LevelInfo, "pod "+req.Step.Pod+": a client steps it over the control socket", c.peer)
 		err = c.step(ctx, *req.Step)
 	}
-	if err != nil && !errors.Is(err, errGone) && ctx.Err() != nil { // what was under way was cut short
+	if err != nil && !errors.Is(err, errGone) && ctx.Err() != nil { // the agent's stop canceled it
 		err = c.end(endStop)
 	}
 	if errors.Is(err, errGone) {
@@ -71,7 +71,7 @@ func (c *client) handle(ctx context.Context) error {
 	return err
 }
 
-// query asks the agent; the answer is one line.
+// query sends the query to the agent; the response is one line.
 func (c *client) query(ctx context.Context, q QueryRequest) error {
 	if c.cfg.Node == nil {
 		return errors.New("this agent does not support queries")
@@ -92,7 +92,7 @@ func (c *client) query(ctx context.Context, q QueryRequest) error {
 	return nil
 }
 
-// watch returns a context that is done when the client goes away, or says anything but that it is there.
+// watch returns a context that ends when the client disconnects, or sends anything but keep-alive messages.
 func (c *client) watch(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -111,7 +111,7 @@ func (c *client) watch(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// end says that nothing more comes.
+// end tells the client that nothing follows.
 func (c *client) end(why string) error {
 	if c.w.send(answer{End: why}) != nil {
 		return errGone

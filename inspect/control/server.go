@@ -15,13 +15,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Backlog knows what a client that attaches late needs; backlog.Store is one.
+// Backlog has the records that a late client needs; backlog.Store implements it.
 type Backlog interface {
-	// Backlog returns it once the record with the number seq is among it.
+	// Backlog returns them when they include the record with the number seq.
 	Backlog(ctx context.Context, seq uint64) (backlog.Part, error)
 }
 
-// Node answers what records do not tell.
+// Node answers queries for data that is not in the records.
 type Node interface {
 	Query(ctx context.Context, what string, args map[string]string) (any, error)
 }
@@ -31,22 +31,22 @@ type Steppers interface {
 	Attach(ctx context.Context, req StepRequest) (Session, error)
 }
 
-// Session is a pod being stepped. Stops may be closed when nothing more can come.
+// Session is a stepped pod. Stops may be closed when no more will come.
 type Session interface {
 	Stops() <-chan step.Stop
 	Do(ctx context.Context, line string) (string, error)
-	// Close opens the gate. It is called once, when the client is gone.
+	// Close opens the gate. It is called once, when the client has disconnected.
 	Close()
 }
 
-// Config is what the server serves. Path and Bus are required; a request for a nil part gets an error.
+// Config is the configuration of a server. Path and Bus are required; a request for a nil part gets an error.
 type Config struct {
 	Path      string
 	Bus       *trace.Bus
 	Backlog   Backlog
 	Node      Node
 	Steppers  Steppers
-	Version   string // kubeloupe's
+	Version   string // kubeloupe's version
 	NodeName  string
 	Simulated bool
 	// MaxConns is the maximum number of clients; 32. A new one replaces one that has sent nothing for Silence, if there is one.
@@ -58,7 +58,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// How long a client has for its request, an agent for an answer, and clients to leave when the agent stops.
+// The timeouts of a client's request, of an agent's response, and of clients when the agent stops.
 const (
 	requestTime = 10 * time.Second
 	queryTime   = time.Minute
@@ -73,7 +73,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	clients map[*client]bool
-	refused time.Time // when a refusal was told last
+	refused time.Time // when a refusal was last logged
 }
 
 // New returns a server for cfg.
@@ -90,7 +90,7 @@ func New(cfg Config) *Server {
 	return &Server{cfg: cfg, clients: map[*client]bool{}}
 }
 
-// Listen makes the socket. Who connects is served once Run is called.
+// Listen creates the socket. Connections are served when Run is called.
 func (s *Server) Listen() error {
 	l, err := listen(s.cfg.Path)
 	if err != nil {
@@ -120,13 +120,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// How long it is waited before it is tried again to listen, at first and at most.
+// The pauses before listening is retried, the first and the maximum.
 const (
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 15 * time.Second
 )
 
-// await listens as soon as that is possible; nil when ctx is done before.
+// await listens as soon as possible; nil if ctx is done before.
 func (s *Server) await(ctx context.Context) (*listener, error) {
 	told := false
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
@@ -152,7 +152,7 @@ func (s *Server) await(ctx context.Context) (*listener, error) {
 	}
 }
 
-// serveAt serves until ctx is done, or the socket's file is at its path no longer.
+// serveAt serves until ctx is done, or the socket's file is no longer at its path.
 func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) error {
 	here, leave := context.WithCancel(ctx)
 	defer leave()
@@ -174,7 +174,7 @@ func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) e
 	return errors.Join(err, l.close())
 }
 
-// accept serves each connection in a goroutine of its own, for as long as ctx is not done; it accepts until here is.
+// accept serves each connection in a separate goroutine, until ctx is done; it accepts until here is done.
 func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGroup) error {
 	for {
 		conn, err := l.AcceptUnix()
@@ -186,7 +186,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("control socket: %w", err)
-		case err != nil: // out of file descriptors: others may go
+		case err != nil: // out of file descriptors: others may be closed
 			s.log(trace.LevelWarn, "the control socket cannot accept connections: "+err.Error(), peer{})
 			select {
 			case <-time.After(time.Second):
@@ -195,7 +195,7 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 			continue
 		}
 		p, err := peerOf(conn)
-		if err != nil || !trusted(p) { // it takes nobody's place
+		if err != nil || !trusted(p) { // it takes no slot
 			s.refuse(conn, p, err)
 			continue
 		}
@@ -211,7 +211,8 @@ func (s *Server) accept(here, ctx context.Context, l *listener, wg *sync.WaitGro
 	}
 }
 
-// place gives a client a place, if necessary that of one that has gone, or of the one that has been silent for longest, and for too long.
+// place gives a client a slot, if necessary that of a disconnected client, or of the one that has been silent for
+// longest, if that is too long.
 func (s *Server) place(c *client) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +231,7 @@ func (s *Server) place(c *client) bool {
 	return true
 }
 
-// gone returns a client that has closed its end, which the goroutine that serves it does not know yet.
+// gone returns a client that has closed its end, which its goroutine has not noticed yet.
 func (s *Server) gone() *client {
 	for c := range s.clients {
 		if hungUp(c.conn) {
@@ -240,7 +241,7 @@ func (s *Server) gone() *client {
 	return nil
 }
 
-// silent returns the client that has not been heard of for longest, if that is too long.
+// silent returns the client that has been silent for longest, if that is too long.
 func (s *Server) silent() *client {
 	var out *client
 	longest := s.cfg.Silence
@@ -258,17 +259,16 @@ func (s *Server) leave(c *client) {
 	delete(s.clients, c)
 }
 
-// turnAway tells a client why it is not served. It does not wait: the line fits what the kernel holds for a peer
-// that does not read.
+// turnAway tells a client why it is not served. It does not block: the line fits in the kernel's buffer.
 func (s *Server) turnAway(conn *net.UnixConn, why string) {
 	newLineWriter(conn, time.Second).send(answer{Err: why}) //nolint:errcheck // it is gone, then
 	conn.Close()                                            //nolint:errcheck // likewise
 }
 
-// serve greets a client and does what it asks.
+// serve sends the hello to a client and executes its request.
 func (s *Server) serve(ctx context.Context, c *client) {
 	defer c.conn.Close() //nolint:errcheck // all was written
-	// When the agent stops, whatever still waits for the client has a moment.
+	// When the agent stops, everything that still waits for the client has a short time.
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(leaveTime, func() { c.conn.Close() }) //nolint:errcheck // it is closed again above
 	})
@@ -284,7 +284,7 @@ func (s *Server) serve(ctx context.Context, c *client) {
 	}
 }
 
-// refuse tells a peer that is neither root nor the server's own user, and the log, once a second at most.
+// refuse tells a peer that is neither root nor the server's user, and logs it, at most once per second.
 func (s *Server) refuse(conn *net.UnixConn, p peer, err error) {
 	why := fmt.Sprintf("uid %d may not use this socket: only root and uid %d may", p.uid, os.Geteuid())
 	if err != nil {
@@ -310,5 +310,5 @@ func (s *Server) log(level trace.LogLevel, message string, p peer) {
 	trace.Point(s.cfg.Bus, trace.Span{}, trace.Log{Level: level, Message: message, Attrs: attrs})
 }
 
-// Path returns where the socket is.
+// Path returns the socket's path.
 func (s *Server) Path() string { return s.cfg.Path }

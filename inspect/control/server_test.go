@@ -43,7 +43,7 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// TestNothingTwiceNothingMissing attaches while much happens.
+// TestNothingTwiceNothingMissing attaches while many records are published.
 func TestNothingTwiceNothingMissing(t *testing.T) {
 	a := start(t, nil)
 	const n = 2000
@@ -53,7 +53,7 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 		for i := range n {
 			a.say("line %d", i)
 			if i%100 == 0 {
-				time.Sleep(time.Millisecond) // lets readers in; nothing is measured
+				time.Sleep(time.Millisecond) // lets readers run; nothing is measured
 			}
 		}
 	}()
@@ -85,7 +85,8 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 	}
 }
 
-// TestStuckClient stops reading, and is told exactly what it lost when it continues. Nobody else notices.
+// TestStuckClient: a client that stops reading gets the exact number of lost records when it continues. Others are not
+// affected.
 func TestStuckClient(t *testing.T) {
 	a := start(t, nil)
 	c := a.dial()
@@ -120,13 +121,13 @@ func TestStuckClient(t *testing.T) {
 			}
 		}
 	}
-	// What came before first may be among it: the notes of who attached.
+	// It may include log records from before first, about attached clients.
 	if all := end - first; lost == 0 || got+lost < all || got+lost > all+2 {
 		t.Errorf("%d records came and %d were lost of %d", got, lost, all)
 	}
 }
 
-// subscribed waits until n clients follow: each of them was noted before.
+// subscribed waits until n clients follow: each of them has a log record.
 func subscribed(t *testing.T, a *agent, n int) {
 	t.Helper()
 	ctx := soon(t)
@@ -145,7 +146,7 @@ func subscribed(t *testing.T, a *agent, n int) {
 	}
 }
 
-// count reads until a record came.
+// count reads until a record arrives.
 func count(t *testing.T, s *control.Stream, seq uint64) {
 	t.Helper()
 	ctx := soon(t)
@@ -160,7 +161,7 @@ func count(t *testing.T, s *control.Stream, seq uint64) {
 	}
 }
 
-// TestCutOff is a client that does not read for longer than the server's patience: its place is free again.
+// TestCutOff: a client that does not read for longer than the timeout loses its slot.
 func TestCutOff(t *testing.T) {
 	a := start(t, func(c *control.Config) { c.Timeout, c.MaxConns = time.Second, 1 })
 	conn, _ := a.raw()
@@ -237,12 +238,12 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestGateOpens however a session ends.
+// TestGateOpens: the gate opens however a session ends.
 func TestGateOpens(t *testing.T) {
 	for name, end := range map[string]func(*agent, *control.Stepper){
 		"the client goes while a command is done": func(_ *agent, s *control.Stepper) {
 			go s.Do(context.Background(), "hang")
-			s.Do(context.Background(), "p") // it waits for the other, in vain
+			s.Do(context.Background(), "p") // it waits for the other action, in vain
 		},
 		"the agent stops": func(a *agent, s *control.Stepper) {
 			a.cancel()
@@ -252,7 +253,7 @@ func TestGateOpens(t *testing.T) {
 			}
 		},
 		"all is done": func(a *agent, s *control.Stepper) {
-			s.Do(context.Background(), "end") // the end may be sooner
+			s.Do(context.Background(), "end") // the end may come first
 			<-s.Done()
 			if err := s.Err(); err != nil {
 				a.t.Errorf("ended with %v", err)
@@ -280,7 +281,7 @@ func TestServerStops(t *testing.T) {
 	a := start(t, nil)
 	c := a.dial()
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
-	a.raw() // says nothing
+	a.raw() // sends nothing
 	a.cancel()
 	for ctx := soon(t); ; {
 		_, _, err := s.Next(ctx, nil)
@@ -300,7 +301,7 @@ func TestServerStops(t *testing.T) {
 	}
 }
 
-// TestLastRecords: what was published before the server stops still comes.
+// TestLastRecords: records from just before the server stops are still delivered.
 func TestLastRecords(t *testing.T) {
 	for range 20 {
 		a := start(t, nil)
@@ -361,7 +362,7 @@ func TestHostileInput(t *testing.T) {
 	} {
 		conn, br := a.raw()
 		go io.WriteString(conn, in)
-		got, _ := io.ReadAll(br) // a reset is an end, too
+		got, _ := io.ReadAll(br) // a reset is also an end
 		if !strings.Contains(string(got), want) {
 			t.Errorf("%.40q: %s, want %s", in, got, want)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 )
 
-// Stepper is a pod of an agent being stepped. Safe for concurrent use.
+// Stepper is a step session with an agent's pod. Safe for concurrent use.
 type Stepper struct {
 	line  *line
 	stops chan step.Stop
@@ -19,10 +19,10 @@ type Stepper struct {
 	mu      sync.Mutex
 	next    uint64
 	waiting map[uint64]chan reply
-	err     error // why it ended; set before done is closed
+	err     error // the reason for the end; set before done is closed
 }
 
-// Step begins to step a pod. Close lets it go.
+// Step begins to step a pod. Close releases it.
 func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
 	l, err := c.request(ctx, request{Step: &req})
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Client) Step(ctx context.Context, req StepRequest) (*Stepper, error) {
 	return s, nil
 }
 
-// Stops is where the pod says that an action waits. It holds the newest stop only, and is closed at the end.
+// Stops delivers a stop when an action is paused. It holds only the newest stop, and is closed at the end.
 func (s *Stepper) Stops() <-chan step.Stop { return s.stops }
 
 // Done is closed when the session has ended: by Close, by the agent, or because it is complete. Err has the reason.
@@ -88,7 +88,7 @@ func (s *Stepper) Do(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// last is the answer to a command at the end of the session: it may have come just before.
+// last returns the answer to a command at the end of the session: it may have arrived just before.
 func (s *Stepper) last(answered <-chan reply) (string, error) {
 	select {
 	case r := <-answered:
@@ -101,7 +101,7 @@ func (s *Stepper) last(answered <-chan reply) (string, error) {
 	return "", fmt.Errorf("agent at %s: %w", s.line.path, ErrEnded)
 }
 
-// remote makes an error of what the session answered; those that callers know stay what they are.
+// remote returns the session's error; those that callers know keep their identity.
 func remote(text string) error {
 	if text == "" {
 		return nil
@@ -117,7 +117,7 @@ func remote(text string) error {
 	return errors.New(text)
 }
 
-// read takes what the agent says until the connection ends.
+// read handles the agent's lines until the connection ends.
 func (s *Stepper) read() {
 	defer close(s.done)
 	defer close(s.stops)
@@ -144,7 +144,7 @@ func (s *Stepper) read() {
 	}
 }
 
-// stop puts the newest in the place of one that nobody took.
+// stop replaces a stop that was not received by the newest.
 func (s *Stepper) stop(stop step.Stop) {
 	select {
 	case <-s.stops:

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// step lets the client step a pod until it goes away. Then the gate opens.
+// step lets the client step a pod until it disconnects. Then the gate opens.
 func (c *client) step(ctx context.Context, req StepRequest) error {
 	if c.cfg.Steppers == nil {
 		return errors.New("this agent does not support stepping")
@@ -26,7 +26,7 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 	if c.w.send(answer{Attached: true}) != nil {
 		return errGone
 	}
-	c.w = newLineWriter(c.conn, min(c.cfg.Timeout, c.cfg.Silence)) // a client that stopped reading holds its pod no longer than one that is silent
+	c.w = newLineWriter(c.conn, min(c.cfg.Timeout, c.cfg.Silence)) // a client that stops reading holds its pod no longer than a silent one
 	t := talk{commands: make(chan command, waiting), replies: make(chan reply), bad: make(chan error, 1)}
 	go func() {
 		defer cancel()
@@ -62,21 +62,21 @@ func (c *client) step(ctx context.Context, req StepRequest) error {
 	}
 }
 
-// waiting is how many commands of a client may wait for the one that is being done.
+// waiting is how many commands of a client may wait for the current one.
 const waiting = 16
 
-// talk is what continues in a session.
+// talk is a running session.
 type talk struct {
 	commands chan command
 	replies  chan reply
-	bad      chan error // how reading ended
+	bad      chan error // why reading ended
 }
 
-// errSilent ends a session whose client hangs, or was stopped: nobody could let the pod continue.
+// errSilent ends the session of a client that hangs, or was stopped: otherwise nobody could release the pod.
 var errSilent = errors.New("has not responded for too long")
 
-// read takes the client's lines, each of which has Silence to arrive, whole. It never waits for a command to be done but when too many do already, so that
-// the end of the client is noticed at once.
+// read reads the client's lines; each must arrive completely within Silence. It waits for a command only if too many
+// are waiting already, so that it notices the client's end at once.
 func (c *client) read(ctx context.Context, t *talk) error {
 	for {
 		if err := c.conn.SetReadDeadline(time.Now().Add(c.cfg.Silence)); err != nil {
@@ -107,7 +107,7 @@ func (c *client) read(ctx context.Context, t *talk) error {
 	}
 }
 
-// do carries out commands one by one.
+// do executes commands one by one.
 func (t *talk) do(ctx context.Context, session Session) {
 	for {
 		select {

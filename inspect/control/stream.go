@@ -12,14 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Stream is records from an agent. Next, for one goroutine, is like that of a trace.Cursor.
+// Stream is a stream of an agent's records. Next is for one goroutine, and like that of a trace.Cursor.
 type Stream struct {
 	line    *line
-	lost    uint64 // told, and not yet returned
+	lost    uint64 // reported, and not yet returned
 	err     error  // to return next
 	live    atomic.Bool
 	unknown atomic.Uint64
-	done    func() // ends the signs of life
+	done    func() // stops the keep-alive messages
 }
 
 // Events requests records.
@@ -38,21 +38,21 @@ func (c *Client) Events(ctx context.Context, opt EventsOptions) (*Stream, error)
 	return s, nil
 }
 
-// Live reports whether the backlog has been read, so that what comes happens now.
+// Live reports whether the backlog has been read, so that records are now current.
 func (s *Stream) Live() bool { return s.live.Load() }
 
-// Unknown returns how many records were passed over because this version does not know their kind.
+// Unknown returns how many records were skipped because this version does not know their kind.
 func (s *Stream) Unknown() uint64 { return s.unknown.Load() }
 
-// Close ends the stream; Next, when it waits, with it.
+// Close ends the stream, and a Next that is waiting.
 func (s *Stream) Close() error {
 	s.done()
 	return s.line.conn.Close()
 }
 
-// Next waits for at least one record and appends up to cap(buf) of them to buf[:0] (64 when buf has no
-// capacity). lost is how many are missing before the first. At the end of a backlog that is not followed the
-// error is io.EOF; when the agent has stopped it wraps ErrEnded.
+// Next waits for at least one record and appends up to cap(buf) of them to buf[:0] (64 if buf has no capacity). lost is
+// how many are missing before the first. At the end of a backlog without Follow, the error is io.EOF; if the agent has
+// stopped, it wraps ErrEnded.
 func (s *Stream) Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error) {
 	if cap(buf) == 0 {
 		buf = make([]trace.Record, 0, 64)
@@ -62,7 +62,7 @@ func (s *Stream) Next(ctx context.Context, buf []trace.Record) (recs []trace.Rec
 	for s.err == nil && len(recs) < cap(recs) && (len(recs) == 0 || s.line.r.ready()) {
 		before := len(recs)
 		recs, s.err = s.more(ctx, recs)
-		if s.lost > 0 && before > 0 { // it is about what comes next
+		if s.lost > 0 && before > 0 { // it is about the following records
 			break
 		}
 		lost, s.lost = lost+s.lost, 0
@@ -70,7 +70,7 @@ func (s *Stream) Next(ctx context.Context, buf []trace.Record) (recs []trace.Rec
 	if len(recs) > 0 {
 		return recs, lost, nil
 	}
-	s.lost = lost // nothing came after it
+	s.lost = lost // nothing followed
 	err = s.err
 	if ctx.Err() != nil {
 		s.err = nil
@@ -78,7 +78,7 @@ func (s *Stream) Next(ctx context.Context, buf []trace.Record) (recs []trace.Rec
 	return nil, 0, err
 }
 
-// more reads a line. A loss that it tells is put into s.lost.
+// more reads a line. It adds a loss in it to s.lost.
 func (s *Stream) more(ctx context.Context, recs []trace.Record) ([]trace.Record, error) {
 	text, err := s.line.read(ctx)
 	if err != nil {

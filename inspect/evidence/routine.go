@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// keptAttempts is how many of the newest attempts in a row that went well explain a probe.
+	// keptAttempts is how many of the newest consecutive successful attempts are kept of a probe.
 	keptAttempts = 3
-	// quick is what an attempt takes that says nothing of its container or of the runtime.
+	// quick is the maximum duration of an attempt that is not noteworthy.
 	quick = time.Second
-	// maxProbes bounds the probes of a run, maxOfAttempt the spans of an attempt.
+	// maxProbes limits the probes of a run, maxOfAttempt the spans of an attempt.
 	maxProbes    = 128
 	maxOfAttempt = 64
 )
 
-// Routine finds what a run that is well tells again and again, and what explains nothing: attempts of its probes that went well like those
-// before and after them, with the wait for each and all that was done in it. The zero value has seen nothing.
+// Routine finds records that a healthy run repeats and that explain nothing: successful attempts of its probes between
+// other successful ones, with the wait for each and everything done in it. The zero value is ready to use.
 type Routine struct {
 	now  map[trace.Target]*Attempt
-	well map[trace.Target][]*Attempt // the last that went well in a row, oldest first
-	of   map[trace.SpanID]*Attempt   // by what they consist of
+	well map[trace.Target][]*Attempt // the last consecutive successful ones, oldest first
+	of   map[trace.SpanID]*Attempt   // by their spans
 }
 
-// Attempt is one of a probe, with the wait for it and what was done in it.
+// Attempt is an attempt of a probe, with the wait for it and everything done in it.
 type Attempt struct {
 	Spans []trace.SpanID
-	From  int64 // when the first of them began
+	From  int64 // time of the first span
 }
 
 // Has reports whether a span belongs to the attempt.
 func (a *Attempt) Has(span trace.SpanID) bool { return slices.Contains(a.Spans, span) }
 
-// See takes a record of the run, and returns what explains nothing any more; nil where all that did explains still.
+// See adds a record of the run, and returns an attempt that no longer explains anything; nil if there is none.
 func (n *Routine) See(t *Times, r *trace.Record) *Attempt {
 	if t.Ready == 0 || r.Span == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (n *Routine) begin(probe trace.Target, r *trace.Record) {
 	n.add(a, r.Span)
 }
 
-// belongs adds a span to the attempt that its wait began; to a new one without a wait.
+// belongs adds a span to the attempt of its wait, or to a new one.
 func (n *Routine) belongs(probe trace.Target, r *trace.Record) {
 	if a := n.now[probe]; a != nil {
 		n.add(a, r.Span)
@@ -93,7 +93,7 @@ func (n *Routine) add(a *Attempt, span trace.SpanID) {
 	}
 }
 
-// ended takes how an attempt went.
+// ended handles the result of an attempt.
 func (n *Routine) ended(probe trace.Target, r *trace.Record, e *trace.ProbeAttempt) *Attempt {
 	a := n.now[probe]
 	if a == nil || n.of[r.Span] != a {
@@ -114,7 +114,7 @@ func (n *Routine) ended(probe trace.Target, r *trace.Record, e *trace.ProbeAttem
 	return old
 }
 
-// keep lets an attempt be that was out of the ordinary, and those before it.
+// keep keeps an unusual attempt, and those before it.
 func (n *Routine) keep(probe trace.Target) {
 	n.forget(n.now[probe])
 	for _, a := range n.well[probe] {

@@ -8,16 +8,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Times are the times in a pod's run that say when it was of interest, in Unix nanoseconds; 0 not yet.
+// Times are the times in a pod's run that decide when it is of interest, in Unix nanoseconds; 0 means not yet.
 type Times struct {
 	From, Last   int64 // of its records
-	Ready        int64 // it was ready first, or found running
-	Down         int64 // since when it is not ready after it was; 0 while it is
+	Ready        int64 // first ready, or found running
+	Down         int64 // since when it is no longer ready; 0 while it is
 	Ending, Gone int64
-	Done         bool // its containers have done what they were to do
+	Done         bool // its containers are finished
 }
 
-// See takes what a record of the run tells.
+// See adds the times of a record of the run.
 func (t *Times) See(r *trace.Record) {
 	t.From, t.Last = cmp.Or(t.From, r.Time), max(t.Last, r.Time)
 	switch e := r.Event.(type) {
@@ -41,10 +41,10 @@ func (t *Times) See(r *trace.Record) {
 	}
 }
 
-// Interval is a time from one instant to another, both in it.
+// Interval is a time from one instant to another, inclusive.
 type Interval struct{ From, To int64 }
 
-// Interest is when what went on around a run explains it, as of now, in order.
+// Interest returns when events around a run explain it, as of now, in order.
 func (t *Times) Interest(now int64) []Interval {
 	end := now
 	if t.Gone != 0 {
@@ -67,7 +67,7 @@ func (t *Times) Interest(now int64) []Interval {
 	return Union([]Interval{start, {max(t.From, since-int64(LookBack)), end}})
 }
 
-// Union returns intervals without overlaps, in order; those that end before they begin are left out.
+// Union returns the intervals without overlaps, in order; it omits empty ones.
 func Union(all []Interval) []Interval {
 	slices.SortFunc(all, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
 	out := all[:0]
@@ -83,7 +83,7 @@ func Union(all []Interval) []Interval {
 	return out
 }
 
-// Within reports whether a time is in one of intervals that have no overlaps and are in order.
+// Within reports whether a time is in one of the intervals, which must be ordered and without overlaps.
 func Within(all []Interval, at int64) bool {
 	i := sort.Search(len(all), func(i int) bool { return all[i].To >= at })
 	return i < len(all) && all[i].From <= at

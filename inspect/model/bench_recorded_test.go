@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// BenchmarkApplyRecorded folds what agents recorded, each recording into a model of its own.
+// BenchmarkApplyRecorded applies recordings of agents, each to a new model.
 func BenchmarkApplyRecorded(b *testing.B) {
 	files, err := filepath.Glob("../../tui/testdata/recordings/*.klr")
 	if err != nil || len(files) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// BenchmarkApply folds starts of ever new pods; an operation is one record.
+// BenchmarkApply applies starts of new pods; an operation is one record.
 func BenchmarkApply(b *testing.B) {
 	var recs []trace.Record
 	for i := range 500 {
@@ -27,7 +27,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame asks what a frame of the overview asks, with 30 pods.
+// BenchmarkFrame makes the queries of a frame of the overview, with 30 pods.
 func BenchmarkFrame(b *testing.B) {
 	tp := tape.New()
 	for i := range 30 {
@@ -50,7 +50,7 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkManyPods has each record be of a pod of its own, and begin what does not end.
+// BenchmarkManyPods has a separate pod for each record, which is a begin without an end.
 func BenchmarkManyPods(b *testing.B) {
 	m := New(Options{})
 	var seq uint64
@@ -61,7 +61,7 @@ func BenchmarkManyPods(b *testing.B) {
 	}
 }
 
-// BenchmarkFull folds small records of many pods where there is no more room.
+// BenchmarkFull applies small records of many pods when there is no more room.
 func BenchmarkFull(b *testing.B) {
 	m := New(Options{Bytes: 64 << 20})
 	var seq uint64

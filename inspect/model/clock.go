@@ -2,7 +2,7 @@ package model
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// clockStepped has the starts and ends that continue be as if they had been by the clock as it is now: none is longer by a step.
+// clockStepped corrects the starts and terminations that are in progress, so that none includes the step.
 func (m *Model) clockStepped(e *trace.ClockStepped) {
 	if e.Jump <= 0 {
 		return

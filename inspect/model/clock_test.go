@@ -12,7 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A start in which the wall clock was set forth takes what it takes, also while it continues, and what the runtime tells of it lies where it was.
+// The duration of a start does not include a forward step of the wall clock, also while it continues, and the runtime's
+// spans are at the correct times.
 func TestClockSetInAStart(t *testing.T) {
 	const ms, hour = time.Millisecond, time.Hour
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "u-web"}

@@ -164,7 +164,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// TestClusterBounds: many volumes, probes, calls and watches take no more than their share.
+// TestClusterBounds: many volumes, probes, calls and watches need no more than their limits.
 func TestClusterBounds(t *testing.T) {
 	tp := tape.New()
 	for i := range 3 * maxVolumes {
@@ -201,7 +201,7 @@ func TestClusterBounds(t *testing.T) {
 	}
 }
 
-// TestStartGoesOnIntoTheAPI: of a pod that is ready, what brings its status into the API is kept, and no more.
+// TestStartGoesOnIntoTheAPI: when a pod is ready, the records of writing its status to the API are kept, and no more.
 func TestStartGoesOnIntoTheAPI(t *testing.T) {
 	tp := tape.New()
 	started(tp, web, 0, 100*ms)

@@ -11,28 +11,28 @@ import (
 
 // Call is one CRI call.
 type Call struct {
-	Seq       uint64 // of its first record seen
+	Seq       uint64 // of its first observed record
 	Span      trace.SpanID
 	Parent    trace.SpanID
-	Pod       trace.Pod // zero for the node's own calls
+	Pod       trace.Pod // zero for calls without a pod
 	Method    string
-	Target    string // image, container or sandbox: the most telling that is known
+	Target    string // image, container or sandbox: the most useful one that is known
 	Sandbox   string
 	Container string
 	Image     string
 	Begin     time.Time
-	End       time.Time // zero while in flight
+	End       time.Time // zero while running
 	Dur       time.Duration
-	Code      string // gRPC code's name; "" while in flight
+	Code      string // gRPC code's name; "" while running
 	Err       string
 	Items     int
 	Request   trace.Body // render with MarshalJSON
 	Response  trace.Body
 	InFlight  bool
-	Uncertain bool // in flight, but its end may have been lost
+	Uncertain bool // running, but its end may have been lost
 }
 
-// Age returns how long the call has run at now, or took.
+// Age returns how long the call has run until now, or its duration.
 func (c *Call) Age(now time.Time) time.Duration {
 	if !c.InFlight {
 		return c.Dur
@@ -51,7 +51,7 @@ type sample struct {
 	failed bool
 }
 
-// Method sums up the calls of one CRI method, or the requests to the API server of one verb and resource.
+// Method has the figures of one CRI method, or of the requests to the API server with one verb and resource.
 type Method struct {
 	Name          string
 	Count, Errors int // finished within the window
@@ -59,17 +59,17 @@ type Method struct {
 	InFlight      int // now
 }
 
-// methodWindow is how far back Methods looks.
+// methodWindow is the time window of Methods.
 const methodWindow = time.Minute
 
-// Calls returns the last CRI calls, oldest first, those in flight among them.
+// Calls returns the last CRI calls, oldest first, including running ones.
 func (m *Model) Calls() []Call {
 	out := make([]Call, 0, m.calls.Len())
 	m.calls.Each(func(c *Call) { out = append(out, *c) })
 	return out
 }
 
-// InFlight returns the CRI calls that have not ended, oldest first.
+// InFlight returns the running CRI calls, oldest first.
 func (m *Model) InFlight() []Call {
 	out := make([]Call, 0, len(m.inFlight))
 	for _, c := range m.inFlight {
@@ -88,7 +88,7 @@ func (m *Model) Methods(now time.Time) []Method {
 	return figures(&m.samples, open, now)
 }
 
-// figures sums up the samples of the minute before now, by method; open are those that continue.
+// figures returns the figures of the samples of the minute before now, by method; open are running calls.
 func figures(samples *ring.Ring[sample], open map[string]int, now time.Time) []Method {
 	durs, by := map[string][]time.Duration{}, map[string]*Method{}
 	get := func(name string) *Method {
@@ -149,7 +149,7 @@ func (m *Model) applyCall(r *trace.Record, e *trace.CRICall) {
 	m.samples.Push(sample{method: c.Method, end: r.Time, dur: r.Dur, failed: c.Failed()})
 }
 
-// fill takes over what the record tells; an end need not repeat what the begin said.
+// fill takes the record's fields; an end need not repeat those of the begin.
 func (c *Call) fill(r *trace.Record, e *trace.CRICall) {
 	c.Pod, c.Method = cmp.Or(r.Pod, c.Pod), cmp.Or(e.Method, c.Method)
 	c.Sandbox, c.Container = cmp.Or(e.Sandbox, c.Sandbox), cmp.Or(e.Container, c.Container)
@@ -164,8 +164,7 @@ func (c *Call) fill(r *trace.Record, e *trace.CRICall) {
 	}
 }
 
-// Percentile returns the p-th percentile of sorted (ascending) by the nearest
-// rank, 0 when there is nothing.
+// Percentile returns the p-th percentile of sorted (ascending) by the nearest rank, 0 if it is empty.
 func Percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

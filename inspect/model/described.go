@@ -12,19 +12,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Described is what the node is and has, as it was told last.
+// Described is the last description of the node.
 type Described struct {
 	trace.NodeDescribed
-	At time.Time // zero: it was not told
+	At time.Time // zero: not published yet
 }
 
-// Handlers is what the container runtime can do, as it was told last.
+// Handlers is the last description of the container runtime.
 type Handlers struct {
 	trace.RuntimeDescribed
-	At time.Time // zero: it was not told
+	At time.Time // zero: not published yet
 }
 
-// Certificate is one that the agent shows, or has not, as it was told last.
+// Certificate is the last event about one of the agent's certificates.
 type Certificate struct {
 	trace.Certificate
 	At time.Time
@@ -46,10 +46,10 @@ func (m *Model) applyCertificate(r *trace.Record, e *trace.Certificate) {
 	}
 }
 
-// units are those of quantities that count bytes.
+// units are the suffixes of quantities in bytes.
 var units = map[string]int64{"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
-// Amount writes a quantity of a resource for people: bytes where the resource is counted in them, else as it is.
+// Amount formats a resource quantity for people: as a size if it is in bytes, otherwise unchanged.
 func Amount(resource, quantity string) string {
 	if resource != "memory" && resource != "ephemeral-storage" && !strings.HasPrefix(resource, "hugepages-") {
 		return quantity
@@ -63,7 +63,7 @@ func Amount(resource, quantity string) string {
 	return bytesText(n * unit)
 }
 
-// bytesText has a decimal where human.Bytes has none: what is set aside for the system is often little of all.
+// bytesText has a decimal where human.Bytes has none: system reservations are often a small part of the total.
 func bytesText(n int64) string {
 	for _, u := range []string{"Ti", "Gi", "Mi"} {
 		if v := float64(n) / float64(units[u]); v >= 0.95 && v < 99.95 {
@@ -73,7 +73,7 @@ func bytesText(n int64) string {
 	return human.Bytes(n)
 }
 
-// Who names the handlers that can do something: all, none, or some by name.
+// Who lists the handlers for which can is true: all, none, or their names.
 func (h *Handlers) Who(can func(trace.RuntimeHandler) bool) string {
 	var names []string
 	for _, one := range h.Handlers {
@@ -90,10 +90,10 @@ func (h *Handlers) Who(can func(trace.RuntimeHandler) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// HandlerName is a handler's name; the default one has none.
+// HandlerName returns a handler's name, or "(default)".
 func HandlerName(name string) string { return cmp.Or(name, "(default)") }
 
-// From says in words where a certificate is from.
+// From returns the source of a certificate in words.
 func (c *Certificate) From() string {
 	sources := map[trace.CertificateSource]string{
 		trace.CertificateCSR: "signed through the API server", trace.CertificateKubeconfig: "the kubeconfig's own",

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The last words count, each certificate for itself, and an agent that starts again has to say all again.
+// The last descriptions count, separately for each certificate, and a restarted agent must publish them again.
 func TestDescribed(t *testing.T) {
 	none := trace.Pod{}
 	tp := tape.New()

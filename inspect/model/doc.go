@@ -1,18 +1,15 @@
-// Package model folds trace records into a picture of the node: pods and their
-// workers, volumes, probes and statuses, loop iterations, CRI calls, the API server as
-// the node sees it, garbage collection, pressure and log. Views ask it and draw.
+// Package model computes the state of the node from trace records: pods and their workers, volumes, probes and
+// statuses, loop iterations, CRI calls, the API server as the node sees it, garbage collection, pressure and log. Views
+// query it and draw.
 //
-// It owns that picture. What explains the starts of pods is in an inspect/store that it feeds, of which others may make
-// more. It is pure: it reads no clock (queries
-// that need "now" take it as an argument), starts no goroutine, publishes no
-// event and never fails. A Model is for one goroutine.
+// It owns that state. The records that explain the starts of pods are in an inspect/store that it feeds, and that
+// others can use. It is pure: it reads no clock (queries that need "now" take it as an argument), starts no goroutine,
+// publishes no event and never fails. A Model is for one goroutine.
 //
-// Unknown is unknown: a zero time.Time means that the stream did not say. A
-// reader that attaches late sees ends without begins, and one that fell behind
-// is notified of lost records; what was open across such a hole is marked Uncertain
-// until something settles it.
+// A zero time.Time means that the time is unknown. A reader that attaches late sees ends without begins, and one that
+// fell behind is notified of lost records; what was open across such a gap is marked Uncertain until a later record
+// settles it.
 //
-// Memory is bounded by Options. What accessors return is the caller's own,
-// except slices and pointers inside events (PodSpec, Decision.Inputs, bodies),
-// which are shared and must not be changed.
+// Memory is bounded by Options. The results of accessors are copies, except slices and pointers inside events (PodSpec,
+// Decision.Inputs, bodies), which are shared and must not be changed.
 package model

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// fill sets all texts to text and all lists to n items, each in memory of its own.
+// fill sets all texts to text and all lists to n items, each in separate memory.
 func fill(v reflect.Value, text string, n int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -49,9 +49,10 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestTheLargestOfEachEvent over many pods takes no more memory than the budget, though each count alone would let it. No pod is forgotten.
+// TestTheLargestOfEachEvent for many pods needs no more memory than the budget, although each limit alone would permit
+// it. No pod is removed.
 func TestTheLargestOfEachEvent(t *testing.T) {
-	const budget, slack = 64 << 20, 32 << 20 // slack: maps, and what the heap takes beyond what is requested
+	const budget, slack = 64 << 20, 32 << 20 // slack: maps, and the heap's overhead
 	m := model.New(model.Options{Bytes: budget})
 	before, most := heap(), 0
 	seq, given, pods, now := uint64(0), 0, 0, tape.Epoch.UnixNano()
@@ -87,7 +88,7 @@ func TestTheLargestOfEachEvent(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
-// TestALoudPod tells as much as it can; what others are is known all the same, and so is its own state.
+// TestALoudPod: one pod has as many records as possible; the others' states are nevertheless known, and so is its own.
 func TestALoudPod(t *testing.T) {
 	tp := tape.New()
 	for i := range 50 {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxPassDecisions bounds Pass.Decisions.
+// maxPassDecisions limits Pass.Decisions.
 const maxPassDecisions = 500
 
 // Pass is one garbage collection pass.
@@ -20,9 +20,9 @@ type Pass struct {
 	Considered int
 	Removed    int
 	Freed      int64 // bytes
-	Usage      int   // percent; 0 where it does not drive the pass
+	Usage      int   // percent; 0 if the pass does not depend on it
 	Err        string
-	// Decisions are its verdicts in order, the first 500; Omitted counts the rest.
+	// Decisions are the first 500 verdicts in order; Omitted counts the others.
 	Decisions []Decision
 	Omitted   int
 }
@@ -65,7 +65,7 @@ func (m *Model) applyGC(r *trace.Record, e *trace.GC) {
 	p.Running, p.Uncertain, p.Dur = false, false, r.Dur
 }
 
-// pass returns the pass of a span, a new one when there is none.
+// pass returns the pass of a span, which may be new.
 func (m *Model) pass(id trace.SpanID) *Pass {
 	if p := m.passOf[id]; p != nil {
 		return p

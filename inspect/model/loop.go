@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// maxCaused bounds Loop.Caused.
+	// maxCaused limits Loop.Caused.
 	maxCaused = 16
-	// maxEffect is how large the record of an effect is before it is cut, in bytes.
+	// maxEffect is the size in bytes from which the record of an effect is cut.
 	maxEffect = 4 << 10
 )
 
@@ -25,7 +25,7 @@ type Loop struct {
 	Idle      time.Duration
 	Running   bool
 	Uncertain bool // its end may have been lost
-	// Children counts what it caused directly; Caused names the first 16.
+	// Children counts its direct effects; Caused has the first 16.
 	Children int
 	Caused   []Effect
 }
@@ -39,7 +39,7 @@ type loop struct {
 // Effect is something that a loop iteration caused.
 type Effect struct {
 	Pod   trace.Pod
-	Event trace.Event // as it began; not to be changed. What is long in it is cut
+	Event trace.Event // as it began; do not change it. Its long texts are cut
 }
 
 // Loops returns the last iterations, oldest first.
@@ -73,7 +73,7 @@ func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {
 	m.node.LastLoop = r.At()
 }
 
-// countChild notes what a loop iteration caused.
+// countChild adds an effect to its loop iteration.
 func (m *Model) countChild(r *trace.Record) {
 	if r.Edge == trace.EdgeEnd || r.Parent == 0 {
 		return

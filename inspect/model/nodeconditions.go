@@ -8,17 +8,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Condition is one of the node's conditions, as it was written last.
+// Condition is one of the node's conditions, as last written.
 type Condition struct {
 	Type   string
 	Status string // True, False, Unknown
-	Reason string // CamelCase; "" unknown
-	// At is when it was written; zero: none was seen.
+	Reason string // CamelCase; "" if unknown
+	// At is when it was written; zero: not seen.
 	At time.Time
 }
 
-// NodeConditions returns the conditions of the node that are known from what was written of it, Ready first. Those that
-// have not changed since before the first record are not among them, but for Ready, which every write tells.
+// NodeConditions returns the conditions of the node that are known from writes of its object, Ready first. Except for
+// Ready, which every write has, conditions that have not changed since the first record are missing.
 func (m *Model) NodeConditions() []Condition {
 	out := make([]Condition, 0, len(m.conditions))
 	for _, c := range m.conditions {
@@ -29,7 +29,7 @@ func (m *Model) NodeConditions() []Condition {
 	return out
 }
 
-// applyConditions notes what a write of the node's object says of conditions.
+// applyConditions takes the conditions from a write of the node's object.
 func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 	if r.Edge == trace.EdgeBegin || e.Err != "" {
 		return

@@ -1,23 +1,23 @@
 package model
 
-// Options bound what a Model remembers. Zero fields mean the defaults.
+// Options limit what a Model keeps. Zero fields mean the defaults.
 type Options struct {
-	Pods      int // pods in all, the least recently heard of make room; 4096
+	Pods      int // pods in total; the least recently updated is removed first; 4096
 	Loops     int // loop iterations; 500
 	Calls     int // CRI calls with their bodies; 2000
 	Samples   int // finished CRI calls without bodies, for Methods; 16384
 	Decisions int // decisions; 1000
 	Passes    int // garbage collection passes; 50
-	Lines     int // log lines; 1000
+	Lines     int // log lines, of which a quarter are warnings and errors; 1000
 	Gone      int // pods that are gone; 100
 	Starts    int // finished starts, for percentiles and the slowest; 1000
 	Runs      int // runs of pods whose records are kept; 4096
-	Over      int // of those that are over; 256
+	Over      int // finished ones of these; 256
 	PerRun    int // records kept of a run: half of them the first, half the newest; 800
 	Records   int // records of the node itself; 8192
-	Recent    int // records of all as they came; none
-	Open      int // spans begun and not ended; 8192
-	Bytes     int // in all, about; 256 MiB. Old histories and the pods that take most are cut short, then the quietest are forgotten
+	Recent    int // last records, unchanged; none
+	Open      int // begins without ends; 8192
+	Bytes     int // total size, approximate; 256 MiB. Old histories and the largest pods are cut, then the least recently updated pods are removed
 }
 
 func (o Options) withDefaults() Options {

@@ -12,18 +12,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// Pod is what is known of one pod.
+// Pod is the known state of one pod.
 //
-// Many fields: one for each thing that views show of a pod.
+// Many fields: one for each value that views show of a pod.
 type Pod struct {
 	Key   trace.Pod
 	First time.Time // of its records
 	Last  time.Time // of its records
 	Spec  *trace.PodSpec
-	QoS   trace.QoSClass // "" unknown
-	// StatusAt is when the status below was told; zero: nothing is known of it.
+	QoS   trace.QoSClass // "" if unknown
+	// StatusAt is when the status below was published; zero: nothing is known of it.
 	StatusAt   time.Time
-	Phase      trace.PodPhase // "" unknown
+	Phase      trace.PodPhase // "" if unknown
 	Reason     string
 	Message    string
 	Ready      int
@@ -35,63 +35,63 @@ type Pod struct {
 
 	Start       Start
 	Worker      Worker
-	Actions     []Action // being carried out, oldest first
+	Actions     []Action // running, oldest first
 	Waits       []Wait   // current, oldest first
 	Pulls       []Pull   // current, oldest first
 	Plan        *trace.Plan
 	PlanAt      time.Time
 	Backoff     Backoff
-	Terminating time.Time // zero: not
-	Gone        time.Time // zero: not
+	Terminating time.Time // zero: not yet
+	Gone        time.Time // zero: not yet
 }
 
-// Action is a step of a plan being carried out.
+// Action is a running step of a plan.
 type Action struct {
 	ID, Verb, Container, Target, Reason string
 	Since                               time.Time
 	Uncertain                           bool // its end may have been lost
 }
 
-// Wait is time passing in which nothing works for the pod.
+// Wait is a wait of the pod.
 type Wait struct {
 	trace.Wait
 	Since     time.Time
 	Uncertain bool
 }
 
-// On says what is waited for.
+// On returns the target of the wait.
 func (w *Wait) On() string { return say.On(&w.Wait) }
 
-// Text says all of it but how long it has taken.
+// Text returns a description without the duration.
 func (w *Wait) Text() string { return say.Wait(&w.Wait, w.Since.UnixNano()) }
 
-// Detail says more of it.
+// Detail returns further data.
 func (w *Wait) Detail() string { return say.Detail(&w.Wait, w.Since.UnixNano()) }
 
-// Pull is an image on its way to the node.
+// Pull is a running pull of an image.
 type Pull struct {
 	Image     string
-	Since     time.Time // zero: begun before the first record
+	Since     time.Time // zero: began before the first record
 	Done      int64     // bytes
-	Total     int64     // bytes; 0 unknown
+	Total     int64     // bytes; 0 if unknown
 	Source    trace.ProgressSource
 	At        time.Time // of the last progress; zero: none yet
 	Uncertain bool
 }
 
-// Backoff is a delay imposed after failures.
+// Backoff is a delay after failures.
 type Backoff struct {
 	trace.Wait
 	Since time.Time // zero: no back-off
-	// Until is when it runs out; zero unknown. It comes from the input retry_at (RFC
-	// 3339) of the last decision by backoff or restart.
+	// Until is when it ends; zero if unknown. It comes from the input retry_at (RFC 3339) of the last decision by
+	// backoff or restart.
 	Until time.Time
 }
 
-// On says what is tried again then.
+// On returns what is retried then.
 func (b *Backoff) On() string { return say.On(&b.Wait) }
 
-// Detail says more of it.
+// Detail returns further data.
 func (b *Backoff) Detail() string { return say.Detail(&b.Wait, b.Since.UnixNano()) }
 
 // Active reports whether the pod is backing off.
@@ -102,12 +102,12 @@ type State string
 
 // The states of a pod.
 const (
-	StateUnknown     State = "unknown" // no record said enough
+	StateUnknown     State = "unknown" // no record had enough data
 	StateStarting    State = "starting"
 	StateBackingOff  State = "backing off"
 	StateNotReady    State = "not ready" // started, but not all containers are ready
 	StateReady       State = "ready"
-	StateStarted     State = "started"   // whether it is ready is not known
+	StateStarted     State = "started"   // its readiness is unknown
 	StateCompleted   State = "completed" // phase Succeeded
 	StateFailed      State = "failed"    // phase Failed
 	StateTerminating State = "terminating"
@@ -141,7 +141,7 @@ func (p *Pod) State() State {
 	return StateUnknown
 }
 
-// over returns how the pod came to its end, "" when it has not.
+// over returns how the pod finished, "" if it has not.
 func (p *Pod) over() State {
 	switch p.Phase {
 	case trace.PodSucceeded:
@@ -153,7 +153,7 @@ func (p *Pod) over() State {
 	return ""
 }
 
-// backingOff reports whether a container waits in one of the back-offs that users know.
+// backingOff reports whether a container waits in one of Kubernetes' back-offs.
 func (p *Pod) backingOff() bool {
 	for i := range p.Containers {
 		if c := &p.Containers[i]; c.State == trace.ContainerWaiting &&
@@ -164,7 +164,7 @@ func (p *Pod) backingOff() bool {
 	return false
 }
 
-// Counts are how many pods there are in which state. Total leaves out those gone.
+// Counts has the number of pods in each state. Total omits those that are gone.
 type Counts struct {
 	Total, Ready, NotReady, Starting, BackingOff, Terminating, Completed, Failed, Unknown int
 }
@@ -180,15 +180,15 @@ type pod struct {
 	written   *written
 	probes    map[probeKey]*Probe
 	syncs     map[trace.SpanID]*Sync
-	heard     *list.Element // of Model.heard
-	weight    int           // bytes it takes, as was weighed last
+	heard     *list.Element // in Model.heard
+	weight    int           // its size in bytes, as last weighed
 	retryAt   time.Time
-	run       *store.PodRun // the latest; nil for what has no name
-	start     *store.PodRun // that of its start
-	recording bool          // its start goes on, or the API is not told of it
+	run       *store.PodRun // the latest; nil for a pod without a name
+	start     *store.PodRun // the run of its start
+	recording bool          // its start continues, or its status is not in the API yet
 	unseen    bool          // it had started before the first record
-	ready     uint64        // the number of the record by which it was ready
-	until     uint64        // that of the last of its start
+	ready     uint64        // number of the record with which it was ready
+	until     uint64        // number of the last record of its start
 	// next is the seen milestone of the same pod's next run while this one terminates:
 	// a static pod keeps its UID.
 	next *store.Item
@@ -202,7 +202,7 @@ func (m *Model) podFor(key trace.Pod) *pod {
 		}
 		p = m.newPod(key)
 	}
-	if p.run == nil { // what the runtime tells of its spans begins none
+	if p.run == nil { // late spans of the runtime begin no run
 		p.run = m.kept.Run(key)
 		p.start = p.run
 	}
@@ -223,7 +223,7 @@ func (m *Model) newPod(key trace.Pod) *pod {
 	return p
 }
 
-// dropQuietest forgets the pod that was not heard of for longest, and returns what it weighed.
+// dropQuietest removes the least recently updated pod, and returns its weight.
 func (m *Model) dropQuietest() int {
 	quiet, ok := m.heard.Front().Value.(*pod)
 	if !ok {
@@ -234,7 +234,7 @@ func (m *Model) dropQuietest() int {
 	return quiet.weight
 }
 
-// remove forgets a pod.
+// remove removes a pod.
 func (m *Model) remove(p *pod) {
 	delete(m.pods, p.Key)
 	m.heard.Remove(p.heard)
@@ -250,7 +250,7 @@ func (m *Model) GonePods() []Pod {
 	return m.list(func(p *pod) bool { return !p.Gone.IsZero() })
 }
 
-// Pod returns one pod, also one that is gone while it is remembered.
+// Pod returns one pod, including one that is gone but still kept.
 func (m *Model) Pod(key trace.Pod) (Pod, bool) {
 	p := m.pods[key]
 	if p == nil {
@@ -259,7 +259,7 @@ func (m *Model) Pod(key trace.Pod) (Pod, bool) {
 	return p.view(), true
 }
 
-// Counts returns how many pods are in which state.
+// Counts returns the number of pods in each state.
 func (m *Model) Counts() Counts {
 	var c Counts
 	for _, p := range m.pods {
@@ -315,7 +315,7 @@ func (p *pod) view() Pod {
 	return v
 }
 
-// values returns copies of what a map holds, oldest first.
+// values returns copies of a map's values, oldest first.
 func values[T any](in map[trace.SpanID]*T, since func(T) time.Time) []T {
 	ids := slices.Sorted(maps.Keys(in))
 	out := make([]T, 0, len(in))

@@ -9,10 +9,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxPulls bounds Pod.Pulls.
+// maxPulls limits Pod.Pulls.
 const maxPulls = 64
 
-// applyPod folds one record about a pod into it.
+// applyPod applies one record to its pod.
 func (m *Model) applyPod(p *pod, r *trace.Record, kept *store.Item) {
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
@@ -53,14 +53,14 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
 	done := evidence.Done(e.Phase)
 	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
-		p.unseen = true // it had started before the first record: its start cannot be told
+		p.unseen = true // it started before the first record: its start is unknown
 		p.recorded(r)
 	} else if done {
 		p.recorded(r)
 	}
 }
 
-// track puts an open thing of a span into a map until the span ends.
+// track adds a span's open value to a map until the span ends.
 func track[T any](m *Model, in map[trace.SpanID]*T, r *trace.Record, v *T, mark func()) {
 	id := r.Span
 	in[id] = v
@@ -78,7 +78,7 @@ func (m *Model) applyAction(p *pod, r *trace.Record, e *trace.Action) {
 	track(m, p.actions, r, a, func() { a.Uncertain = true })
 }
 
-// backoff brings Backoff in line with the waits that are open.
+// backoff computes Backoff from the open waits.
 func (p *pod) backoff() {
 	p.Backoff = Backoff{}
 	for _, w := range p.waits.open {
@@ -94,7 +94,7 @@ func (p *pod) backoff() {
 	}
 }
 
-// decide takes the end of a back-off from the decision that imposed it.
+// decide takes the end of a back-off from its decision.
 func (p *pod) decide(d Decision) {
 	if at := evidence.RetryAt(&d.Decision); !at.IsZero() {
 		p.retryAt = at
@@ -116,7 +116,7 @@ func (m *Model) applyPull(p *pod, r *trace.Record, e *trace.ImagePull) {
 	}
 }
 
-// progress notes how far a pull has come, also of one that began unseen.
+// progress updates the progress of a pull, including one whose begin was not seen.
 func (p *pod) progress(r *trace.Record, e *trace.ImageProgress) {
 	pull := p.pulls[r.Parent]
 	for _, o := range p.pulls {

@@ -8,13 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Pressure is how full one of the node's resources was last.
+// Pressure is the last usage of one of the node's resources.
 type Pressure struct {
 	At time.Time
 	trace.Pressure
 }
 
-// Percent returns the use in percent, -1 when the capacity is unknown.
+// Percent returns the use in percent, -1 if the capacity is unknown.
 func (p Pressure) Percent() int {
 	if p.Capacity <= 0 {
 		return -1
@@ -41,7 +41,7 @@ func (m *Model) Pressure() []Pressure {
 	return out
 }
 
-// maxSignals bounds how many signals are remembered.
+// maxSignals limits the number of signals.
 const maxSignals = 64
 
 func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {

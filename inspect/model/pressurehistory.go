@@ -20,7 +20,7 @@ func (m *Model) PressureHistory(signal string) []Pressure {
 	return h.List()
 }
 
-// Shortages returns the last verdict on each signal that was judged against its eviction threshold, by signal.
+// Shortages returns the last verdict on each signal with an eviction threshold, by signal.
 func (m *Model) Shortages() []Decision {
 	out := make([]Decision, 0, len(m.short))
 	for _, d := range m.short {
@@ -39,7 +39,7 @@ func (m *Model) keepPressure(p Pressure) {
 	h.Push(p)
 }
 
-// judged notes a verdict on a shortage.
+// judged records a verdict on a shortage.
 func (m *Model) judged(r *trace.Record, e *trace.Decision) {
 	if e.By != trace.ByPressure {
 		return

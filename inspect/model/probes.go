@@ -9,29 +9,29 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxProbes bounds how many probes of a pod are remembered.
+// maxProbes limits the probes of a pod.
 const maxProbes = 128
 
-// Probe is what is known of one probe of a container.
+// Probe is the known state of one probe of a container.
 type Probe struct {
 	Pod       trace.Pod
 	Container string
 	Kind      trace.ProbeKind
 	How       trace.ProbeHow
-	// Result is of the last attempt that ended: success, warning, failure, error; "" none did. Count attempts in a
-	// row had it, of Threshold that are needed.
+	// Result is the result of the last finished attempt: success, warning, failure, error; "" if there is none. Count
+	// is the number of consecutive attempts with it, of Threshold that are needed.
 	Result           trace.ProbeResult
 	Output           string
 	Count, Threshold int
-	// State is what the probe says of the container since Changed: success, failure, unknown; "" it said nothing.
+	// State is the probe's state since Changed: success, failure, unknown; "" if there is none.
 	State    trace.ProbeState
 	Changed  time.Time
 	At       time.Time // of the last attempt's end
 	Dur      time.Duration
 	Running  bool
-	Next     time.Time // of the next attempt; zero unknown
-	Attempts int       // that count
-	Failures int       // of those
+	Next     time.Time // of the next attempt; zero if unknown
+	Attempts int       // those that count
+	Failures int       // failed ones of these
 
 	span trace.SpanID
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A record is its caller's, who may use its place for the next one: what the model knows
-// is the same.
+// A record is the caller's, who may reuse its memory for the next one: the model does not change.
 func TestRecordsMayBeReused(t *testing.T) {
 	files, err := filepath.Glob("../../tui/testdata/recordings/*.klr")
 	if err != nil || len(files) == 0 {

@@ -10,26 +10,27 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// scale weighs values: what they take in memory with all that they point to, but for bodies of calls, about. What several point to counts once.
+// scale weighs values: their approximate size in memory with everything that they reference, except bodies of calls.
+// Shared values count once.
 type scale struct {
 	met    map[unsafe.Pointer]bool
-	fields map[reflect.Type][]int // of structs, those that point to something
+	fields map[reflect.Type][]int // of structs, those with references
 }
 
 func newScale() *scale {
 	return &scale{met: map[unsafe.Pointer]bool{}, fields: map[reflect.Type][]int{}}
 }
 
-// first reports whether p was not met before.
+// first reports whether p was not visited before.
 func (s *scale) first(p unsafe.Pointer) bool {
 	met := s.met[p]
 	s.met[p] = true
 	return !met
 }
 
-// points reports whether values of a type may point to something that counts.
+// points reports whether values of a type may reference something that counts.
 func (s *scale) points(t reflect.Type) bool {
-	if t == reflect.TypeFor[*list.Element]() || t == reflect.TypeFor[*list.List]() || t == reflect.TypeFor[*store.PodRun]() || t == reflect.TypeFor[*store.Item]() { // they name what others own
+	if t == reflect.TypeFor[*list.Element]() || t == reflect.TypeFor[*list.List]() || t == reflect.TypeFor[*store.PodRun]() || t == reflect.TypeFor[*store.Item]() { // references to values that others own
 		return false
 	}
 	switch t.Kind() {
@@ -55,10 +56,10 @@ func (s *scale) pointing(t reflect.Type) []int {
 	return out
 }
 
-// mapSlot is what an entry of a map takes beside its key and its value, about.
+// mapSlot is the approximate size of a map entry without key and value.
 const mapSlot = 16
 
-// whole is a value with its own place, below only what that points to.
+// whole returns the size of a value; below that of its references only.
 func (s *scale) whole(v reflect.Value) int { return int(v.Type().Size()) + s.below(v) }
 
 func (s *scale) below(v reflect.Value) (n int) {

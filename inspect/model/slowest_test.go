@@ -10,7 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestSlowest: of equal starts the older ones come first, as where all are sorted.
+// TestSlowest: of equal starts the older ones come first, as if all were sorted.
 func TestSlowest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -9,25 +9,24 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// How many source errors are remembered: files, and errors of each.
+// The limits of source errors: files, and errors of each.
 const (
 	maxSourceFiles  = 200
 	maxErrorsOfFile = 10
 )
 
-// SourceError is what is wrong with one manifest now.
+// SourceError is a current error of one manifest.
 type SourceError struct {
 	At  time.Time
-	Pod trace.Pod // zero when it never became one
+	Pod trace.Pod // zero if there never was one
 	trace.SourceError
 }
 
 // sourceErrors are the current errors by source and file, or pod where no file is known.
 type sourceErrors map[evidence.Manifest][]SourceError
 
-// SourceErrors returns the errors that are not known to be mended, by source and
-// path. A file's errors are taken as mended by an error without message for it, by
-// what the source delivers from it, and by a pod that is made of it or gone.
+// SourceErrors returns the current errors, by source and path. A file's errors end with an error without a message for
+// it, a delivery of the source from it, and the creation or removal of its pod.
 func (m *Model) SourceErrors() []SourceError {
 	out := make([]SourceError, 0, len(m.sources))
 	for _, es := range m.sources {

@@ -10,31 +10,32 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxSources bounds how many sources are remembered: a node has four or fewer.
+// maxSources limits the number of sources: a node has four or fewer.
 const maxSources = 16
 
-// Source is where pods come from, as far as it told.
+// Source is the known state of a source of pods.
 type Source struct {
 	Name trace.SourceName
-	// At is when it last delivered its whole set, which had Pods; Cause is what made it look, Path where. Zero: it has not yet.
+	// At is when it last delivered its complete set, of Pods pods; Cause is why it looked for changes, Path where.
+	// Zero: not yet.
 	At    time.Time
 	Pods  int
 	Cause trace.SourceCause
 	Path  string
 	// Running says that it is reading now.
 	Running bool
-	Sets    int // how often it delivered
-	// Changes counts what became of its pods, as ADD or REMOVE; the last was Op of Pod, at Changed.
+	Sets    int // number of deliveries
+	// Changes counts the changes of its pods, such as ADD or REMOVE; the last was Op of Pod, at Changed.
 	Changes int
 	Op      trace.SourceOp
 	Pod     trace.Pod
 	Changed time.Time
-	// Errors are those not known to be fixed. Wait is until it tries again; its Since is zero while it does not wait.
+	// Errors are the current errors. Wait is the wait for the next attempt; its Since is zero if there is none.
 	Errors []SourceError
 	Wait   Wait
 }
 
-// State is how a source stands in one word, for lists.
+// State returns a source's state in one word, for lists.
 func (s *Source) State() SourceState {
 	switch {
 	case !s.Wait.Since.IsZero():
@@ -51,7 +52,7 @@ func (s *Source) State() SourceState {
 	return SourceGood
 }
 
-// Failing returns why the source as a whole does not deliver, nil while it does.
+// Failing returns why the source as a whole does not deliver, nil if it does.
 func (s *Source) Failing() *SourceError {
 	for i := range s.Errors {
 		if s.Errors[i].WholeSource() {
@@ -61,12 +62,12 @@ func (s *Source) Failing() *SourceError {
 	return nil
 }
 
-// WholeSource says that the source itself cannot be read, which is no one manifest's fault.
+// WholeSource reports whether the source itself cannot be read, not only one manifest.
 func (e *SourceError) WholeSource() bool {
 	return e.Pod.IsZero() && e.Field == "" && e.Line == 0 && (e.Source == trace.SourceAPI || e.Source == trace.SourceHTTP && strings.Contains(e.Path, "://"))
 }
 
-// Sources returns the sources that told of themselves, by name.
+// Sources returns the known sources, by name.
 func (m *Model) Sources() []Source {
 	found := maps.Clone(m.origins)
 	if found == nil {
@@ -88,7 +89,7 @@ func (m *Model) Sources() []Source {
 	return slices.SortedFunc(maps.Values(found), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// holdsUp tells the wait of a source before it tries again.
+// holdsUp reports whether a wait is a source's wait for its next attempt.
 func holdsUp(w *Wait, s *Source) bool {
 	if w.For != trace.WaitBackoff {
 		return false
@@ -111,7 +112,7 @@ func (m *Model) applySource(r *trace.Record, e *trace.Source) {
 		s.Running = true
 	default:
 		s.Running, s.At, s.Pods, s.Cause = false, r.At(), e.Pods, e.Cause
-		if e.Path != "" && (s.Path == "" || !strings.HasPrefix(e.Path, s.Path+"/")) { // else it is one file of its own
+		if e.Path != "" && (s.Path == "" || !strings.HasPrefix(e.Path, s.Path+"/")) { // otherwise it is a single file
 			s.Path = e.Path
 		}
 		s.Sets++

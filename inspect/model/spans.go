@@ -1,8 +1,8 @@
 package model
 
-// begin has functions be called when what the present record begins is over, which takes it out of whatever shows it, and when its end may have
-// been lost, which marks it uncertain there; the latter may be nil.
+// begin registers functions for the span that the current record begins: drop is called when it ends, and removes it
+// from lists; mark, which may be nil, is called when its end may have been lost, and marks it uncertain.
 func (m *Model) begin(drop, mark func()) { m.kept.Watch(m.now, drop, mark) }
 
-// end closes what the present record ends.
+// end closes the span that the current record ends.
 func (m *Model) end() { m.kept.Close(m.now) }

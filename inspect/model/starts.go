@@ -11,40 +11,40 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Start is how a pod came up.
+// Start is a pod's start.
 type Start struct {
 	Pod     trace.Pod
 	Source  trace.SourceName // where the pod came from
-	Seen    time.Time        // zero unknown
+	Seen    time.Time        // zero if unknown
 	Started time.Time        // all app containers run; zero: not yet or unknown
 	Ready   time.Time        // zero: not yet or unknown
-	Final   bool             // whoever saw the start cannot see whether the pod is ready
+	Final   bool             // the observer cannot see whether the pod is ready
 	Adopted bool             // its containers were found running
-	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown, as of a pod that was adopted.
+	// ToStarted and ToReady are measured from Seen; 0: not yet or unknown, for example of an adopted pod.
 	ToStarted, ToReady time.Duration
 	// Segments are the critical path from seen to started, in order; Cause is one
 	// line on the longest of them. Both are empty until the pod has started.
 	Segments []Segment
 	Cause    string
-	// Reason is the part of Cause that says why.
+	// Reason is the reason in Cause.
 	Reason string
-	// Floor is what the runtime itself needed of it; 0 unknown.
+	// Floor is the time that the runtime itself needed; 0 if unknown.
 	Floor time.Duration
 }
 
-// Segment is a stretch of the critical path of a start.
+// Segment is a part of the critical path of a start.
 type Segment struct {
 	waterfall.Part
 	Dur time.Duration
 }
 
-// StartStats sums up the finished starts that are remembered.
+// StartStats has the figures of the kept finished starts.
 type StartStats struct {
 	Count         int
 	P50, P99, Max time.Duration
 }
 
-// Starts returns the finished starts, oldest first. Adopted pods are not among them.
+// Starts returns the finished starts, oldest first, without adopted pods.
 func (m *Model) Starts() []Start {
 	out := make([]Start, 0, m.starts.Len())
 	m.starts.Each(func(s *Start) {
@@ -55,7 +55,7 @@ func (m *Model) Starts() []Start {
 	return out
 }
 
-// StartStats sums up the times from seen to started.
+// StartStats returns the figures of the times from seen to started.
 func (m *Model) StartStats() StartStats {
 	d := make([]time.Duration, 0, m.starts.Len())
 	m.starts.Each(func(s *Start) { d = append(d, s.ToStarted) })
@@ -75,7 +75,7 @@ func (m *Model) Slowest(n int) []Start {
 	return out
 }
 
-// slowest is Slowest without copies. It goes over all starts once; most of them are not among the slowest.
+// slowest is Slowest without copies. It visits each start once; most are not among the slowest.
 func (m *Model) slowest(n int) []*Start {
 	out := make([]*Start, 0, n+1)
 	m.starts.Each(func(s *Start) {
@@ -92,8 +92,8 @@ func (m *Model) slowest(n int) []*Start {
 	return out
 }
 
-// StartRecords returns the records of a pod's start, from seen until it was ready and the API was told of that, as far as they are kept; of
-// the progress of each pull the last. cut says that some are known to be missing.
+// StartRecords returns the kept records of a pod's start, from seen until it was ready and its status was in the API;
+// of each pull's progress, only the last. cut says that some are known to be missing.
 func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
 	p := m.pods[key]
 	if p == nil || p.start == nil {
@@ -102,7 +102,7 @@ func (m *Model) StartRecords(key trace.Pod) (recs []trace.Record, cut bool) {
 	return p.records(nil), p.start.StartIncomplete()
 }
 
-// records appends those of the pod's start.
+// records appends the kept records of the pod's start.
 func (p *pod) records(to []trace.Record) []trace.Record {
 	if p.start == nil || p.unseen {
 		return to
@@ -114,7 +114,7 @@ func (p *pod) records(to []trace.Record) []trace.Record {
 		r := &to[i]
 		goes := p.until != 0 && r.Seq > p.until || p.ready != 0 && r.Seq > p.ready && !onWayToAPI(r.Event)
 		switch e := r.Event.(type) {
-		case *trace.RuntimeSpan: // that comes seconds later; what the runtime did after the start, as for probes, is not of it
+		case *trace.RuntimeSpan: // it arrives seconds later; calls after the start, for example for probes, are not part of it
 			goes = end != 0 && e.Start > end
 		case *trace.ImageProgress:
 			goes = goes || progress[r.Parent]
@@ -130,8 +130,8 @@ func (p *pod) records(to []trace.Record) []trace.Record {
 	return slices.DeleteFunc(to, func(r trace.Record) bool { return r.Event == nil })
 }
 
-// since is how long the pod took to get there, as the milestone says; else since it was seen, as of a log that does not say. What the agent took
-// to find it there says nothing of that.
+// since returns how long the pod took until a milestone: from the milestone, or from the time when it was seen, for
+// example for a log without it. An agent's time to find a running pod does not count.
 func (s *Start) since(r *trace.Record, e *trace.Milestone) time.Duration {
 	switch {
 	case s.Adopted:
@@ -144,7 +144,7 @@ func (s *Start) since(r *trace.Record, e *trace.Milestone) time.Duration {
 
 func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept *store.Item) {
 	if p.next != nil && e.Name != trace.MilestoneGone && p.run != m.kept.Run(p.Key) {
-		p = m.revive(p.next) // that it is gone was lost
+		p = m.revive(p.next) // the record that it is gone was lost
 	}
 	s := &p.Start
 	s.Pod = p.Key
@@ -183,7 +183,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept
 		if p.ready = r.Seq; !p.untold() {
 			p.recorded(r)
 		}
-		m.starts.Back(func(o *Start) bool { // the newest of a pod is its last life's
+		m.starts.Back(func(o *Start) bool { // the newest start of a pod is its last run's
 			if o.Pod != p.Key {
 				return true
 			}
@@ -198,7 +198,7 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept
 	}
 }
 
-// began fills in when the pod was seen, for a reader that was not there.
+// began sets when the pod was seen, for a reader that attached later.
 func (m *Model) began(p *pod, r *trace.Record, e *trace.Milestone) {
 	if p.Start.Seen.IsZero() && e.Since > 0 {
 		p.Start.Seen = r.At().Add(-e.Since)
@@ -222,8 +222,8 @@ func (m *Model) finishStart(p *pod, r *trace.Record) {
 	m.starts.Push(&c)
 }
 
-// Waterfall explains a pod's start as far as its records are kept. What has not
-// ended is drawn up to now; the zero time means up to the last record.
+// Waterfall explains a pod's start from its kept records. What has not ended is drawn up to now; the zero time means up
+// to the last record.
 func (m *Model) Waterfall(key trace.Pod, now time.Time) (*waterfall.Waterfall, error) {
 	p := m.pods[key]
 	if p == nil {
@@ -282,14 +282,14 @@ func (m *Model) revive(seen *store.Item) *pod {
 	return p
 }
 
-// recorded notes that a record is the last of the pod's start.
+// recorded marks a record as the last of the pod's start.
 func (p *pod) recorded(r *trace.Record) {
 	if p.recording {
 		p.recording, p.until = false, r.Seq
 	}
 }
 
-// untold reports whether the API is to be told of a pod that is ready, and has not been.
+// untold reports whether the readiness of a pod is not in the API yet.
 func (p *pod) untold() bool {
 	if p.written == nil {
 		return p.Start.Source == trace.SourceAPI
@@ -297,8 +297,8 @@ func (p *pod) untold() bool {
 	return !waterfall.SaysReady(&p.written.Good.StatusPatch)
 }
 
-// onWayToAPI reports whether an event tells how the status of a pod that is ready gets into the API,
-// or that the pod is to go.
+// onWayToAPI reports whether an event is about the write of a ready pod's status to the API, or about the pod's
+// termination.
 func onWayToAPI(e trace.Event) bool {
 	switch e := e.(type) {
 	case *trace.StatusPatch, *trace.Milestone:

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestStartWithoutSince: milestones of a log do not say for how long the pod has been seen.
+// TestStartWithoutSince: milestones from a log do not have the time since the pod was seen.
 func TestStartWithoutSince(t *testing.T) {
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	tp := tape.New()

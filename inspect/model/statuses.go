@@ -7,27 +7,27 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Status is what is known of a pod's status here and in the API.
+// Status is the known status of a pod in the agent and in the API.
 type Status struct {
 	Pod trace.Pod
-	// Phase, Ready and Total are what the agent knows, since At; zero: it told nothing yet.
+	// Phase, Ready and Total are the agent's, since At; zero: none yet.
 	Phase        trace.PodPhase
 	Reason       string
 	Ready, Total int
 	At           time.Time
-	// Last is the last write that ended and Open the one under way; their Begin is zero when there is none.
+	// Last is the last finished write and Open the running one; their Begin is zero if there is none.
 	Last, Open Patch
-	// Good is the last write of the status that worked.
+	// Good is the last successful write of the status.
 	Good Patch
-	// Pending is since when a change is known to be missing in the API; zero: none is.
+	// Pending is since when a change is known to be missing in the API; zero: none.
 	Pending time.Time
-	// Writes and Errors count writes that ended; Bytes is what those that worked sent.
+	// Writes and Errors count finished writes; Bytes is the size of successful ones.
 	Writes, Errors int
 	Bytes          int64
-	// Deleted is when the object was deleted for good.
+	// Deleted is when the object was deleted.
 	Deleted time.Time
 	Waits   []Wait      // current
-	Waited  []WaitTotal // of those that ended
+	Waited  []WaitTotal // of the finished ones
 }
 
 // Patch is one write about a pod's object.
@@ -35,13 +35,13 @@ type Patch struct {
 	trace.StatusPatch
 	Begin     time.Time
 	Dur       time.Duration // 0 while it runs
-	Uncertain bool          // it may have ended unseen
+	Uncertain bool          // it may have ended unobserved
 }
 
-// Known reports whether there was such a write.
+// Known reports whether there is such a write.
 func (p *Patch) Known() bool { return !p.Begin.IsZero() }
 
-// State is how a status stands in one word, for lists.
+// State returns a status's state in one word, for lists.
 func (s *Status) State() StatusState {
 	switch {
 	case s.Open.Known():

@@ -1,7 +1,6 @@
 package model
 
-// Iterating returns the iteration of syncLoop that is under way; false when none
-// is known to be, which includes one whose end may have been lost.
+// Iterating returns the running iteration of syncLoop; false if none is known, or if its end may have been lost.
 func (m *Model) Iterating() (l Loop, ok bool) {
 	m.loops.Back(func(last *loop) bool {
 		if last.Running && !last.Uncertain {

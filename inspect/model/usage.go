@@ -6,14 +6,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Usage is what the agent took of the machine last.
+// Usage is the agent's last resource usage.
 type Usage struct {
-	At time.Time // zero unknown
+	At time.Time // zero if unknown
 	trace.Usage
 }
 
-// Share is the part of one processor that the agent used; ok is false when it is
-// not known.
+// Share returns the part of one CPU that the agent used; ok is false if it is unknown.
 func (u *Usage) Share() (part float64, ok bool) {
 	if u.At.IsZero() || u.Interval <= 0 {
 		return 0, false

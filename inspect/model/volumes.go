@@ -9,37 +9,37 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// How much is kept of a pod's volumes.
+// The limits of a pod's volumes.
 const (
 	maxVolumes     = 128 // per pod
 	maxVolumeCalls = 16  // CSI calls per volume
 )
 
-// Volume is what is known of one volume of a pod.
+// Volume is the known state of one volume of a pod.
 type Volume struct {
 	Pod    trace.Pod
 	Name   string // in the pod
-	Plugin string // as kubernetes.io/csi; "" unknown
+	Plugin string // for example kubernetes.io/csi; "" if unknown
 	Path   string
-	// Mounted says that its last setup worked and no teardown since.
+	// Mounted says that the last setup succeeded, without a teardown since.
 	Mounted bool
 	// Torn says that it was torn down.
 	Torn bool
-	// Op is the operation under way or the last one: setup, teardown, adopt, refresh, grow; "" none was seen.
+	// Op is the running or the last operation: setup, teardown, adopt, refresh, grow; "" if none was seen.
 	Op        trace.VolumeOp
-	Since     time.Time // when Op began; zero unknown
+	Since     time.Time // when Op began; zero if unknown
 	Dur       time.Duration
 	Running   bool
-	Uncertain bool // it may have ended unseen
+	Uncertain bool // it may have ended unobserved
 	Err       string
-	// Setup is how long the last setup that worked took; Refreshes and Errors count operations.
+	// Setup is the duration of the last successful setup; Refreshes and Errors count operations.
 	Setup     time.Duration
 	Refreshes int
 	Errors    int
-	// Progress is how far a change to all its files is; nil when none was told.
+	// Progress is the progress of a change to all its files; nil if there is none.
 	Progress   *trace.VolumeProgress
 	ProgressAt time.Time
-	// Waits are the current ones, oldest first; Waited is how long those took that ended.
+	// Waits are the current ones, oldest first; Waited are the durations of finished ones.
 	Waits  []Wait
 	Waited []WaitTotal
 	// Calls are the last calls to its CSI driver, oldest first.
@@ -54,7 +54,7 @@ type VolumeCall struct {
 	Running bool
 }
 
-// State is a volume's state in one word, for lists.
+// State returns a volume's state in one word, for lists.
 func (v *Volume) State() VolumeState {
 	switch {
 	case v.Running && len(v.Waits) > 0:
@@ -80,7 +80,7 @@ func (v *Volume) State() VolumeState {
 // volume is a Volume being folded.
 type volume struct {
 	Volume
-	span  trace.SpanID // of the operation under way
+	span  trace.SpanID // of the running operation
 	waits waits
 	calls map[trace.SpanID]*VolumeCall
 }
@@ -97,7 +97,7 @@ func (m *Model) Volumes() []Volume {
 	return out
 }
 
-// inOrder returns the pods that are not gone.
+// inOrder returns the pods that are not gone, in the order in which they were first seen.
 func (m *Model) inOrder() []*pod {
 	found := make([]*pod, 0, len(m.pods))
 	for _, p := range m.pods {
@@ -129,7 +129,7 @@ func (p *pod) volume(name string) *volume {
 	return v
 }
 
-// declared notes volumes that a pod's spec names.
+// declared adds the volumes in a pod's spec.
 func (p *pod) declared(spec *trace.PodSpec) {
 	for _, name := range spec.Volumes {
 		p.volume(name)
@@ -168,7 +168,7 @@ func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
 	}
 }
 
-// within returns the volume whose operation a span is part of, nil when it is of none.
+// within returns the volume of the operation that has a span, nil if there is none.
 func (p *pod) within(parent trace.SpanID) *volume {
 	if parent == 0 {
 		return nil
@@ -184,8 +184,7 @@ func (p *pod) within(parent trace.SpanID) *volume {
 	return nil
 }
 
-// waitsFor returns the volume that a wait is for: that within whose operation it is, or
-// that which it names.
+// waitsFor returns the volume of a wait: by its operation, or by name.
 func (p *pod) waitsFor(r *trace.Record, e *trace.Wait) *volume {
 	if v := p.within(r.Parent); v != nil {
 		return v
@@ -219,7 +218,7 @@ func (m *Model) applyCSICall(p *pod, r *trace.Record, e *trace.CSICall) {
 	m.end()
 }
 
-// ended writes what became of a call into the list.
+// ended sets the result of a call in the list.
 func (v *volume) ended(id trace.SpanID, c *VolumeCall) {
 	delete(v.calls, id)
 	c.Running = false

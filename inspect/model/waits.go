@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// waits are the waits of something: those that continue, and sums of those that ended.
+// waits are the current waits, and sums of finished ones.
 type waits struct {
 	open  map[trace.SpanID]*Wait
 	total map[trace.WaitKind]*WaitTotal
@@ -19,12 +19,12 @@ func newWaits() waits {
 	return waits{open: map[trace.SpanID]*Wait{}, total: map[trace.WaitKind]*WaitTotal{}}
 }
 
-// now are the current ones, oldest first.
+// now returns the current ones, oldest first.
 func (w *waits) now() []Wait {
 	return values(w.open, func(w Wait) time.Time { return w.Since })
 }
 
-// over are the sums of those that ended, longest first.
+// over returns the sums of finished ones, longest first.
 func (w *waits) over() []WaitTotal {
 	out := make([]WaitTotal, 0, len(w.total))
 	for _, t := range w.total {
@@ -36,7 +36,7 @@ func (w *waits) over() []WaitTotal {
 	return out
 }
 
-// add counts a wait that ended.
+// add counts a finished wait.
 func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
 	t := w.total[kind]
 	if t == nil && len(w.total) < maxWaitKinds {
@@ -49,7 +49,7 @@ func (w *waits) add(kind trace.WaitKind, dur time.Duration) {
 	}
 }
 
-// applyWait notes a wait in each of the lists that it belongs to.
+// applyWait adds a wait to each of its lists.
 func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	switch r.Edge {
 	case trace.EdgeBegin:
@@ -71,7 +71,7 @@ func (m *Model) applyWait(r *trace.Record, e *trace.Wait, of ...*waits) {
 	}
 }
 
-// aboutAPI reports whether a back-off is one of requests to the API server.
+// aboutAPI reports whether a back-off is for requests to the API server.
 func aboutAPI(k trace.TargetKind) bool {
 	return slices.Contains([]trace.TargetKind{
 		trace.TargetRetryAfter, trace.TargetEvents, trace.TargetStatuses, trace.TargetStatus, trace.TargetMirrorPods, trace.TargetWatch,

@@ -8,23 +8,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxWaitKinds bounds Worker.Waits.
+// maxWaitKinds limits Worker.Waits.
 const maxWaitKinds = 64
 
-// Worker is what is known of a pod's worker.
+// Worker is the known state of a pod's worker.
 type Worker struct {
-	State   trace.WorkerState // "" unknown
-	Since   time.Time         // when it got there; zero unknown
+	State   trace.WorkerState // "" if unknown
+	Since   time.Time         // since when; zero if unknown
 	Reason  string
 	Grace   int64 // seconds, while terminating
-	Current Sync  // Running is false when none runs or none is known
-	Last    Sync  // the last that ended; Begin is zero when none is known
-	Syncs   int   // ended, as far as seen
-	Errors  int   // of those
+	Current Sync  // Running is false if none runs or none is known
+	Last    Sync  // the last finished one; Begin is zero if none is known
+	Syncs   int   // finished and observed
+	Errors  int   // failed ones of these
 	Waits   []WaitTotal
 }
 
-// Sync is one pass of a worker.
+// Sync is one sync of a worker.
 type Sync struct {
 	Why       trace.SyncWhy
 	Cause     string
@@ -34,10 +34,10 @@ type Sync struct {
 	Dur       time.Duration // 0 while it runs
 	Err       string
 	Running   bool
-	Uncertain bool // it may have ended unseen
+	Uncertain bool // it may have ended unobserved
 }
 
-// WaitTotal is how long a pod waited for one kind of thing, waits that ended only.
+// WaitTotal is the total duration of a pod's finished waits of one kind.
 type WaitTotal struct {
 	For   trace.WaitKind
 	Count int

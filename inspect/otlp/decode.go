@@ -11,14 +11,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// decoded is what a request held.
+// decoded is the content of a request.
 type decoded struct {
 	spans   []span
 	refused int
-	why     string // why one was refused
+	why     string // the reason why a span was refused
 }
 
-// response says what was refused, as the protocol wants it.
+// response returns the response with the refused spans, as the protocol requires.
 func (d decoded) response() *collector.ExportTraceServiceResponse {
 	if d.refused == 0 {
 		return &collector.ExportTraceServiceResponse{}
@@ -38,7 +38,7 @@ var (
 	errTooLarge = fmt.Errorf("a span of more than %d bytes", maxSpan)
 )
 
-// add decodes one span; unmarshal is that of its encoding.
+// add decodes one span; unmarshal decodes its encoding.
 func (d *decoded) add(raw []byte, service string, unmarshal func([]byte, proto.Message) error) {
 	switch {
 	case len(d.spans) >= maxSpans:
@@ -61,8 +61,7 @@ func (d *decoded) add(raw []byte, service string, unmarshal func([]byte, proto.M
 	d.spans = append(d.spans, s)
 }
 
-// decode takes a request apart, one span at a time: as a whole it could be made to
-// unfold to a hundred times its size.
+// decode decodes a request, one span at a time: decoded as a whole, it could expand to a hundred times its size.
 func decode(body []byte) (decoded, error) {
 	var d decoded
 	err := fields(body, 1, func(resourceSpans []byte) error {
@@ -87,7 +86,7 @@ func decode(body []byte) (decoded, error) {
 	return d, nil
 }
 
-// fields calls f for each field of a message that has the number and holds bytes.
+// fields calls f for each length-delimited field with the given number.
 func fields(b []byte, number protowire.Number, f func([]byte) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -118,7 +117,7 @@ func unmarshalProto(raw []byte, m proto.Message) error {
 	return proto.UnmarshalOptions{RecursionLimit: 32, DiscardUnknown: true}.Unmarshal(raw, m)
 }
 
-// serviceOf returns service.name of an encoded resource, "" where it has none.
+// serviceOf returns service.name of an encoded resource, "" if it has none.
 func serviceOf(raw []byte, unmarshal func([]byte, proto.Message) error) string {
 	var res resource.Resource
 	if len(raw) > maxSpan || unmarshal(raw, &res) != nil {

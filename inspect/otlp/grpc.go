@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exporter is what the service's handler needs of its implementation.
+// exporter is the interface that the service's handler requires.
 type exporter interface {
 	export(body []byte) (*collector.ExportTraceServiceResponse, error)
 }
@@ -44,7 +44,7 @@ func handleExport(srv any, _ context.Context, dec func(any) error, _ grpc.UnaryS
 	return e.export(body)
 }
 
-// rawCodec leaves requests as they are and encodes answers.
+// rawCodec leaves requests as bytes and encodes responses.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }

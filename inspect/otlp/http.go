@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The encodings of a request.
+// The encodings of requests.
 const (
 	typeProto = "application/x-protobuf"
 	typeJSON  = "application/json"
@@ -82,7 +82,7 @@ func (r *Receiver) post(w http.ResponseWriter, req *http.Request, kind string, b
 	reply(w, kind, http.StatusOK, d.response())
 }
 
-// readBody unpacks a request's body, and no more of it than limit.
+// readBody reads and decompresses a request's body, up to limit bytes.
 func readBody(w http.ResponseWriter, req *http.Request, limit int) (body []byte, code int, err error) {
 	var src io.Reader = http.MaxBytesReader(w, req.Body, int64(limit))
 	switch enc := strings.ToLower(req.Header.Get("Content-Encoding")); enc {

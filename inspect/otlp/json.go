@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// jsonRequest is the outside of a request; spans stay text until each is looked at.
+// jsonRequest is the outer structure of a request; spans are decoded later, one at a time.
 type jsonRequest struct {
 	ResourceSpans []struct {
 		Resource   json.RawMessage `json:"resource"`

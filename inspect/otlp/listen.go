@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// listen binds addr. Connections that admit refuses are closed before anything is read of them. No more than maxConns are kept: the one
-// that has been silent for longest gives way.
+// listen listens on addr. It closes connections that admit refuses before it reads from them. With more than maxConns
+// connections, it closes the one that has been silent for longest.
 func listen(ctx context.Context, addr string, admit func(net.Conn) error) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
@@ -21,7 +21,7 @@ func listen(ctx context.Context, addr string, admit func(net.Conn) error) (net.L
 	return &limited{Listener: l, admit: admit, conns: map[*heard]bool{}}, nil
 }
 
-// admit lets root and this process's own user in: whoever else is on this machine could paint into the waterfalls of others' pods.
+// admit accepts root and this process's own user: other users could add spans to the waterfalls of others' pods.
 func (r *Receiver) admit(c net.Conn) error {
 	uid, err := peerUID(c)
 	if err == nil && uid != 0 && uid != os.Geteuid() {
@@ -76,15 +76,15 @@ func (l *limited) keep(c net.Conn) net.Conn {
 	return h
 }
 
-// heard is a connection, and when something was heard of it last.
+// heard is a connection with the time of the last data from it.
 type heard struct {
 	net.Conn
 	of    *limited
-	since time.Time    // when it was made
+	since time.Time    // when it was accepted
 	last  atomic.Int64 // how long after that, in nanoseconds
 }
 
-// silence is how long nothing was heard, whatever the wall clock was set to meanwhile.
+// silence returns the time since the last data, independent of steps of the wall clock.
 func (c *heard) silence() time.Duration { return time.Since(c.since) - time.Duration(c.last.Load()) }
 
 // Read implements net.Conn.

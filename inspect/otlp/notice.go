@@ -8,10 +8,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// noticeEvery is how often the same is told at most.
+// noticeEvery is the minimum interval between equal warnings.
 const noticeEvery = time.Minute
 
-// notice is a warning that is published when it happens first, and then with how often it has happened, once a minute at most.
+// notice is a warning that is published when it first occurs, and then, at most once a minute, with the number of
+// occurrences.
 type notice struct {
 	mu   sync.Mutex
 	last time.Time

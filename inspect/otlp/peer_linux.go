@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of linux/sock_diag.h, linux/inet_diag.h and net/tcp_states.h.
+// From linux/sock_diag.h, linux/inet_diag.h and net/tcp_states.h.
 const (
 	sockDiagByFamily = 20
 	reqSize          = 56 // struct inet_diag_req_v2
@@ -47,13 +47,13 @@ func peerUID(c net.Conn) (int, error) {
 	if err = errors.Join(err, bad); err != nil {
 		return 0, err
 	}
-	if info.State != tcpEstablished && info.State != tcpCloseWait { // its port may be another's by now
+	if info.State != tcpEstablished && info.State != tcpCloseWait { // its port may belong to another process by now
 		return 0, errPeerGone
 	}
 	return uid, nil
 }
 
-// ownerOf asks the kernel for the socket between two addresses.
+// ownerOf queries the kernel for the socket between two addresses.
 func ownerOf(from, to netip.AddrPort) (uid int, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
@@ -78,7 +78,7 @@ func ownerOf(from, to netip.AddrPort) (uid int, err error) {
 	return diagAnswer(answer[:n])
 }
 
-// diagRequest asks for one socket by its addresses.
+// diagRequest returns the request for one socket by its addresses.
 func diagRequest(from, to netip.AddrPort) []byte {
 	b := make([]byte, unix.NLMSG_HDRLEN+reqSize)
 	ne, be := binary.NativeEndian, binary.BigEndian
@@ -115,7 +115,7 @@ func diagAnswer(b []byte) (uid int, err error) {
 	case typ != sockDiagByFamily || len(body) < msgSize:
 		return 0, errPeerGone
 	}
-	if state, inode := body[1], ne.Uint32(body[68:]); state != tcpEstablished || inode == 0 { // nobody has it open
+	if state, inode := body[1], ne.Uint32(body[68:]); state != tcpEstablished || inode == 0 { // no process has it open
 		return 0, errPeerGone
 	}
 	return int(ne.Uint32(body[64:])), nil

@@ -7,5 +7,6 @@ import (
 	"os"
 )
 
-// peerUID takes whoever is on this machine for its user: no container runs here, and nothing is known of a peer.
+// peerUID assumes that the peer is this process's user: no container runs on this system, and nothing is known about
+// the peer.
 func peerUID(net.Conn) (int, error) { return os.Geteuid(), nil }

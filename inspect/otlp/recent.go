@@ -1,6 +1,6 @@
 package otlp
 
-// recent is a map that keeps the last entries put into it.
+// recent is a map with a maximum size that drops the oldest entries.
 type recent[K comparable, V any] struct {
 	m    map[K]V
 	ring []K
@@ -16,7 +16,7 @@ func (r *recent[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
-// set adds an entry or replaces it.
+// set adds or replaces an entry.
 func (r *recent[K, V]) set(k K, v V) {
 	if _, ok := r.m[k]; ok {
 		r.m[k] = v
@@ -25,7 +25,7 @@ func (r *recent[K, V]) set(k K, v V) {
 	r.put(k, v)
 }
 
-// put adds an entry that is not there yet and returns the one that had to go.
+// put adds an entry that is not there yet and returns the one that it dropped.
 func (r *recent[K, V]) put(k K, v V) (old V, full bool) {
 	if len(r.ring) < cap(r.ring) {
 		r.ring = append(r.ring, k)

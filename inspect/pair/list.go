@@ -2,19 +2,19 @@ package pair
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// List has a T for each span, which a begin and an end share, in the order of the first records. Build it with NewList.
+// List has a T for each span, shared by its begin and end, in the order of the first records. Create it with NewList.
 type List[T any] struct {
 	All   []*T
 	index index
-	room  []T // for those to come
+	room  []T // for future ones
 }
 
-// NewList returns an empty list with room for so many spans.
+// NewList returns an empty list with room for that many spans.
 func NewList[T any](room int) List[T] {
 	return List[T]{All: make([]*T, 0, room), index: newIndex(room), room: make([]T, 0, room)}
 }
 
-// Of returns what the span of a begin or an end has, and whether this is the first record of it.
+// Of returns the value of the span of a begin or an end, and whether this is its first record.
 func (l *List[T]) Of(r *trace.Record) (v *T, fresh bool) {
 	n, fresh := l.index.place(r)
 	if fresh {
@@ -28,7 +28,7 @@ func (l *List[T]) Of(r *trace.Record) (v *T, fresh bool) {
 	return l.All[n], fresh
 }
 
-// Get returns what a span has, nil where there was no record of it.
+// Get returns the value of a span, nil if there was no record of it.
 func (l *List[T]) Get(id trace.SpanID) *T {
 	if n, found := l.index.at[id]; found {
 		return l.All[n]
@@ -44,8 +44,8 @@ type index struct {
 
 func newIndex(room int) index { return index{at: make(map[trace.SpanID]int, room)} }
 
-// place returns the number of a begin's or an end's span, and whether this is the first record of it. Records without a span each have a
-// place of their own.
+// place returns the number of a record's span, and whether this is its first record. Each record without a span has its
+// own number.
 func (x *index) place(r *trace.Record) (n int, fresh bool) {
 	if n, seen := x.at[r.Span]; seen {
 		return n, false

@@ -76,7 +76,7 @@ func TestTable(t *testing.T) {
 		tb.Begin(rec(1, 0, b, 1, 0), 1)
 		tb.Begin(rec(2, 0, b, 2, 1), 2)
 		tb.End(1)
-		check(t, []int{1}, nil) // 2 may continue after what it is part of
+		check(t, []int{1}, nil) // 2 may continue after its parent
 	})
 	t.Run("an end that was lost", func(t *testing.T) {
 		tb := table(9)

@@ -6,19 +6,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Span is a begin and its end, of which the event is an E.
+// Span is a begin and its end, whose event is an E.
 type Span[E trace.Event] struct {
-	// Event is what is known best: the end's, else the begin's.
+	// Event is the best known event: the end's, otherwise the begin's.
 	Event E
 	// Begin and End are the records; either may be nil.
 	Begin, End *trace.Record
-	// Start and Stop are when it ran; Stop is the time of the question while it is open.
+	// Start and Stop are when it ran; Stop is the current time while it is open.
 	Start, Stop time.Time
 	// Open says that it has not ended.
 	Open bool
 }
 
-// Rec is the record that tells most: the end's, else the begin's.
+// Rec returns the record with the most data: the end's, otherwise the begin's.
 func (s *Span[E]) Rec() *trace.Record {
 	if s.End != nil {
 		return s.End
@@ -26,7 +26,7 @@ func (s *Span[E]) Rec() *trace.Record {
 	return s.Begin
 }
 
-// First is the first record: the begin's, else the end's.
+// First returns the first record: the begin's, otherwise the end's.
 func (s *Span[E]) First() *trace.Record {
 	if s.Begin != nil {
 		return s.Begin
@@ -34,16 +34,16 @@ func (s *Span[E]) First() *trace.Record {
 	return s.End
 }
 
-// ID is the span's id.
+// ID returns the span's ID.
 func (s *Span[E]) ID() trace.SpanID { return s.Rec().Span }
 
-// Pod is whose it is.
+// Pod returns its pod.
 func (s *Span[E]) Pod() trace.Pod { return s.Rec().Pod }
 
-// Dur is how long it ran, so far while it is open.
+// Dur returns its duration, so far while it is open.
 func (s *Span[E]) Dur() time.Duration { return s.Stop.Sub(s.Start) }
 
-// Err is how it failed, "" when it did not.
+// Err returns its error, "" if there is none.
 func (s *Span[E]) Err() string {
 	if s.End == nil {
 		return ""
@@ -51,7 +51,7 @@ func (s *Span[E]) Err() string {
 	return trace.Failure(s.End.Event)
 }
 
-// Of pairs the begins and ends of one type of event, in the order of their first records. now is the time of the question.
+// Of pairs the begins and ends of one type of event, in the order of their first records. now is the current time.
 func Of[E trace.Event](recs []*trace.Record, now time.Time) []Span[E] {
 	pairs := (len(recs) + 1) / 2
 	out, at := make([]Span[E], 0, pairs), newIndex(pairs)

@@ -6,16 +6,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// DoubtLimit is how long a span is open whose end may have been lost, in the stream's time.
+// DoubtLimit is how long a span remains open whose end may have been lost, in the stream's time.
 const DoubtLimit = 10 * time.Minute
 
-// Table has what is open in a stream, each with a value. Build it with NewTable.
+// Table has the open spans of a stream, each with a value. Create it with NewTable.
 type Table[V any] struct {
 	byID  map[trace.SpanID]*open[V]
-	below map[trace.SpanID]*open[V] // of those in doubt, by parent: the last that came to be
-	// oldest and newest are the ends of all. Those in doubt come before all others.
+	below map[trace.SpanID]*open[V] // those in doubt, by parent: the last that was added
+	// oldest and newest are the two ends of the list of all. Those in doubt are before all others.
 	oldest, newest *open[V]
-	free           *open[V] // places to use again, by newer
+	free           *open[V] // for reuse, linked by newer
 	max            int
 	doubts         int
 	swept          int64
@@ -23,18 +23,19 @@ type Table[V any] struct {
 	doubt          func(V)
 }
 
-// open is something begun and not ended.
+// open is an open span.
 type open[V any] struct {
 	id, parent trace.SpanID
 	began      int64
 	doubt      bool
 	value      V
-	// older and newer are its neighbors among all, left and right those among what is in doubt and has the same parent.
+	// older and newer are its neighbors among all, left and right those among spans in doubt with the same parent.
 	older, newer, left, right *open[V]
 }
 
-// NewTable returns an empty table for so many spans. over is called with the value of each span that is open no more, whether its end came
-// or it is given up; doubt with that of each whose end may have been lost. Either may be nil, and neither may use the table.
+// NewTable returns an empty table for that many spans. over is called with the value of each span that is no longer
+// open, whether its end arrived or it was given up; doubt with that of each whose end may have been lost. Either may be
+// nil, and neither may use the table.
 func NewTable[V any](size int, over, doubt func(V)) Table[V] {
 	none := func(V) {}
 	if over == nil {
@@ -46,7 +47,7 @@ func NewTable[V any](size int, over, doubt func(V)) Table[V] {
 	return Table[V]{byID: map[trace.SpanID]*open[V]{}, below: map[trace.SpanID]*open[V]{}, max: size, over: over, doubt: doubt}
 }
 
-// Begin notes that a span is open.
+// Begin adds an open span.
 func (t *Table[V]) Begin(r *trace.Record, v V) {
 	if r.Span == 0 {
 		return
@@ -69,7 +70,7 @@ func (t *Table[V]) Begin(r *trace.Record, v V) {
 	t.link(o)
 }
 
-// Find returns the value of a span that is open, nil of any other.
+// Find returns the value of an open span, nil for any other.
 func (t *Table[V]) Find(id trace.SpanID) *V {
 	if o := t.byID[id]; o != nil {
 		return &o.value
@@ -80,10 +81,10 @@ func (t *Table[V]) Find(id trace.SpanID) *V {
 // Has reports whether a span is open.
 func (t *Table[V]) Has(id trace.SpanID) bool { return t.byID[id] != nil }
 
-// Len is how many are open.
+// Len returns the number of open spans.
 func (t *Table[V]) Len() int { return len(t.byID) }
 
-// End closes a span, and what is in doubt below it: that has ended unseen.
+// End closes a span, and those in doubt below it: these have ended unobserved.
 func (t *Table[V]) End(id trace.SpanID) {
 	o := t.byID[id]
 	if o == nil {
@@ -100,7 +101,7 @@ func (t *Table[V]) End(id trace.SpanID) {
 	t.Settle(below...)
 }
 
-// Settle closes those of ids that are in doubt, for something showed that they are over.
+// Settle closes those of ids that are in doubt, because a record showed that they have ended.
 func (t *Table[V]) Settle(ids ...trace.SpanID) {
 	for _, id := range ids {
 		if o := t.byID[id]; o != nil && o.doubt {
@@ -109,7 +110,7 @@ func (t *Table[V]) Settle(ids ...trace.SpanID) {
 	}
 }
 
-// Lost says that records are missing here: the ends of all that is open may be among them.
+// Lost reports missing records: the ends of all open spans may be among them.
 func (t *Table[V]) Lost() {
 	for o := t.newest; o != nil && !o.doubt; o = o.older {
 		o.doubt = true
@@ -122,14 +123,14 @@ func (t *Table[V]) Lost() {
 	}
 }
 
-// Clear closes everything: the agent that had begun it is no more.
+// Clear closes everything: the agent that began it has stopped.
 func (t *Table[V]) Clear() {
 	for _, o := range t.byID {
 		t.remove(o)
 	}
 }
 
-// Sweep gives up, once a minute of the stream's time, what has been in doubt for too long.
+// Sweep closes, once per minute of the stream's time, spans that have been in doubt for too long.
 func (t *Table[V]) Sweep(now int64) {
 	if t.doubts == 0 || now-t.swept < int64(time.Minute) {
 		return
@@ -140,7 +141,7 @@ func (t *Table[V]) Sweep(now int64) {
 	}
 }
 
-// Drop gives up those of which keep is false.
+// Drop closes those for which keep is false.
 func (t *Table[V]) Drop(keep func(V) bool) {
 	for _, o := range t.byID {
 		if !keep(o.value) {
@@ -156,13 +157,13 @@ func (t *Table[V]) remove(o *open[V]) {
 	t.over(v)
 }
 
-// reuse keeps the place of a span that is open no more.
+// reuse keeps the memory of a closed span.
 func (t *Table[V]) reuse(o *open[V]) {
 	*o = open[V]{newer: t.free}
 	t.free = o
 }
 
-// link puts a span at the end of all.
+// link appends a span to the list of all.
 func (t *Table[V]) link(o *open[V]) {
 	if o.older = t.newest; o.older != nil {
 		o.older.newer = o

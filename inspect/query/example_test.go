@@ -7,14 +7,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 )
 
-// call is what a program has rows of.
+// call is a row of the example.
 type call struct {
 	ns, method string
 	took       time.Duration
 	err        string
 }
 
-// row tells conditions what a call is.
+// row returns the call as a row.
 func (c *call) row() query.Row {
 	return query.Row{
 		Text: func() string { return c.ns + " " + c.method + " " + c.err },

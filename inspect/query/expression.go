@@ -9,10 +9,11 @@ import (
 	"unicode"
 )
 
-// maxProgram bounds how many instructions a regular expression may have: a short text can make a long program, as x{1000}.
+// maxProgram is the maximum number of instructions of a regular expression: a short text, such as x{1000}, can result
+// in a long program.
 const maxProgram = 10_000
 
-// expression compiles a regular expression. Without a capital letter it ignores case.
+// expression compiles a regular expression. It ignores case unless there is a capital letter.
 func expression(s string) (*regexp.Regexp, error) {
 	expr := s
 	if !strings.ContainsFunc(s, unicode.IsUpper) {
@@ -35,7 +36,7 @@ func expression(s string) (*regexp.Regexp, error) {
 	return regexp.Compile(expr)
 }
 
-// looksLikeOne reports whether a word is meant as a regular expression, as k9s takes all.
+// looksLikeOne reports whether a word is meant as a regular expression, which k9s assumes of all words.
 func looksLikeOne(w string) bool {
 	return strings.HasPrefix(w, "^") || strings.HasSuffix(w, "$") || strings.Contains(w, ".*") || strings.Contains(w, "|")
 }

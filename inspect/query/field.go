@@ -9,51 +9,53 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Kind is what a field may be compared as. A field can have several.
+// Kind is how a field can be compared. A field can have several kinds.
 type Kind uint8
 
 // The kinds.
 const (
 	Text     Kind = 1 << iota // = != ~ !~
-	Flag                      // has no operator; also = and != with true or false
+	Flag                      // without operator; also = and != with true or false
 	Duration                  // > >= < <= = !=, for example 500ms
 	Percent                   // the same, from 0% to 100%
 	Number                    // the same, for example 3, 1,234 or 10MiB
-	Figure                    // the same, of any unit: 500ms, 10MiB, 3, 85%, 12:03
+	Figure                    // the same, in any unit: 500ms, 10MiB, 3, 85%, 12:03
 )
 
-// Field is what a condition can be about.
+// Field is a field of conditions.
 type Field struct {
-	// Name is in small letters but for the ids of causes, without spaces.
+	// Name is in lowercase (except the ids of causes), without spaces.
 	Name string
 	Kind Kind
-	// Measured says that = and != make no sense: no two measurements are the same.
+	// Measured disallows = and !=, which make no sense for measurements.
 	Measured bool
-	// Check returns a value after = or != as the field spells it; nil takes all. Its error says what would be right.
+	// Check returns a value after = or != in the field's spelling; nil accepts all values. Its error says what is
+	// valid.
 	Check func(value string) (string, error)
-	// Refuse says why there is no such field here, though it is known elsewhere: the error is the name and this.
+	// Refuse is the reason why the field does not exist here, if it exists elsewhere: the error is the name followed by
+	// it.
 	Refuse string
 }
 
-// Fields are the fields that conditions can compare.
+// Fields are the available fields.
 type Fields struct {
 	All []Field
-	// Took is the field that >500ms means; "" for none.
+	// Took is the field that >500ms refers to; may be empty.
 	Took string
-	// NoWords says that there is no text in which words and expressions could be found: conditions on fields only.
+	// NoWords means that there is no text to search for words and expressions: only conditions on fields.
 	NoWords bool
-	// Known lists the fields in an error about an unknown one; "" for all names.
+	// Known is the list of fields for errors about an unknown one; "" means all names.
 	Known string
 }
 
-// orders are the operators that ask for more or less, equals those that ask for the same, matches those with an expression.
+// orders are the operators for more or less, equals those for equality, matches those for expressions.
 var (
 	orders  = []string{">", ">=", "<", "<="}
 	equals  = []string{"=", "==", "!="}
 	matches = []string{"~", "!~"}
 )
 
-// operators returns those that fit the field.
+// operators returns the operators that the field allows.
 func (f *Field) operators() (out []string) {
 	if f.Kind&(Duration|Percent|Number|Figure) != 0 {
 		out = append(out, orders...)
@@ -67,7 +69,7 @@ func (f *Field) operators() (out []string) {
 	return out
 }
 
-// get returns the field of exactly that name, whatever its case; namespace is ns.
+// get returns the field with exactly that name, ignoring case; namespace is ns.
 func (f *Fields) get(name string) *Field {
 	for i := range f.All {
 		if strings.EqualFold(f.All[i].Name, name) {
@@ -80,7 +82,8 @@ func (f *Fields) get(name string) *Field {
 	return nil
 }
 
-// find returns the field of that name or, where a person types, the only one that begins so; "" is how long rows took.
+// find returns the field with that name or, if begins is set, the only field with that prefix; "" is the duration of
+// rows.
 func (f *Fields) find(name string, begins bool) (*Field, error) {
 	if name == "" {
 		if f.Took == "" {
@@ -108,7 +111,8 @@ func (f *Fields) find(name string, begins bool) (*Field, error) {
 	return nil, f.unknown(name)
 }
 
-// longer returns the only field that begins with the name of f and can be compared with op, as errs of err>3; f itself if there is none.
+// longer returns the only other field that has field's name as prefix and can be compared with op, such as errs for
+// err>3; field itself if there is none.
 func (f *Fields) longer(field *Field, op string) *Field {
 	var found []*Field
 	for i := range f.All {
@@ -122,7 +126,7 @@ func (f *Fields) longer(field *Field, op string) *Field {
 	return field
 }
 
-// unknown is the error about a field that there is not.
+// unknown returns the error about an unknown field.
 func (f *Fields) unknown(name string) error {
 	text := fmt.Sprintf("no field %q", name)
 	if near := human.Nearest(name, f.names()); near != "" {
@@ -135,7 +139,7 @@ func (f *Fields) unknown(name string) error {
 	return errors.New(text)
 }
 
-// list says which fields there are.
+// list returns the fields as text.
 func (f *Fields) list() string {
 	if f.Known != "" {
 		return f.Known
@@ -143,7 +147,7 @@ func (f *Fields) list() string {
 	return strings.Join(f.names(), " ")
 }
 
-// names are those that can be used.
+// names returns the names of the available fields.
 func (f *Fields) names() []string {
 	out := make([]string, 0, len(f.All))
 	for i := range f.All {
@@ -154,7 +158,7 @@ func (f *Fields) names() []string {
 	return out
 }
 
-// OneOf is a Check for a field whose values are known. Case does not matter.
+// OneOf returns a Check for a fixed set of values, ignoring case.
 func OneOf(values ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, s) })

@@ -6,49 +6,49 @@ import (
 	"unicode"
 )
 
-// Row is what conditions look at. Functions are called only when a condition needs them.
+// Row is what conditions are tested on. Functions are called only if a condition needs them.
 type Row struct {
 	// Text is what words and regular expressions are matched against.
 	Text func() string
-	// Field returns the value of a field that the conditions were parsed with.
+	// Field returns the value of a field from the Fields given to Parse.
 	Field func(name string) Value
 }
 
-// Value is the value of a field: as text, and if possible as a figure and as a flag.
+// Value is the value of a field: as text, and if possible as a number and as a flag.
 type Value struct {
 	Text   string
-	Figure float64 // seconds, bytes, a count; for times the seconds of the day
-	Known  bool    // Figure is one
-	// Percent is the same as Figure as a share, where the field can be compared with a percentage.
+	Figure float64 // seconds, bytes, a count; for times the seconds since midnight
+	Known  bool    // Figure is valid
+	// Percent is Figure as a share, if the field can be compared with a percentage.
 	Percent float64
-	// True is the flag.
+	// True is the value of a flag.
 	True bool
-	// Growing says that Figure may still grow: that it is less than something does not hold, and neither does the opposite of
-	// "more than something" while it is not.
+	// Growing means that Figure may still grow: "less than" does not hold yet, and neither does the opposite of "more
+	// than".
 	Growing bool
-	// Absent says that no comparison can be decided: neither it holds nor its opposite.
+	// Absent means that no comparison can be decided: neither it nor its opposite holds.
 	Absent bool
 }
 
-// Filter is conditions that must all hold. The nil Filter accepts all.
+// Filter is a set of conditions that must all hold. The nil Filter accepts all.
 type Filter struct{ terms []term }
 
-// Term is one condition, for callers that say something of it.
+// Term is one condition, for callers that describe it.
 type Term struct {
-	// Text is the condition as it was written, without spaces around its operator.
+	// Text is the condition as written, without spaces around its operator.
 	Text string
 	// Field is empty for words and expressions; Op is empty for a flag without operator.
 	Field, Op string
 	Not       bool
-	// Percent says that the field is compared with a percentage.
+	// Percent reports whether the field is compared with a percentage.
 	Percent bool
 }
 
 // term is one condition.
 type term struct {
 	Term
-	// One of these is set, or Field.
-	text string // small letters only when fold
+	// Exactly one of these is set, or Field.
+	text string // lowercase only if fold is set
 	fold bool
 	re   *regexp.Regexp
 	want operand // with Field and Op
@@ -68,7 +68,7 @@ func (f *Filter) Match(r Row) bool {
 	return true
 }
 
-// MatchString is Match for a line of text that has no fields.
+// MatchString is Match for a line of text without fields.
 func (f *Filter) MatchString(s string) bool {
 	return f.Match(Row{Text: func() string { return s }})
 }
@@ -85,7 +85,7 @@ func (f *Filter) Terms() []Term {
 	return out
 }
 
-// String spells the conditions with && between them, which Parse reads again.
+// String returns the conditions joined with &&; Parse accepts the result.
 func (f *Filter) String() string {
 	var out []string
 	for _, t := range f.Terms() {
@@ -94,11 +94,11 @@ func (f *Filter) String() string {
 	return strings.Join(out, " && ")
 }
 
-// Word writes a text so that a filter takes it as it is.
+// Word quotes a text, if necessary, so that a filter takes it literally.
 func Word(s string) string {
 	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 	if s != "" && unicode.IsUpper([]rune(s)[0]) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s // flags have small letters
+		return s // flags are lowercase
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
@@ -120,7 +120,7 @@ func (t *term) holds(r *Row) (holds, decided bool) {
 	return strings.Contains(r.Text(), t.text), true
 }
 
-// compare reports whether a field is as it is wanted, and whether that can be said.
+// compare reports whether the comparison holds, and whether that can be decided.
 func (t *term) compare(v Value) (holds, decided bool) {
 	switch t.Op {
 	case "":

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// written are the operators as they may be written, longest first; =~ is ~.
+// written are the operators as they can be written, longest first; =~ is ~.
 var written = []string{"!=", "!~", ">=", "<=", "==", "=~", "=", "~", ">", "<"}
 
 func operatorAt(s string) string {
@@ -17,8 +17,8 @@ func operatorAt(s string) string {
 	return ""
 }
 
-// comparison looks for a field's name and an operator, n bytes in all; op is "" where there is none. Where words may stand, a space
-// before the operator makes it one of the name only if a space is behind it too: took > 3s, but err >3s.
+// comparison parses a field's name and an operator, n bytes in total; op is "" if there is none. Where words are
+// possible, an operator after a space needs a space after it too: took > 3s, but err >3s.
 func (p *parser) comparison() (name, op string, n int) {
 	s := p.rest()
 	i := strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) })
@@ -49,7 +49,7 @@ func nameRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' || r == '.'
 }
 
-// value takes what stands after an operator.
+// value parses the text after an operator.
 func (p *parser) value(op string) string {
 	switch {
 	case strings.HasPrefix(p.rest(), `"`):
@@ -60,7 +60,7 @@ func (p *parser) value(op string) string {
 	return p.word()
 }
 
-// word takes what goes up to the next space or &&.
+// word parses the text up to the next space or &&.
 func (p *parser) word() string {
 	w := p.rest()
 	if i := strings.IndexFunc(w, unicode.IsSpace); i >= 0 {
@@ -92,7 +92,7 @@ func (p *parser) quoted() string {
 	return b.String()
 }
 
-// slashed takes an expression between slashes; the closing one stands before a space or at the end.
+// slashed parses an expression between slashes; the closing slash is followed by a space or the end.
 func (p *parser) slashed() string {
 	s := p.rest()
 	for i := 1; i < len(s); i++ {

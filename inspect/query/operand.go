@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// operand is what a field is compared with.
+// operand is the value that a field is compared with.
 type operand struct {
 	text   string
 	isText bool
@@ -18,7 +18,7 @@ type operand struct {
 	flag   *bool
 }
 
-// is reports whether a value is the wanted one: the same figure, the same text whatever its case, or a path that ends in it.
+// is reports whether a value is equal: the same number, the same text ignoring case, or a path that ends in it.
 func (o *operand) is(v Value) bool {
 	if o.flag != nil && *o.flag == v.True {
 		return true
@@ -36,7 +36,7 @@ func (o *operand) is(v Value) bool {
 	return i > 0 && o.text != "" && v.Text[i-1] == '/' && strings.EqualFold(v.Text[i:], o.text)
 }
 
-// operand makes of a value what the field is compared with.
+// operand parses the value that the field is compared with.
 func (f *Field) operand(op, s string) (o operand, percent bool, err error) {
 	order := op[0] == '<' || op[0] == '>'
 	if f.Check != nil && !order {
@@ -72,7 +72,7 @@ func (f *Field) operand(op, s string) (o operand, percent bool, err error) {
 	return o, false, nil
 }
 
-// wants says what a value should have been.
+// wants returns the error that says which values are valid.
 func (f *Field) wants(s string) error {
 	switch {
 	case f.Kind&Figure != 0:
@@ -91,7 +91,7 @@ func (f *Field) wants(s string) error {
 	return errors.New("want true or false")
 }
 
-// figure reads what people write for a figure: 500ms, 1m30s, 10MiB, 10Mi, 85%, 1,234, 12:03:04.5.
+// figure parses a number in any unit: 500ms, 1m30s, 10MiB, 10Mi, 85%, 1,234, 12:03:04.5.
 func figure(s string) (float64, bool) {
 	if d, ok := duration(s); ok && s != "0" {
 		return d, true
@@ -105,19 +105,19 @@ func figure(s string) (float64, bool) {
 	return size(s)
 }
 
-// duration reads a duration as its seconds.
+// duration parses a duration and returns seconds.
 func duration(s string) (float64, bool) {
 	d, err := time.ParseDuration(strings.ReplaceAll(s, "µ", "u"))
 	return d.Seconds(), err == nil && d >= 0
 }
 
-// number reads a number, with commas or not.
+// number parses a number, with or without commas.
 func number(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
 	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
-// clock reads a time of day as its seconds.
+// clock parses a time of day and returns seconds.
 func clock(s string) (float64, bool) {
 	for _, layout := range []string{"15:04:05.999999999", "15:04"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -127,7 +127,7 @@ func clock(s string) (float64, bool) {
 	return 0, false
 }
 
-// SecondsOfDay is the figure of a time of day.
+// SecondsOfDay returns a time of day as the seconds since midnight.
 func SecondsOfDay(t time.Time) float64 {
 	return float64(t.Hour()*3600+t.Minute()*60+t.Second()) + float64(t.Nanosecond())/1e9
 }
@@ -136,7 +136,7 @@ var units = map[string]float64{
 	"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40,
 }
 
-// size reads a number of bytes.
+// size parses a number of bytes.
 func size(s string) (float64, bool) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if i <= 0 {
@@ -147,7 +147,7 @@ func size(s string) (float64, bool) {
 	return n * unit, err == nil && ok
 }
 
-// truth reads the value of a flag.
+// truth parses the value of a flag.
 func truth(s string) (value, ok bool) {
 	switch strings.ToLower(s) {
 	case "true", "yes":

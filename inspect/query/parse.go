@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on a text of conditions.
+// Limits on the text of a filter.
 const (
 	maxText  = 1024 // bytes
 	maxTerms = 64
 )
 
-// Error is an error in a text of conditions, with what would be right.
+// Error is an error in the text of a filter, and says what is valid.
 type Error struct {
-	Column int // in letters, from 1
+	Column int // in characters, from 1
 	Text   string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Text) }
 
-// Parse reads conditions; the Filter is nil when there are none. An error is an *Error.
+// Parse parses conditions; the Filter is nil if there are none. An error is an *Error.
 func Parse(text string, fields Fields) (*Filter, error) { return parse(text, fields, false) }
 
 // ParseLive is Parse for a text that is still being typed: an incomplete condition is ignored, an unclosed quote extends to the
@@ -53,7 +53,7 @@ func parse(text string, fields Fields, live bool) (*Filter, error) {
 	return &f, nil
 }
 
-// parser takes conditions off the front of a text. After the first error it does nothing of use.
+// parser parses conditions from the start of a text. Its results must not be used after the first error.
 type parser struct {
 	src    string
 	pos    int
@@ -70,7 +70,7 @@ func (p *parser) fail(pos int, format string, args ...any) {
 	}
 }
 
-// unfinished is about a condition that is only begun.
+// unfinished returns the error about an incomplete condition.
 func (p *parser) unfinished(want string) {
 	if !p.live {
 		p.fail(p.pos, "%s", want)
@@ -81,7 +81,7 @@ func (p *parser) space() {
 	p.pos = len(p.src) - len(strings.TrimLeftFunc(p.rest(), unicode.IsSpace))
 }
 
-// between skips what is between conditions.
+// between skips the text between conditions.
 func (p *parser) between(first bool) {
 	p.space()
 	if !strings.HasPrefix(p.rest(), "&&") {
@@ -96,7 +96,7 @@ func (p *parser) between(first bool) {
 	}
 }
 
-// term takes one condition; ok is false for one that is only begun or wrong.
+// term parses one condition; ok is false if it is incomplete or invalid.
 func (p *parser) term() (t term, ok bool) {
 	start := p.pos
 	if c := p.src[p.pos]; c == '!' || c == '-' {
@@ -141,7 +141,7 @@ func (p *parser) wordsHere() {
 	}
 }
 
-// matches sets an expression; ok is false for an empty or a wrong one.
+// matches sets an expression; ok is false if it is empty or invalid.
 func (p *parser) matches(t *term, at int, expr string) bool {
 	if expr == "" || p.err != nil {
 		return false
@@ -153,7 +153,7 @@ func (p *parser) matches(t *term, at int, expr string) bool {
 	return err == nil
 }
 
-// named takes a comparison, a flag or a word.
+// named parses a comparison, a flag or a word.
 func (p *parser) named(t *term) bool {
 	at := p.pos
 	if name, op, n := p.comparison(); op != "" {
@@ -183,7 +183,7 @@ func (p *parser) named(t *term) bool {
 	return w != ""
 }
 
-// compared finishes a condition on a field.
+// compared parses the rest of a condition on a field.
 func (p *parser) compared(t *term, at int, name, op string) bool {
 	f, err := p.fields.find(name, p.live)
 	if err == nil && p.live && !slices.Contains(f.operators(), op) {

@@ -24,7 +24,7 @@ var fields = Fields{
 	Took: "took",
 }
 
-// shop is a row to be filtered.
+// shop is a row for the tests.
 func shop(failed bool) Row {
 	values := map[string]Value{
 		"ns": {Text: "shop"}, "pod": {Text: "shop/Cart-1"}, "method": {Text: "PullImage"},
@@ -91,7 +91,7 @@ func TestFilters(t *testing.T) {
 		"restarts>1,000":           true,
 		"time>09:26":               true,
 		"time<09:26:52.5":          false,
-		"meth=pullimage":           true, // the only one that begins so
+		"meth=pullimage":           true, // the only one with this prefix
 		"err":                      false,
 		"-err":                     true,
 		`"err"`:                    true,
@@ -115,19 +115,19 @@ func TestFilters(t *testing.T) {
 		"ready":         true,
 		"!ready":        false,
 		"-ready":        false,
-		"Ready":         false, // capitals are looked for in the text
+		"Ready":         false, // a capital letter makes it case-sensitive
 		"ready=true":    true,
 		"ready=1/1":     true,
 		"ready!=true":   false,
 		"ready=no":      false,
-		// Spaces, and && where a space would do.
+		// Spaces, and && in place of a space.
 		"took > 500ms":     true,
 		"took> 500ms":      true,
 		"took >1s":         false,
 		"err >500ms":       false,
 		"!err >500ms":      true,
 		"pod ~nginx":       false,
-		"err>1":            true, // errs, which begins so
+		"err>1":            true, // errs, by its prefix
 		"errs>2":           false,
 		"Namespace=shop":   true,
 		"ns == shop":       true,
@@ -212,7 +212,7 @@ func TestErrorsInWords(t *testing.T) {
 	}
 }
 
-// checks are the fields of a check: no words.
+// checks are the fields of a check, without words.
 var checks = Fields{NoWords: true, All: []Field{
 	{Name: "start", Kind: Duration, Measured: true},
 	{Name: "share", Kind: Duration | Percent, Measured: true},
@@ -254,7 +254,7 @@ func TestConditionsOnFieldsOnly(t *testing.T) {
 		"KL05=true":         true,
 		"ready":             false,
 		"!ready":            true,
-		"ready>1s":          false, // nothing is known of it
+		"ready>1s":          false, // unknown
 		"!ready>1s":         false,
 	} {
 		f, err := Parse(text, checks)
@@ -287,7 +287,7 @@ func TestConditionsOnFieldsOnly(t *testing.T) {
 		"/x/":          "column 1: there is no text to search here",
 		"~x":           "column 1: there is no text to search here",
 		">2s":          "column 1: nothing here has a duration",
-		"sta>2s":       `no field "sta": did you mean start?`, // no beginnings where nobody sees what they become
+		"sta>2s":       `no field "sta": did you mean start?`, // no prefixes if nobody sees how they are completed
 	} {
 		if _, err := Parse(text, checks); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q): %v, want %q", text, err, want)
@@ -332,7 +332,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzConditions is FuzzParse for whole texts, with words and without.
+// FuzzConditions is FuzzParse for whole texts, with and without words.
 func FuzzConditions(f *testing.F) {
 	for _, s := range []string{`ns=shop dur>500ms err~"not found" !ready`, "start > 2s && KL05", "share>2% !tries=1,000", "web|api ^x .*$", "a &&&& b", `"\`, "code=not", "=~ !~", "-!x"} {
 		f.Add(s)

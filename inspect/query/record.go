@@ -11,21 +11,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// member is where an event type has a field.
+// member is a field of an event type.
 type member struct {
-	name  string // as conditions have it: the name in JSON, without _ns
+	name  string // as in conditions: the name in JSON, without _ns
 	index []int
-	ns    bool // an integer of nanoseconds
+	ns    bool // an integer in nanoseconds
 }
 
-// Records is what conditions can ask of records: kind, pod, ns, dur, err, edge, observer, precision and time of each, and the fields of the events by their
-// names in JSON, durations without _ns. A Records is for one goroutine.
+// Records makes records available to conditions: kind, pod, ns, dur, err, edge, observer, precision and time, and the
+// fields of the events by their names in JSON, durations without _ns. A Records must be used by one goroutine only.
 type Records struct {
 	Fields  Fields
 	members map[trace.Kind][]member
 }
 
-// NewRecords looks through all types of events.
+// NewRecords collects the fields of all event types.
 func NewRecords() *Records {
 	rs := &Records{members: map[trace.Kind][]member{}}
 	rs.Fields = Fields{
@@ -50,7 +50,7 @@ func NewRecords() *Records {
 	return rs
 }
 
-// look notes the fields of a struct, and of structs in it.
+// look returns the fields of a struct, including those of nested structs.
 func (rs *Records) look(t reflect.Type, prefix string, at []int) (out []member) {
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
@@ -82,7 +82,7 @@ func (rs *Records) look(t reflect.Type, prefix string, at []int) (out []member) 
 	return out
 }
 
-// Row is a record in conditions. Words are searched in its kind, its pod and the values of its event's fields.
+// Row returns a record as a row. Words are searched in its kind, its pod and the values of its event's fields.
 func (rs *Records) Row(r *trace.Record) Row {
 	return Row{
 		Text:  func() string { return rs.text(r) },
@@ -136,7 +136,7 @@ func (rs *Records) value(r *trace.Record, name string) Value {
 	return Value{}
 }
 
-// value is what an event has in a field.
+// value returns the value of the field in an event.
 func (m *member) value(e trace.Event) Value {
 	v := reflect.ValueOf(e).Elem().FieldByIndex(m.index)
 	switch {

@@ -66,7 +66,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Each record of a kind can be looked at: no field is of a sort that nobody thought of.
+// TestEveryKindHasRows: each kind of record has a row: there is no field of an unsupported type.
 func TestEveryKindHasRows(t *testing.T) {
 	rs := query.NewRecords()
 	for _, kind := range trace.Kinds() {

@@ -40,16 +40,16 @@ func (s Start) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// columns of the CSV. Durations are in nanoseconds; what is not known is empty.
+// columns of the CSV. Durations are in nanoseconds; unknown values are empty.
 var columns = []string{
 	"rank", "namespace", "name", "uid", "source", "images", "seen", "started_ns", "ready_ns", "so_far_ns", "floor_ns", "unexplained_ns",
 	"longest_phase", "longest_ns", "cause",
 }
 
-// CSV writes a line for each start of the ranking, after one of the columns' names.
+// CSV writes the column names, then a line for each start.
 func CSV(w io.Writer, r *Ranking) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(columns) // Error tells
+	_ = out.Write(columns) // Error returns it
 	for i, s := range r.Starts {
 		nothing, _ := s.in(unexplained.Label())
 		longest, floor := s.longest(), ""
@@ -69,7 +69,7 @@ func CSV(w io.Writer, r *Ranking) error {
 	return nil
 }
 
-// cell keeps foreign text from being a formula of a spreadsheet.
+// cell prevents a spreadsheet from interpreting the text as a formula.
 func cell(s string) string {
 	s = human.Line(s)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {

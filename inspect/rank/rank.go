@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Options choose the order.
+// Options are the options of Rank.
 type Options struct {
 	// By is started (the default), ready, floor, or a phase, such as pull, "wait queue" or unexplained.
 	By string
-	// N is how many starts are listed; 0 is all. Percentiles are of all.
+	// N is the number of starts to list; 0 means all. Percentiles include all starts.
 	N int
-	// Group is image, namespace or source; empty is no groups.
+	// Group is image, namespace or source; empty means no groups.
 	Group string
 }
 
@@ -34,7 +34,7 @@ type Ranking struct {
 	Groups []Spread `json:"groups,omitempty"`
 }
 
-// Spread is how a figure is spread over the starts that have it.
+// Spread is the distribution of a figure over the starts that have it.
 type Spread struct {
 	Name string        `json:"name"`
 	N    int           `json:"n"`
@@ -45,7 +45,7 @@ type Spread struct {
 	Sum  time.Duration `json:"sum_ns"`
 }
 
-// Rank orders starts. A pod that has not started counts as long as it has been seen.
+// Rank sorts starts. For a pod that has not started, the time since it was seen counts.
 func Rank(starts []Start, opt Options) (*Ranking, error) {
 	opt.By = cmp.Or(opt.By, "started")
 	keys, err := groupKeys(opt.Group)
@@ -69,7 +69,7 @@ func Rank(starts []Start, opt Options) (*Ranking, error) {
 	return r, nil
 }
 
-// by is the figure that a start is ranked by, false where it has none.
+// by returns the figure that a start is ranked by, false if it has none.
 func (s *Start) by(what string) (time.Duration, bool) {
 	switch what {
 	case "started":
@@ -82,7 +82,7 @@ func (s *Start) by(what string) (time.Duration, bool) {
 	return s.in(what)
 }
 
-// known reports whether it can be ranked by that; without starts it can by anything.
+// known reports whether starts can be ranked by it; without starts any name is valid.
 func known(starts []Start, by string) bool {
 	if by == "started" || by == "ready" || by == "floor" || len(starts) == 0 {
 		return true
@@ -90,7 +90,7 @@ func known(starts []Start, by string) bool {
 	return slices.ContainsFunc(starts, func(s Start) bool { _, ok := s.in(by); return ok })
 }
 
-// names are what starts can be ranked by.
+// names returns the figures that starts can be ranked by.
 func names(starts []Start) []string {
 	seen := map[string]bool{}
 	for i := range starts {
@@ -101,7 +101,7 @@ func names(starts []Start) []string {
 	return append([]string{"started", "ready", "floor"}, slices.Sorted(maps.Keys(seen))...)
 }
 
-// groupKeys returns what groups a start belongs to.
+// groupKeys returns a function that returns a start's groups.
 func groupKeys(group string) (func(*Start) []string, error) {
 	switch group {
 	case "":

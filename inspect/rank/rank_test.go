@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const ms = time.Millisecond
 
-// session is ten quick starts, two slow ones and one that continues.
+// session has ten fast starts, two slow ones and one that continues.
 func session(t testing.TB) []rank.Start {
 	t.Helper()
 	var out []rank.Start
@@ -129,7 +129,7 @@ func TestNoStarts(t *testing.T) {
 	}
 }
 
-// TestPercentiles are by the nearest rank.
+// TestPercentiles: nearest rank.
 func TestPercentiles(t *testing.T) {
 	for _, c := range []struct {
 		n             int
@@ -151,7 +151,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// many is a big session.
+// many returns the starts of a big session.
 func many(n int) []rank.Start {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	out := make([]rank.Start, n)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sum fills in the percentiles, of pods that have started.
+// sum sets the percentiles, of pods that have started.
 func (r *Ranking) sum(starts []Start, keys func(*Start) []string) {
 	var all []time.Duration
 	phases, groups := map[string][]time.Duration{}, map[string][]time.Duration{}
@@ -58,7 +58,7 @@ func spread(name string, d []time.Duration) Spread {
 	return s
 }
 
-// percentile is by the nearest rank, of what is sorted and not empty.
+// percentile returns the nearest-rank percentile; sorted must not be empty.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max((len(sorted)*p+99)/100, 1)-1]
 }

@@ -22,14 +22,14 @@ type Start struct {
 	Floor   time.Duration `json:"floor_ns,omitempty"`
 	// Phases are the phases on the critical path from seen to started, such as pull, create, wait queue, unexplained.
 	Phases []Phase `json:"phases"`
-	// Cause is one line on what it spent most time on.
+	// Cause is one line about what took the most time.
 	Cause string `json:"cause,omitempty"`
 }
 
 // unexplained is the phase that every start has.
 var unexplained = waterfall.Part{Kind: waterfall.SegmentUnexplained}
 
-// Phase is all of a start's critical path that one kind of thing took.
+// Phase is the total time of one kind of segment on a start's critical path.
 type Phase struct {
 	part waterfall.Part
 	Name string        `json:"name"`
@@ -65,7 +65,7 @@ func (s *Start) add(part waterfall.Part, d time.Duration) {
 	s.Phases = append(s.Phases, Phase{part: part, Name: part.Label(), Dur: d})
 }
 
-// in returns how long the start was in a phase, false where it was not.
+// in returns the duration of a start's phase, false if it has no such phase.
 func (s *Start) in(phase string) (time.Duration, bool) {
 	for _, p := range s.Phases {
 		if p.Name == phase {
@@ -75,7 +75,7 @@ func (s *Start) in(phase string) (time.Duration, bool) {
 	return 0, false
 }
 
-// longest is the phase that took most.
+// longest returns the longest phase.
 func (s *Start) longest() Phase {
 	var best Phase
 	for _, p := range s.Phases {

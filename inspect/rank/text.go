@@ -12,10 +12,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// minWidth is what a table is never narrower than.
+// minWidth is the minimum width of a table.
 const minWidth = 60
 
-// Text writes the ranking as tables of at most width columns (60 at least). What has no room is cut: the cause, then the pod.
+// Text writes the ranking as tables of at most width columns (at least 60). If there is no room, it truncates the
+// cause, then the pod.
 func Text(w io.Writer, r *Ranking, width int) error {
 	t := &table{width: max(width, minWidth)}
 	t.head(r)
@@ -39,7 +40,7 @@ type table struct {
 	width int
 }
 
-// line adds a line without blanks at its end.
+// line adds a line without trailing spaces.
 func (t *table) line(s string) {
 	t.WriteString(strings.TrimRight(fit.Cut(s, t.width, fit.Ellipsis), " ") + "\n")
 }
@@ -69,7 +70,7 @@ func withAll(r *Ranking) []Spread {
 	return append([]Spread{r.All}, r.Phases...)
 }
 
-// starts lists the slowest. The column that they are ranked by comes first.
+// starts lists the slowest starts. The column that they are ranked by is the first.
 func (t *table) starts(r *Ranking) {
 	pod := len("pod")
 	for _, s := range r.Starts {
@@ -101,7 +102,7 @@ func (t *table) starts(r *Ranking) {
 	}
 }
 
-// spreads lists figures. A narrow table leaves out p90 and the sum.
+// spreads lists figures. A narrow table omits p90 and the sum.
 func (t *table) spreads(title string, of []Spread) {
 	wide := t.width >= 76
 	cells := func(n string, p50, p90, p99, most, sum string) string {
@@ -124,7 +125,7 @@ func (t *table) spreads(title string, of []Spread) {
 	}
 }
 
-// figure writes a duration, - where there is none.
+// figure formats a duration, - if there is none.
 func figure(d time.Duration, ok bool) string {
 	if !ok {
 		return "-"
@@ -132,7 +133,7 @@ func figure(d time.Duration, ok bool) string {
 	return human.Duration(d)
 }
 
-// pad cuts or fills s to n characters.
+// pad truncates or pads s to n characters.
 func pad(s string, n int) string {
 	return fit.Left(fit.Cut(s, n, fit.Ellipsis), n)
 }

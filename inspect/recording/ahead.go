@@ -5,22 +5,22 @@ import (
 )
 
 const (
-	// aheadRaw is the longest frame that is read ahead, in bytes of text: longer ones, which only hostile files have many of, are read one
-	// after the other.
+	// aheadRaw is the maximum length of a frame that is read ahead, in bytes of text: longer ones, which only hostile
+	// files have many of, are read one after the other.
 	aheadRaw = 2 * frameRaw
-	// maxAhead is how many frames are read ahead at most, each about one megabyte of records.
+	// maxAhead is the maximum number of frames that are read ahead, each about one megabyte of records.
 	maxAhead = 4
 )
 
-// frameReader reads one frame at a time. Its buffers hold what it read last.
+// frameReader reads one frame at a time. Its buffers have the last frame.
 type frameReader struct {
 	dec   *decoder
 	buf   []byte
 	items []Item
-	done  chan opened // what a frame that is read ahead came to; room for one, so that whoever reads it ends also where nobody waits
+	done  chan opened // result of a frame that is read ahead; buffered, so that the goroutine ends even if nobody waits
 }
 
-// opened is what a frame came to: a chunk, or what is wrong with the frame, or why the file cannot be read.
+// opened is the result of reading a frame: a chunk, or the frame's error, or the file's error.
 type opened struct {
 	chunk
 	damage, err error
@@ -49,7 +49,7 @@ func (w *frameReader) open(r *Reader, c chunk) opened {
 	return opened{chunk: c, damage: err}
 }
 
-// ahead reads a frame's records, and ends when it has.
+// ahead reads a frame's records, and then ends.
 func (w *frameReader) ahead(r *Reader, c chunk) {
 	o := w.open(r, c)
 	if o.err == nil && o.damage == nil {
@@ -67,7 +67,7 @@ func (w *frameReader) payload(r *Reader, f *frame) ([]byte, error) {
 	return p, r.readAt(p, f)
 }
 
-// depth is how many frames are read ahead: one for each CPU, none where there is one.
+// depth returns how many frames are read ahead: one for each CPU, none if there is only one.
 func depth() int {
 	if n := runtime.GOMAXPROCS(0); n > 1 {
 		return min(n, maxAhead)

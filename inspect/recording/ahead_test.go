@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanAll reads all with so many frames ahead; what was read, with its place, and what is known then.
+// scanAll reads everything with that many frames ahead, and returns the items with their positions, and the info.
 func scanAll(t *testing.T, path string, depth int) (lines []string, info Info) {
 	t.Helper()
 	r, err := Open(path)
@@ -49,7 +49,7 @@ func scanAll(t *testing.T, path string, depth int) (lines []string, info Info) {
 	}
 }
 
-// TestAhead: frames that are read beside each other tell the same as frames that are read one after the other.
+// TestAhead: frames that are read concurrently give the same result as frames that are read one after the other.
 func TestAhead(t *testing.T) {
 	p, data, heads := frames(t, 12_000)
 	var text []byte
@@ -83,7 +83,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestLongFramesAreNotReadAhead: what is read ahead is held in memory.
+// TestLongFramesAreNotReadAhead: frames that are read ahead are held in memory.
 func TestLongFramesAreNotReadAhead(t *testing.T) {
 	p := path(t)
 	if err := os.WriteFile(p, []byte(strings.Join(texts(t, busy(3000, later, 1)), "\n")), 0o600); err != nil {

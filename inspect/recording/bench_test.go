@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// BenchmarkWrite is what a record costs the recorder, and how much room it takes.
+// BenchmarkWrite measures the cost of a record for the recorder, and its size.
 func BenchmarkWrite(b *testing.B) {
 	recs := busy(12000, later, 1)
 	for name, opt := range map[string]Options{"all": {MaxBytes: 1 << 40}, "no-bodies": {MaxBytes: 1 << 40, NoBodies: true}} {
@@ -65,7 +65,7 @@ func million(b *testing.B, n int) string {
 	return p
 }
 
-// BenchmarkMillion opens, reads and looks into a recording of a million records.
+// BenchmarkMillion opens, reads and searches a recording of a million records.
 func BenchmarkMillion(b *testing.B) {
 	const n = 1_000_000
 	p := million(b, n)
@@ -101,7 +101,7 @@ func BenchmarkMillion(b *testing.B) {
 		perRecord(b, read)
 		b.ReportMetric(float64(most)/(1<<20), "MiB-heap")
 	})
-	b.Run("since", func(b *testing.B) { // the last second of it
+	b.Run("since", func(b *testing.B) { // its last second
 		r, err := Open(p)
 		if err != nil {
 			b.Fatal(err)
@@ -120,7 +120,7 @@ func BenchmarkMillion(b *testing.B) {
 	})
 }
 
-// heap is what lives, in bytes.
+// heap returns the size of the live heap in bytes.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -128,7 +128,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkRun is what a busy bus pays: publishing with a recorder that follows.
+// BenchmarkRun measures the cost for a busy bus: publishing with a recorder that follows.
 func BenchmarkRun(b *testing.B) {
 	for name, recorded := range map[string]bool{"alone": false, "recorded": true} {
 		b.Run(name, func(b *testing.B) {

@@ -2,8 +2,7 @@ package recording
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// withoutBodies returns the record without what its call carried. The record that
-// it is given stays as it is: others may hold it.
+// withoutBodies returns the record without the bodies of its call. The given record is not changed: others may use it.
 func withoutBodies(r *trace.Record) *trace.Record {
 	e := trace.WithoutBodies(r.Event)
 	if e == r.Event {

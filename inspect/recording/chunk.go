@@ -22,24 +22,24 @@ type Item struct {
 	Earlier bool
 }
 
-// chunk is some lines in a row.
+// chunk is a number of consecutive lines.
 type chunk struct {
 	text    []byte
-	n       int    // which one it is of the source
-	line    int    // number of its first line, where lines are for people
-	missing uint64 // records before it
+	n       int    // its number in the source
+	line    int    // number of its first line, for error messages
+	missing uint64 // missing records before it
 	session int
 	earlier bool
 	last    bool // text may end in the middle of a line
-	torn    bool // it did
+	torn    bool // it does
 	troubles
 
 	parsed bool   // text is used up, and its records are in ready
-	ready  []Item // without what is missing before the first
-	after  uint64 // records that are missing behind the last
+	ready  []Item // without the missing ones before the first
+	after  uint64 // missing records after the last
 }
 
-// parse reads all records, which are appended to items, and returned too for their room.
+// parse appends all records to items and returns them.
 func (c *chunk) parse(items []Item) []Item {
 	var it Item
 	for c.item(&it) {
@@ -49,7 +49,7 @@ func (c *chunk) parse(items []Item) []Item {
 	return items
 }
 
-// item reads the next record; false when the chunk is used up.
+// item reads the next record; false if the chunk is used up.
 func (c *chunk) item(it *Item) bool {
 	if c.parsed {
 		return c.shift(it)
@@ -79,7 +79,7 @@ func (c *chunk) item(it *Item) bool {
 	return false
 }
 
-// shift takes the next of the records that are ready.
+// shift takes the next ready record.
 func (c *chunk) shift(it *Item) bool {
 	if len(c.ready) == 0 {
 		c.missing, c.after = c.missing+c.after, 0
@@ -90,7 +90,7 @@ func (c *chunk) shift(it *Item) bool {
 	return true
 }
 
-// bad counts a line that is no record that this version knows.
+// bad counts a line that is not a record of this version.
 func (c *chunk) bad(line []byte, err error, cut bool) {
 	switch {
 	case errors.Is(err, trace.ErrUnknownKind):

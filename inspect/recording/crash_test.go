@@ -28,7 +28,7 @@ func recordForever(p string) {
 	os.Exit(1)
 }
 
-// TestKilled: what a recorder wrote before it was killed is there, and another continues.
+// TestKilled: the data that a recorder wrote before it was killed is readable, and another recorder continues.
 func TestKilled(t *testing.T) {
 	p := path(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Create begins to record to a file. To a recording that is there it adds a session; any
-// other file, unless it is empty, is left as it is and an error says so.
+// Create begins to record to a file. It adds a session to an existing recording. Any other file, unless it is empty, is
+// not changed and causes an error.
 func Create(path string, opt Options) (*Writer, error) {
 	w, err := create(path, opt)
 	if err != nil {
@@ -48,7 +48,7 @@ func create(path string, opt Options) (*Writer, error) {
 	return w, nil
 }
 
-// beginSession writes a header to the file that was opened, which may be new.
+// beginSession writes a header to the opened file, which may be new.
 func (w *Writer) beginSession() error {
 	st, err := w.file.Stat()
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *Writer) beginSession() error {
 	if err := errors.Join(w.file.Chmod(0o600), w.file.Truncate(ix.end)); err != nil {
 		return err
 	}
-	if ix.version < Version { // what is added is of this one
+	if ix.version < Version { // new sessions have this version
 		if _, err := w.file.WriteAt(appendPrelude(nil), 0); err != nil {
 			return err
 		}
@@ -88,9 +88,9 @@ func (w *Writer) beginSession() error {
 	return w.file.put(frame)
 }
 
-// rotate makes the file the older part, in place of an earlier one, and continues in
-// a new file, with the same session or a new one. When it fails, the file is as it was;
-// where there was no room for the new one, the earlier one has made some.
+// rotate renames the file to the older part, replacing an earlier one, and continues in a new file, with the same
+// session or a new one. If it fails, the file is unchanged; if there was no room for the new one, the earlier one was
+// removed.
 func (w *Writer) rotate(continues bool) error {
 	if err := isOurs(older(w.path)); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (w *Writer) rotate(continues bool) error {
 	return old.Close()
 }
 
-// isOurs refuses a file that is no recording.
+// isOurs returns an error for a file that is not a recording.
 func isOurs(path string) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +135,7 @@ func isOurs(path string) error {
 		} else {
 			_, err = checkPrelude(p)
 		}
-		_ = f.Close() // it was only read
+		_ = f.Close() // nothing was written
 	}
 	if err != nil {
 		return fmt.Errorf("%s would be replaced and was not changed: %w", path, err)
@@ -143,9 +143,9 @@ func isOurs(path string) error {
 	return nil
 }
 
-// begin makes a part beside the file, which goes to the disk.
+// begin creates a temporary part next to the file and syncs it to the disk.
 func (w *Writer) begin(path string, h *Header) (*file, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a crash
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // from a crash
 		return nil, err
 	}
 	next, err := w.make(path)
@@ -158,5 +158,5 @@ func (w *Writer) begin(path string, h *Header) (*file, error) {
 	return next, nil
 }
 
-// full tells errors that room on the disk fixes.
+// full reports whether free disk space would fix an error.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

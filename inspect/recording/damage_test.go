@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// frames returns a recording of some frames, and where each begins.
+// frames returns a recording of some frames, and the position of each.
 func frames(t testing.TB, n int) (p string, data []byte, heads []int64) {
 	t.Helper()
 	p = path(t)
@@ -29,7 +29,7 @@ func frames(t testing.TB, n int) (p string, data []byte, heads []int64) {
 	return p, data, heads
 }
 
-// TestTorn cuts a recording off at many places.
+// TestTorn truncates a recording at many positions.
 func TestTorn(t *testing.T) {
 	p, data, heads := frames(t, 3000)
 	end := int64(len(data))
@@ -58,14 +58,14 @@ func TestTorn(t *testing.T) {
 			t.Errorf("cut at %d: %d frames, want %d; torn %t, want %t", at, got, want, info.Torn, !whole)
 		}
 	}
-	zeros := append(bytes.Clone(data[:heads[3]+headLen+100]), make([]byte, 5000)...) // as a file system may leave it
+	zeros := append(bytes.Clone(data[:heads[3]+headLen+100]), make([]byte, 5000)...) // as a file system may leave it after a crash
 	if err := os.WriteFile(p, zeros, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if items, info := read(t, p); !info.Torn || uint64(len(items)) != lastSeqOf(t, data, 2) {
 		t.Errorf("%d records, %+v", len(items), info)
 	}
-	write(t, p, Options{}, busy(5, later.Add(time.Hour), 1)) // the next session cuts the tear off
+	write(t, p, Options{}, busy(5, later.Add(time.Hour), 1)) // the next session cuts the incomplete frame off
 	if items, info := read(t, p); info.Torn || info.Skipped == 0 || uint64(len(items)) != lastSeqOf(t, data, 2)+5 {
 		t.Errorf("%d records, %+v", len(items), info)
 	}
@@ -79,7 +79,7 @@ func lastSeqOf(t testing.TB, data []byte, frame int) uint64 {
 	return ix.frames[frame].lastSeq
 }
 
-// TestDamage: what is damaged in the middle is skipped, and how many records that took is told.
+// TestDamage: damaged parts in the middle are skipped, and the number of lost records is reported.
 func TestDamage(t *testing.T) {
 	p, data, heads := frames(t, 3000)
 	for name, at := range map[string]int64{"payload": heads[1] + headLen + 50, "head": heads[1] + 10, "magic": heads[1], "length": heads[1] + 9} {
@@ -96,7 +96,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamageIsToldOnce: reading again does not count it again.
+// TestDamageIsToldOnce: a second read does not count damage again.
 func TestDamageIsToldOnce(t *testing.T) {
 	p, data, heads := frames(t, 3000)
 	data[heads[1]+headLen+50] ^= 1

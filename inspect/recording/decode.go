@@ -7,7 +7,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoder opens payloads. It is for one goroutine.
+// decoder decompresses payloads. It is for one goroutine.
 type decoder struct {
 	zstd *zstd.Decoder
 	text []byte
@@ -22,7 +22,7 @@ func newDecoder() (*decoder, error) {
 	return &decoder{zstd: z}, nil
 }
 
-// open returns a frame's text, good until the next call.
+// open returns a frame's text, valid until the next call.
 func (d *decoder) open(h head, payload []byte) ([]byte, error) {
 	if castagnoli(payload) != h.sum {
 		return nil, errors.New("its checksum is incorrect")

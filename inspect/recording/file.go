@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// older is what the part before a file is called.
+// older returns the path of the part before a file.
 func older(path string) string { return path + ".1" }
 
-// disk is what is needed of a file.
+// disk is the part of a file's methods that is needed.
 type disk interface {
 	io.ReaderAt
 	io.WriterAt
@@ -24,13 +24,13 @@ type disk interface {
 	Sync() error
 }
 
-// file is the part that is being written. It writes whole frames or nothing.
+// file is the part that is being written. It writes complete frames or nothing.
 type file struct {
 	disk
 	size int64
 }
 
-// makeFile makes a new file, only for its owner.
+// makeFile creates a file that only its owner can read.
 func makeFile(path string) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -39,9 +39,9 @@ func makeFile(path string) (*file, error) {
 	return lock(f)
 }
 
-// reopen opens a file that is there, which must be a plain one.
+// reopen opens an existing file, which must be a regular one.
 func reopen(path string) (*file, error) {
-	// Without O_NONBLOCK a pipe would keep us here. A link may lead anywhere.
+	// Without O_NONBLOCK a pipe would block. A link may lead anywhere.
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) {
 		return nil, errors.New("it is a symbolic link: must be a regular file")
@@ -71,7 +71,7 @@ func kindOf(m fs.FileMode) string {
 	return "a device"
 }
 
-// lock keeps other writers out until the file is closed.
+// lock excludes other writers until the file is closed.
 func lock(f *os.File) (*file, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -83,7 +83,7 @@ func lock(f *os.File) (*file, error) {
 	return &file{disk: f}, nil
 }
 
-// put appends p whole. When that fails, as on a full disk, the file ends where it did before.
+// put appends all of p. If that fails, for example on a full disk, the file's length is unchanged.
 func (f *file) put(p []byte) error {
 	_, err := f.WriteAt(p, f.size)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *file) put(p []byte) error {
 	return nil
 }
 
-// begin writes what a file begins with.
+// begin writes the beginning of a file.
 func (f *file) begin(h *Header) error {
 	frame, err := h.frame()
 	if err != nil {

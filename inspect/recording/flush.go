@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// arm has what waits written in a second. While nothing waits, no timer runs.
+// arm makes waiting records be written within a second. While none wait, no timer runs.
 func (w *Writer) arm() {
 	if w.packer.empty() || w.armed {
 		return
@@ -20,7 +20,7 @@ func (w *Writer) arm() {
 	w.timer.Reset(flushEvery)
 }
 
-// flush is what the timer does.
+// flush is called by the timer.
 func (w *Writer) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,14 +33,14 @@ func (w *Writer) flush() {
 	}
 }
 
-// Close writes what waits and waits for the disk, two seconds at most if it does not answer; together with
-// Run no longer than that. An error says how many records are missing at the end. Closing again does nothing.
+// Close writes the waiting records and waits for the disk, at most two seconds if it does not respond, including the
+// time in Run. The error says how many records are missing at the end. A further call does nothing.
 func (w *Writer) Close() error {
 	done := make(chan error, 1)
 	go func() { done <- w.close() }()
 	wait := patience
 	if w.gaveUp.Load() {
-		wait /= 20 // it was waited for already
+		wait /= 20 // Run has already waited for it
 	}
 	select {
 	case err := <-done:
@@ -67,7 +67,7 @@ func (w *Writer) close() error {
 	err := w.seal()
 	if lost := w.lost; lost > 0 {
 		w.lost = 0
-		// What failed may have been larger than the line that tells of it.
+		// The record that failed may have been larger than the one that reports it.
 		if err = cmp.Or(err, errors.Join(w.packer.addLost(lost, time.Now().UnixNano()), w.seal())); err != nil {
 			err = fmt.Errorf("%w; %s at the end", err, missing(lost))
 		}

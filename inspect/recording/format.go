@@ -7,39 +7,39 @@ import (
 	"hash/crc32"
 )
 
-// Version is the format's version that this program writes, and the newest it reads. It is 2 since records have a schema (trace.Version):
-// what read recordings before would find no words in their waits.
+// Version is the format version that this program writes, and the newest that it reads. It is 2 since records have a
+// schema (trace.Version): older readers would find no sentences in their waits.
 const Version = 2
 
 const (
-	magic      = "\x89KLREC\n\x1a" // not text, and shows whether a transfer changed line ends
+	magic      = "\x89KLREC\n\x1a" // binary; shows whether a transfer changed line ends
 	preludeLen = 16
 	headMagic  = "KLfr"
 	headLen    = 72
 
-	// frameRaw is how much text makes a frame full, in bytes.
+	// frameRaw is the length of text from which a frame is full, in bytes.
 	frameRaw = 256 << 10
-	// maxLine is the longest record that is written, in bytes.
+	// maxLine is the maximum length of a written record, in bytes.
 	maxLine = 16 << 20
-	// maxRaw and maxStored bound a frame, before and after compression, in bytes.
+	// maxRaw and maxStored limit a frame, before and after compression, in bytes.
 	maxRaw    = 32 << 20
 	maxStored = maxRaw + 1<<20
 )
 
-// What a frame holds. Readers pass over others.
+// The contents of a frame. Readers skip unknown ones.
 const (
 	frameSession = 'S' // the header of a session or of a part of it
 	frameRecords = 'R'
 )
 
-// What is special about a frame.
+// The properties of a frame.
 const (
 	flagZstd    = 1 << iota // the payload is compressed
-	flagEarlier             // records from before the session began: they tell of the node as it was then
-	flagRepeat              // what earlier parts told already; of use where they are gone
+	flagEarlier             // records from before the session: they describe the state of the node at its begin
+	flagRepeat              // repeats the state from earlier parts, in case these are gone
 )
 
-// head is what stands before a frame's payload. Times are in Unix nanoseconds.
+// head is the header of a frame. Times are in Unix nanoseconds.
 type head struct {
 	kind, flags       byte
 	stored, raw       uint32 // length of the payload, as stored and decompressed
@@ -50,19 +50,19 @@ type head struct {
 	sum               uint32 // CRC-32C of the payload as stored
 }
 
-// errHead is for bytes that are not a frame's head.
+// errHead is the error for bytes that are not a frame's header.
 var errHead = errors.New("not a frame")
 
 func castagnoli(p []byte) uint32 { return crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli)) }
 
-// appendPrelude appends what a file begins with.
+// appendPrelude appends the beginning of a file.
 func appendPrelude(dst []byte) []byte {
 	dst = append(dst, magic...)
 	dst = binary.LittleEndian.AppendUint16(dst, Version)
 	return append(dst, make([]byte, preludeLen-len(magic)-2)...)
 }
 
-// checkPrelude returns the version of the recording that p begins, or an error unless this program reads it.
+// checkPrelude returns the version of the recording at the beginning of p, or an error if this program cannot read it.
 func checkPrelude(p []byte) (version int, err error) {
 	if len(p) < preludeLen || string(p[:len(magic)]) != magic {
 		return 0, errors.New("not a recording")
@@ -87,7 +87,7 @@ func (h *head) append(dst []byte) []byte {
 	return le.AppendUint32(dst, castagnoli(dst[at:]))
 }
 
-// parseHead reads a head and checks all that it says about itself.
+// parseHead parses a header and validates its fields.
 func parseHead(p []byte) (head, error) {
 	le := binary.LittleEndian
 	if len(p) < headLen || string(p[:len(headMagic)]) != headMagic || le.Uint32(p[68:]) != castagnoli(p[:68]) {

@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// Header is what a session, or a part of one, says about itself.
+// Header describes a session, or a part of one.
 type Header struct {
 	// Created is when the session began to be recorded.
 	Created time.Time `json:"created"`
-	// Node is the node's name, Kubeloupe the version that wrote.
+	// Node is the node's name, Kubeloupe the version of the writer.
 	Node      string `json:"node,omitempty"`
 	Kubeloupe string `json:"kubeloupe,omitempty"`
-	// Recording names the recording; all parts and sessions of one have the same.
+	// Recording identifies the recording; all its parts and sessions have the same.
 	Recording string `json:"recording"`
 	// Part numbers the files of a recording from 1.
 	Part int `json:"part"`
 	// Continues says that the session began in an earlier part.
 	Continues bool `json:"continues,omitempty"`
-	// Before is what earlier parts held.
+	// Before is the content of earlier parts.
 	Before Count `json:"before,omitzero"`
-	// Cut is what was cut off the file's end when this session began: a frame that was torn.
+	// Cut is what was cut off the end of the file when this session began: an incomplete frame.
 	Cut Cut `json:"cut,omitzero"`
 }
 
-// Count is how many records there were, and how many were lost.
+// Count is the number of records, and of lost ones.
 type Count struct {
 	Records uint64 `json:"records,omitempty"`
 	Lost    uint64 `json:"lost,omitempty"`
 }
 
-// Cut is what was lost to a tear.
+// Cut is what an incomplete frame lost.
 type Cut struct {
 	Bytes   int64  `json:"bytes,omitempty"`
 	Records uint64 `json:"records,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// busy is n records of a node on which pods start, 2 ms apart. They begin at a time and with a number.
+// busy returns n records of a node on which pods start, 2 ms apart, beginning at a time and with a number.
 func busy(n int, from time.Time, seq uint64) []trace.Record {
 	const perPod = 12
 	var recs []trace.Record
@@ -75,7 +75,7 @@ func body(i int) trace.Body {
 
 func path(t testing.TB) string { return filepath.Join(t.TempDir(), "node.klrec") }
 
-// write makes one session.
+// write writes one session.
 func write(t testing.TB, path string, opt Options, recs []trace.Record) {
 	t.Helper()
 	w, err := Create(path, opt)
@@ -116,7 +116,7 @@ func all(t testing.TB, r *Reader) (items []Item) {
 	return items
 }
 
-// texts are records as they are encoded, since bodies are only comparable so.
+// texts returns records in encoded form, in which bodies are comparable.
 func texts(t testing.TB, recs []trace.Record) (lines []string) {
 	t.Helper()
 	for i := range recs {

@@ -6,31 +6,31 @@ import (
 	"io"
 )
 
-// frame is where a piece of a recording is, and what is known of it without reading it.
+// frame is the location of a part of a recording, with the data in its header.
 type frame struct {
 	head
 	part    int   // index of the file
 	off     int64 // of the payload
 	session int
-	missing uint64 // records before it that damage took
+	missing uint64 // records before it that were damaged
 }
 
-// index is what a scan over the heads of one file finds. Payloads are not read, but
-// for headers of sessions and the last frame.
+// index is the result of a scan of one file's headers. Payloads are not read, except headers of sessions and the last
+// frame.
 type index struct {
 	frames   []frame
 	sessions []Session
-	count    Count // without what only repeats
+	count    Count // without repeated records
 	payload  int64 // of the last frame
 	end      int64 // of the last frame
 	troubles
 
 	torn        bool
 	version     int    // of the format
-	tornRecords uint64 // in the torn frame, as far as its head tells
+	tornRecords uint64 // in the incomplete frame, according to its header
 }
 
-// indexFile scans a file of the format. Its error is for what cannot be read at all.
+// indexFile scans a file of the format. It returns an error if the file cannot be read at all.
 func indexFile(r io.ReaderAt, size int64) (*index, error) {
 	p, err := readAt(r, 0, preludeLen)
 	if err != nil && len(p) == 0 {
@@ -61,8 +61,8 @@ func indexFile(r io.ReaderAt, size int64) (*index, error) {
 	return ix, nil
 }
 
-// find returns the next good head. It is at pos, unless there is damage: then anything
-// behind the last good head may be one, as its length may be wrong. -1: there is none.
+// find returns the next valid header. It is at pos, unless there is damage: then it may be anywhere after the last
+// valid header, because that may have a wrong length. -1: there is none.
 func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 	h, ok, err := headAt(r, pos, size)
 	if ok || err != nil {
@@ -70,7 +70,7 @@ func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 	}
 	at, err := search(r, min(pos, ix.payload), size)
 	if at < 0 || err != nil {
-		ix.tornRecords = uint64(h.records) // zero where there is no head either
+		ix.tornRecords = uint64(h.records) // zero if the header is incomplete too
 		return head{}, -1, err
 	}
 	ix.note(fmt.Sprintf("damage at byte %d: reading continues at %d", pos, at))
@@ -78,7 +78,7 @@ func (ix *index) find(r io.ReaderAt, pos, size int64) (head, int64, error) {
 	return h, at, err
 }
 
-// headAt reads a head. It is good when its payload lies within the file.
+// headAt reads a header. It is valid if its payload is within the file.
 func headAt(r io.ReaderAt, at, size int64) (head, bool, error) {
 	if at+headLen > size {
 		return head{}, false, nil
@@ -91,7 +91,7 @@ func headAt(r io.ReaderAt, at, size int64) (head, bool, error) {
 	return h, err == nil && at+headLen+int64(h.stored) <= size, nil
 }
 
-// search looks for a good head from a place on; -1 if there is none.
+// search searches for a valid header from a position; -1 if there is none.
 func search(r io.ReaderAt, from, size int64) (int64, error) {
 	const window = 1 << 20
 	for pos := from; pos < size; pos += window {
@@ -148,7 +148,7 @@ func (ix *index) addSession(f frame, p []byte) {
 	ix.sessions = append(ix.sessions, Session{Header: h, frame: len(ix.frames)})
 }
 
-// gap is how many records are missing between the last frame and f, at least one.
+// gap returns how many records are missing between the last frame and f, at least one.
 func (ix *index) gap(f *frame) uint64 {
 	if n := len(ix.frames); n > 0 {
 		if last := &ix.frames[n-1]; last.session == f.session && f.firstSeq > last.lastSeq+1 {
@@ -160,7 +160,7 @@ func (ix *index) gap(f *frame) uint64 {
 	return 1
 }
 
-// checkLast drops a last frame that the disk has not got whole.
+// checkLast removes a last frame that is not complete on the disk.
 func (ix *index) checkLast(r io.ReaderAt) error {
 	n := len(ix.frames)
 	if n == 0 || ix.frames[n-1].off+int64(ix.frames[n-1].stored) != ix.end {

@@ -10,8 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 )
 
-// indexLines divides JSON lines into frames by reading over them; of each frame, only
-// its first and its last record are looked at.
+// indexLines divides JSON lines into frames; of each frame, it parses only the first and the last record.
 func indexLines(r io.ReaderAt, size int64) ([]frame, error) {
 	var frames []frame
 	for pos := int64(0); pos < size; {
@@ -28,7 +27,7 @@ func indexLines(r io.ReaderAt, size int64) ([]frame, error) {
 	return frames, nil
 }
 
-// wholeLines reads about a frame, up to the end of a line or of the file.
+// wholeLines reads about one frame, up to the end of a line or of the file.
 func wholeLines(r io.ReaderAt, pos, size int64) ([]byte, error) {
 	for n := int64(frameRaw); ; n *= 4 {
 		p, err := readAt(r, pos, int(min(n, jsonl.MaxLine+1, size-pos)))
@@ -65,7 +64,7 @@ func (f *frame) ends(p []byte) {
 	}
 }
 
-// recordIn reads a line that may be a record, also of a kind that is not known.
+// recordIn parses a line that may be a record, including one of an unknown kind.
 func recordIn(line []byte) (trace.Record, bool) {
 	var r trace.Record
 	if len(line) > 0 && line[0] != '{' {

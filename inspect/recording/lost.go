@@ -8,9 +8,8 @@ import (
 
 const lostKey = "lost"
 
-// lostRecord tells of n records that are missing before the next one. It has the
-// form that JSON lines on stdout have too: a log with sequence number 0, which no
-// published record has.
+// lostRecord returns a record that n records are missing before the next one. It has the same form as in JSON lines on
+// stdout: a log with sequence number 0, which no published record has.
 func lostRecord(n uint64, at int64) *trace.Record {
 	count := strconv.FormatUint(n, 10)
 	return &trace.Record{Time: at, Event: &trace.Log{
@@ -18,7 +17,7 @@ func lostRecord(n uint64, at int64) *trace.Record {
 	}}
 }
 
-// lostIn returns what a record made by lostRecord tells.
+// lostIn returns the number in a record of lostRecord.
 func lostIn(r *trace.Record) (n uint64, ok bool) {
 	log, ok := r.Event.(*trace.Log)
 	if !ok || r.Seq != 0 {

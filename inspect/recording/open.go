@@ -18,12 +18,12 @@ type Reader struct {
 
 	mu   sync.Mutex
 	info Info
-	told int  // frames whose troubles are counted
+	told int  // frames whose errors are counted
 	used bool // the stream is being read
 }
 
-// Open opens a recording, with its earlier part if that exists, or a file of JSON lines. "-" is the standard input. A file that
-// cannot be read twice, such as a pipe, is read as a stream.
+// Open opens a recording, with its earlier part if that exists, or a file of JSON lines. "-" is the standard input. A
+// file that can be read only once, such as a pipe, is read as a stream.
 func Open(path string) (*Reader, error) {
 	if path == "-" {
 		return OpenReader(os.Stdin)
@@ -37,7 +37,7 @@ func Open(path string) (*Reader, error) {
 
 func open(path string) (*Reader, error) {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) { // the writer was cut off between two renames
+	if errors.Is(err, fs.ErrNotExist) { // the writer was interrupted between two renames
 		if old, bad := os.Open(older(path)); bad == nil {
 			f, err = old, nil
 		}
@@ -67,7 +67,7 @@ func open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// cause leaves out the path, which the caller names.
+// cause returns an error without its path, which the caller adds.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -75,7 +75,7 @@ func cause(err error) error {
 	return err
 }
 
-// load reads the index of the file, whose kind its beginning tells.
+// load reads the index of the file, whose format it detects.
 func (r *Reader) load(size int64) error {
 	f := r.files[0]
 	p, err := readAt(f, 0, int(min(size, frameRaw)))

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the maximum size of a recording by default.
+	// DefaultMaxBytes is the default maximum size of a recording.
 	DefaultMaxBytes = 256 << 20
-	// MinMaxBytes is the least that it may be bounded to.
+	// MinMaxBytes is the smallest maximum size.
 	MinMaxBytes = 64 << 10
 )
 
-// Options say how to record. The zero value is good.
+// Options are the options of a writer. The zero value is valid.
 type Options struct {
-	// MaxBytes bounds the recording, FILE and FILE.1 together; 0 is DefaultMaxBytes.
+	// MaxBytes limits the total size of FILE and FILE.1; 0 means DefaultMaxBytes.
 	MaxBytes int64
-	// NoBodies leaves out what CRI calls carried, requests and responses.
+	// NoBodies omits the requests and responses of CRI calls.
 	NoBodies bool
-	// Node is the node's name, Kubeloupe the version that writes.
+	// Node is the node's name, Kubeloupe the version of the writer.
 	Node, Kubeloupe string
 	// Backlog returns records that describe the current state of the node; nil for none. It is called when a new part begins, so
 	// that a reader that has only this part knows the node. It must not call the Writer.

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// packer gathers records into one frame.
+// packer collects records for one frame.
 type packer struct {
 	enc *zstd.Encoder
 	head
@@ -29,7 +29,7 @@ func (p *packer) empty() bool { return len(p.text) == 0 }
 
 func (p *packer) full() bool { return len(p.text) >= frameRaw }
 
-// add appends one record; lost are missing before it. When it fails nothing was added.
+// add appends one record; lost is the number of missing ones before it. If it fails, nothing is added.
 func (p *packer) add(r *trace.Record, lost uint64) error {
 	before := len(p.text)
 	if lost > 0 {
@@ -82,7 +82,7 @@ func (p *packer) line(r *trace.Record) error {
 	return nil
 }
 
-// seal returns the frame and begins the next. What it returns is good until the next seal.
+// seal returns the frame and begins the next. The result is valid until the next seal.
 func (p *packer) seal() ([]byte, head) {
 	p.out = append(p.out[:0], make([]byte, headLen)...)
 	p.out = p.enc.EncodeAll(p.text, p.out)
@@ -91,7 +91,7 @@ func (p *packer) seal() ([]byte, head) {
 	h.raw, h.stored, h.sum = uint32(len(p.text)), uint32(len(p.out)-headLen), castagnoli(p.out[headLen:])
 	h.append(p.out[:0])
 	p.head, p.text = head{}, p.text[:0]
-	if cap(p.text) > 4*frameRaw { // one large record does not keep its room
+	if cap(p.text) > 4*frameRaw { // do not keep the memory of one large record
 		p.text = nil
 	}
 	return p.out, h

@@ -2,7 +2,7 @@ package recording
 
 import "os"
 
-// loadParts reads the indexes of a file and of the part before it.
+// loadParts reads the indexes of a file and of its older part.
 func (r *Reader) loadParts(size int64) error {
 	ix, err := indexFile(r.files[0], size)
 	if err != nil {
@@ -22,7 +22,7 @@ func (r *Reader) loadParts(size int64) error {
 	return nil
 }
 
-// before opens the part before a file, if there is one.
+// before opens the older part of a file, if there is one.
 func (r *Reader) before(ix *index) (*index, *os.File) {
 	if len(ix.sessions) == 0 || ix.sessions[0].Part < 2 {
 		return nil, nil
@@ -39,22 +39,22 @@ func (r *Reader) before(ix *index) (*index, *os.File) {
 			return old, f
 		}
 	}
-	_ = f.Close() // it was only read
+	_ = f.Close() // nothing was written
 	return nil, nil
 }
 
 func follows(h, old Header) bool { return h.Recording == old.Recording && h.Part == old.Part+1 }
 
-// join appends what one file holds.
+// join appends the content of one file.
 func (r *Reader) join(ix *index, part int) {
 	if len(ix.sessions) == 0 {
 		ix.sessions = []Session{{}} // its header is damaged
 	}
 	base := len(r.sessions)
 	if part > 0 && ix.sessions[0].Continues {
-		base-- // the session began in the part before
+		base-- // the session began in the older part
 	}
-	begins := make([]int, len(ix.frames)+1) // where each frame comes to stand
+	begins := make([]int, len(ix.frames)+1) // the new position of each frame
 	for i, f := range ix.frames {
 		begins[i] = len(r.frames)
 		if part > 0 && f.flags&flagRepeat != 0 {
@@ -75,7 +75,7 @@ func (r *Reader) join(ix *index, part int) {
 	r.info.Skipped, r.info.Damage = t.skipped+ix.tornRecords, t.damage
 }
 
-// describe takes what the headers tell.
+// describe takes the data in the headers.
 func (r *Reader) describe() {
 	first, last := r.sessions[0].Header, r.sessions[len(r.sessions)-1].Header
 	r.info.Created, r.info.Node, r.info.Kubeloupe = first.Created, last.Node, last.Kubeloupe

@@ -170,7 +170,7 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "x")); !os.IsNotExist(err) {
 		t.Error("a refused recording left a file")
 	}
-	empty := file("empty", nil) // as mktemp makes it
+	empty := file("empty", nil) // as mktemp creates it
 	write(t, empty, Options{}, busy(3, later, 1))
 	if st, err := os.Stat(empty); err != nil || st.Mode() != fs.FileMode(0o600) {
 		t.Errorf("%v %v", st.Mode(), err)

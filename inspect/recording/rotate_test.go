@@ -21,7 +21,7 @@ func TestRotate(t *testing.T) {
 	if info.Parts != 2 || info.Bytes > opt.MaxBytes || info.Dropped == 0 || info.Sessions != 1 {
 		t.Fatalf("%+v", info)
 	}
-	same(t, items[:1], told) // the part where it was told again is the first that is left
+	same(t, items[:1], told) // the part with the repeated state is the first that is left
 	same(t, items[1:], recs[info.Dropped:])
 	if !items[0].Earlier || items[1].Earlier || lostOf(items) != 0 || !info.First.Equal(recs[info.Dropped].At()) {
 		t.Errorf("%v %v %d %v", items[0].Earlier, items[1].Earlier, lostOf(items), info.First)
@@ -52,7 +52,7 @@ func TestRotateOtherOlderFile(t *testing.T) {
 	}
 }
 
-// TestOlderFileThatIsNoRecording is left as it is; recording continues when it is out of the way.
+// TestOlderFileThatIsNoRecording: such a file is not changed; recording continues when it is moved away.
 func TestOlderFileThatIsNoRecording(t *testing.T) {
 	p, recs := path(t), busy(20000, later, 1)
 	if err := os.WriteFile(older(p), []byte("a letter"), 0o600); err != nil {
@@ -108,7 +108,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestDiskFull: what could not be written is told, and recording continues.
+// TestDiskFull: records that could not be written are reported, and recording continues.
 func TestDiskFull(t *testing.T) {
 	p, recs := path(t), busy(3000, later, 1)
 	w, err := Create(p, Options{})

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// pace is the least time between two looks at the source, so that a busy bus does not
-	// wake the recorder for each record. A bus holds thousands of records.
+	// pace is the minimum time between two reads of the source, so that a busy bus does not wake the recorder for each
+	// record. A bus holds thousands of records.
 	pace = 20 * time.Millisecond
-	// past is how old a record is that comes out of a backlog, which is read without a rest.
+	// past is the age from which a record counts as part of a backlog, which is read without pauses.
 	past = time.Second
-	// batch is how many records are taken at once.
+	// batch is the maximum number of records per read.
 	batch = 1024
-	// lastBatches bounds what is taken after ctx ended: more than a bus holds.
+	// lastBatches limits the reads after ctx ended: more than a bus holds.
 	lastBatches = 32
 )
 
-// Source is where records come from, such as a cursor on a bus.
+// Source is the source of records, such as a cursor of a bus.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
 }
@@ -37,7 +37,7 @@ func (w *Writer) Run(ctx context.Context, src Source) error {
 	for last := 0; last < lastBatches; {
 		recs, lost, err := src.Next(ctx, buf)
 		if bad := w.writeOr(ctx, recs, lost); errors.Is(bad, errSilent) {
-			buf = make([]trace.Record, 0, batch) // the other is in use
+			buf = make([]trace.Record, 0, batch) // the other buffer is in use
 		} else if errors.Is(bad, ErrClosed) {
 			return bad
 		}
@@ -64,10 +64,10 @@ func backlog(recs []trace.Record) bool {
 	return len(recs) > 0 && time.Since(recs[len(recs)-1].At()) > past
 }
 
-// patience is how long a disk that does not answer is waited for in the end.
+// patience is how long to wait at the end for a disk that does not respond.
 const patience = 2 * time.Second
 
-// writeOr writes, or gives up some time after ctx ended: then it only counts.
+// writeOr writes. If that takes too long after ctx ended, it gives up and only counts.
 func (w *Writer) writeOr(ctx context.Context, recs []trace.Record, lost uint64) error {
 	if len(recs) == 0 && lost == 0 {
 		return nil

@@ -29,7 +29,7 @@ func TestRunWritesWithinASecond(t *testing.T) {
 			t.Errorf("%d records after a second", len(items))
 		}
 		trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "two"})
-		cancel() // what is there is still taken
+		cancel() // the available records are still read
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -58,8 +58,8 @@ func (s *oneByOne) Next(ctx context.Context, buf []trace.Record) ([]trace.Record
 	return append(buf[:0], r), 0, nil
 }
 
-// TestRunCatchesUp: what an agent's stream begins with takes no longer than it takes to be read, and who ends the
-// recording soon has all of it.
+// TestRunCatchesUp: the beginning of an agent's stream is read without pauses, and a recording that ends soon has all
+// of it.
 func TestRunCatchesUp(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestRunCatchesUp(t *testing.T) {
 	})
 }
 
-// TestRunTellsLost: a bus that was too quick for the recorder.
+// TestRunTellsLost: a bus that is too fast for the recorder.
 func TestRunTellsLost(t *testing.T) {
 	p, bus := path(t), trace.NewBus(64)
 	cur := bus.Subscribe(trace.FromNow)

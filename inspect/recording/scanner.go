@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrStream is returned when a stream would have to be read again.
+// ErrStream is returned for a second read of a stream.
 var ErrStream = errors.New("a stream can be read only once: save it to a file first")
 
 // Scanner reads records in order. It is for one goroutine; scanners of one reader
@@ -20,8 +20,8 @@ type Scanner struct {
 	err  error
 }
 
-// Next appends up to cap(buf) items to buf[:0] (64 when buf has no capacity), at least one.
-// After the last it returns io.EOF.
+// Next appends up to cap(buf) items to buf[:0] (64 if buf has no capacity), at least one. After the last it returns
+// io.EOF.
 func (s *Scanner) Next(buf []Item) ([]Item, error) {
 	if cap(buf) == 0 {
 		buf = make([]Item, 0, 64)
@@ -30,7 +30,7 @@ func (s *Scanner) Next(buf []Item) ([]Item, error) {
 	for s.err == nil && len(out) < cap(out) {
 		if !s.open {
 			if len(out) > 0 && s.r.info.Stream {
-				break // what comes next may take its time
+				break // the next record may take some time
 			}
 			missing := s.cur.missing
 			if s.cur, s.err = s.src.next(); s.err != nil {

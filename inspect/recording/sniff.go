@@ -7,8 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// sniffLines returns an error unless one of the lines is a record, and else the node's name
-// if one tells it.
+// sniffLines returns an error unless one of the lines is a record; otherwise the node's name, if a line has it.
 func sniffLines(p []byte) (node string, err error) {
 	found := false
 	for line := range bytes.Lines(p) {

@@ -5,25 +5,26 @@ import (
 	"io"
 )
 
-// source yields a recording in pieces, and io.EOF after the last.
+// source yields a recording in chunks, and io.EOF after the last.
 type source interface {
 	next() (chunk, error)
 }
 
-// fileSource reads frames of files from a place on. From the second on it has some read ahead, each by a goroutine that ends with it.
+// fileSource reads frames of files from a position. From the second frame on, it reads some ahead, each in a goroutine
+// that ends with it.
 type fileSource struct {
 	r  *Reader
 	at int // frame
-	// line is the number of the next line, of JSON lines that are read from their beginning.
+	// line is the number of the next line, for JSON lines that are read from their beginning.
 	line    int
-	missing uint64 // to be told with the next chunk
+	missing uint64 // to be reported with the next chunk
 
 	own   *frameReader   // for frames that are not read ahead
-	depth int            // how many may be at work beside
-	more  bool           // the first was requested: many come to see but that
-	begun int            // the next frame that nobody reads yet
-	queue []*frameReader // those at work, from frame at on
-	using *frameReader   // has the chunk that was yielded last
+	depth int            // maximum number of frames that are read ahead
+	more  bool           // the first was requested: many readers need only that
+	begun int            // the next frame that is not being read
+	queue []*frameReader // those that are being read, from frame at on
+	using *frameReader   // has the last chunk
 	idle  []*frameReader
 }
 
@@ -54,7 +55,7 @@ func (s *fileSource) next() (chunk, error) {
 	return chunk{}, io.EOF
 }
 
-// frame reads the next frame, or waits for it where it is read ahead.
+// frame reads the next frame, or waits for it if it is being read ahead.
 func (s *fileSource) frame() opened {
 	if s.using != nil {
 		s.idle, s.using = append(s.idle, s.using), nil
@@ -70,7 +71,7 @@ func (s *fileSource) frame() opened {
 	return <-s.using.done
 }
 
-// readAhead has the frames read that come next, up to one that is too long.
+// readAhead starts reading the next frames, up to one that is too long.
 func (s *fileSource) readAhead() error {
 	for s.more && len(s.queue) < s.depth && s.begun < len(s.r.frames) && s.r.frames[s.begun].raw <= aheadRaw {
 		if len(s.idle) == 0 {
@@ -88,7 +89,7 @@ func (s *fileSource) readAhead() error {
 	return nil
 }
 
-// begin returns the chunk of the next frame that nobody reads yet, without its text.
+// begin returns the chunk of the next frame that is not being read, without its text.
 func (s *fileSource) begin() chunk {
 	f := &s.r.frames[s.begun]
 	c := chunk{n: s.begun, line: s.line, session: f.session, earlier: f.flags&flagEarlier != 0}

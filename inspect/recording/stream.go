@@ -30,7 +30,7 @@ func OpenReader(in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// looksLikeLines says whether some line may be a record; it may not be there as a whole yet.
+// looksLikeLines reports whether some line may be a record, which may be incomplete.
 func looksLikeLines(p []byte) bool {
 	for line := range bytes.Lines(p) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' {
@@ -40,7 +40,7 @@ func looksLikeLines(p []byte) bool {
 	return false
 }
 
-// lineStream yields lines as they come.
+// lineStream yields lines as they arrive.
 type lineStream struct {
 	br   *bufio.Reader
 	text []byte
@@ -98,7 +98,7 @@ func openFrames(br *bufio.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// frameStream yields frames as they come.
+// frameStream yields frames as they arrive.
 type frameStream struct {
 	r       *Reader
 	br      *bufio.Reader
@@ -144,7 +144,7 @@ func (s *frameStream) next() (chunk, error) {
 	}
 }
 
-// head reads up to the next good head.
+// head reads up to the next valid header.
 func (s *frameStream) head() (h head, damaged bool, err error) {
 	for {
 		p, err := s.br.Peek(headLen)
@@ -162,7 +162,7 @@ func (s *frameStream) head() (h head, damaged bool, err error) {
 	}
 }
 
-// ended tells the stream's end: a torn one where bytes are left.
+// ended reports the stream's end, which is incomplete if bytes are left.
 func (s *frameStream) ended(err error, h *head) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read the stream: %w", err)

@@ -25,7 +25,7 @@ func TestJSONLines(t *testing.T) {
 	lost := texts(t, []trace.Record{*lostRecord(4, recs[0].Time)})[0] + "\n"
 	for _, c := range []struct {
 		name, text string
-		first      Item // what is expected of it, but for the record
+		first      Item // the expected data, without the record
 		want       Info
 	}{
 		{"good", good, Item{}, Info{Records: 1500}},

@@ -2,7 +2,7 @@ package recording
 
 import "time"
 
-// Info returns the data that is known now.
+// Info returns the data that is known so far.
 func (r *Reader) Info() Info {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -11,10 +11,10 @@ func (r *Reader) Info() Info {
 	return info
 }
 
-// Sessions returns the sessions in order; none of a stream.
+// Sessions returns the sessions in order; none for a stream.
 func (r *Reader) Sessions() []Session { return append([]Session(nil), r.sessions...) }
 
-// sum adds up what the frames' heads tell.
+// sum adds up the data in the frames' headers.
 func (r *Reader) sum() {
 	var first, last int64
 	for i := range r.frames {
@@ -40,7 +40,7 @@ func (r *Reader) sum() {
 	}
 }
 
-// sees keeps the count of a stream.
+// sees counts an item of a stream.
 func (r *Reader) sees(it *Item) {
 	if !r.info.Stream {
 		return
@@ -58,7 +58,7 @@ func (r *Reader) sees(it *Item) {
 	r.info.Last = it.Rec.At().UTC()
 }
 
-// report counts what was wrong with a chunk, the first time it is read.
+// report counts the errors of a chunk, the first time it is read.
 func (r *Reader) report(c chunk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

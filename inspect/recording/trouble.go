@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// slowDisk is how long one write may take before it is told.
+	// slowDisk is how long one write may take before this is reported.
 	slowDisk = 5 * time.Second
-	// quiet is the least time between two troubles that are told, for a disk that is full now and then.
+	// quiet is the minimum time between two reports, for a disk that is full repeatedly.
 	quiet = 10 * time.Minute
 )
 
-// errSilent is for a disk, or a server of files, that does not answer.
+// errSilent is the error for a disk, or a file server, that does not respond.
 var errSilent = errors.New("the disk does not respond")
 
-// Trouble is notified when nothing can be written, and when that is finished.
+// Trouble reports that nothing can be written, or that writing works again.
 type Trouble struct {
-	// Err is why nothing can be written; nil once it is finished.
+	// Err is why nothing can be written; nil when writing works again.
 	Err error
-	// Lost is how many records are missing at that place, known once it is finished.
+	// Lost is how many records are missing, known when writing works again.
 	Lost uint64
 }
 
-// String is a line for people.
+// String returns a line for people.
 func (t Trouble) String() string {
 	if t.Err != nil {
 		return fmt.Sprintf("the recording is paused: %v; it resumes automatically", t.Err)
@@ -43,14 +43,14 @@ func missing(n uint64) string {
 	return fmt.Sprintf("%d records are missing", n)
 }
 
-// teller tells each trouble once, and its end.
+// teller reports each trouble once, and its end.
 type teller struct {
 	tell func(Trouble)
 
 	mu   sync.Mutex
-	bad  bool      // told, and not over
-	hung bool      // a write was told while it continued; it may succeed, but others were lost meanwhile
-	last time.Time // a trouble was told
+	bad  bool      // reported, and not ended
+	hung bool      // a slow write was reported; it may succeed, but others were lost meanwhile
+	last time.Time // the time of the last report
 }
 
 func (t *teller) failed(err error) {
@@ -63,7 +63,7 @@ func (t *teller) failed(err error) {
 	t.tell(Trouble{Err: err})
 }
 
-// wrote says that a frame was written, in which so many records are told as lost.
+// wrote records that a frame was written, which has that many records as lost.
 func (t *teller) wrote(lost uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *teller) wrote(lost uint64) {
 	}
 }
 
-// watch tells of what takes too long, until stop is called.
+// watch reports a slow operation, until stop is called.
 func (t *teller) watch(err error) (stop func() bool) {
 	return time.AfterFunc(slowDisk, func() {
 		t.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// small is a disk with little room, on which all parts of a recording are.
+// small is a disk with little space, for all parts of a recording.
 type small struct {
 	path string
 	room int64
@@ -51,17 +51,17 @@ func (d *onSmall) WriteAt(p []byte, off int64) (int, error) {
 	return d.disk.WriteAt(p, off)
 }
 
-// onto has a writer write to a small disk.
+// onto makes a writer write to a small disk.
 func onto(w *Writer, room int64) *small {
 	s := &small{path: w.path, room: room}
 	w.make, w.file.disk = s.make, &onSmall{w.file.disk, s}
-	w.armed = true // no flush comes by itself: what fits depends on it
+	w.armed = true // without automatic flushes, so that the sizes are known
 	return s
 }
 
 // TestRotateOnAFullDisk: the oldest part makes room for the newest.
 func TestRotateOnAFullDisk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+	synctest.Test(t, func(t *testing.T) { // without automatic flushes
 		p, recs := path(t), busy(20000, later, 1)
 		opt := Options{MaxBytes: 256 << 10, Tell: func(what Trouble) { t.Error(what) }}
 		w, err := Create(p, opt)
@@ -75,7 +75,7 @@ func TestRotateOnAFullDisk(t *testing.T) {
 			}
 			n += 200
 		}
-		onto(w, (&small{path: p}).used()+28<<10) // until the part is full, and not for another
+		onto(w, (&small{path: p}).used()+28<<10) // space until the part is full, and not for another
 		for ; w.header.Part < 3; n += 200 {
 			if err := w.Write(recs[n:n+200], 0); err != nil {
 				t.Fatal(err)
@@ -92,9 +92,9 @@ func TestRotateOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestFullDisk: it is told once, the recording stays readable, and continues when there is room.
+// TestFullDisk: it is reported once, the recording stays readable, and continues when there is space.
 func TestFullDisk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+	synctest.Test(t, func(t *testing.T) { // without automatic flushes
 		p, recs := path(t), busy(9000, later, 1)
 		var told []Trouble
 		w, err := Create(p, Options{MaxBytes: 128 << 10, Tell: func(what Trouble) { told = append(told, what) }})
@@ -130,9 +130,9 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestFullAtTheEnd: what is missing at the end can be told by nobody else.
+// TestFullAtTheEnd: only Close can report the missing records at the end.
 func TestFullAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+	synctest.Test(t, func(t *testing.T) { // without automatic flushes
 		w, err := Create(path(t), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestFullAtTheEnd(t *testing.T) {
 
 // TestNodeIsToldAnewWhenThereIsRoom: a part that began when the disk was full.
 func TestNodeIsToldAnewWhenThereIsRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no flush comes by itself
+	synctest.Test(t, func(t *testing.T) { // without automatic flushes
 		p := path(t)
 		told := busy(2000, later, 1)
 		w, err := Create(p, Options{MaxBytes: 1 << 20, Backlog: func() []trace.Record { return told }})
@@ -160,7 +160,7 @@ func TestNodeIsToldAnewWhenThereIsRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		disk := onto(w, 0)
-		disk.room = disk.used() + 2000 // for the head of a part
+		disk.room = disk.used() + 2000 // for the header of a part
 		w.file.size += 512 << 10       // it is full
 		if err := errors.Join(w.Write(busy(10, later, 11), 0), w.seal()); !errors.Is(err, unix.ENOSPC) || w.header.Part != 2 {
 			t.Fatalf("part %d: %v", w.header.Part, err)
@@ -178,7 +178,7 @@ func TestNodeIsToldAnewWhenThereIsRoom(t *testing.T) {
 	})
 }
 
-// stuck is a disk that does not answer until it is let go.
+// stuck is a disk that does not respond until it is released.
 type stuck struct {
 	disk
 	writes, syncs chan struct{}
@@ -200,7 +200,7 @@ func (d *stuck) Sync() error {
 	return d.disk.Sync()
 }
 
-// recordingOntoStuck is a recorder of a bus at work, whose disk does not answer.
+// recordingOntoStuck is a recorder of a busy bus, whose disk does not respond.
 type recordingOntoStuck struct {
 	bus    *trace.Bus
 	w      *Writer
@@ -226,7 +226,7 @@ func recordOntoStuck(t *testing.T, p string) *recordingOntoStuck {
 	return r
 }
 
-// TestDiskDoesNotAnswer: it is told, the recorder ends all the same, and says what it takes.
+// TestDiskDoesNotAnswer: this is reported, and the recorder nevertheless stops and reports the loss.
 func TestDiskDoesNotAnswer(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 		if len(r.told) != 1 || !errors.Is(r.told[0].Err, errSilent) || !r.disk.at.Load() {
 			t.Errorf("told %v", r.told)
 		}
-		say(1) // the writer takes it and waits
+		say(1) // the writer receives it and waits
 		time.Sleep(time.Second)
 		say(100)
 		began := time.Now()
@@ -263,7 +263,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestGoesOnAfterASilence: what the bus overran meanwhile is told.
+// TestGoesOnAfterASilence: records that the bus lost meanwhile are reported.
 func TestGoesOnAfterASilence(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestGoesOnAfterASilence(t *testing.T) {
 	}
 }
 
-// TestDiskDoesNotSync: closing does not wait for good.
+// TestDiskDoesNotSync: closing does not wait forever.
 func TestDiskDoesNotSync(t *testing.T) {
 	p := path(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestDiskDoesNotSync(t *testing.T) {
 	}
 }
 
-// TestTroubleIsNotToldAgainAndAgain: a disk that is full now and then.
+// TestTroubleIsNotToldAgainAndAgain: a disk that is full repeatedly.
 func TestTroubleIsNotToldAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

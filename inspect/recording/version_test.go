@@ -13,9 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// TestVersion1 opens a recording that was made when version 1 was new, and reads what
-// it read then (v1.jsonl). Neither file is ever made again: that is the promise of
-// docs/recording.md.
+// TestVersion1 opens a recording that was made when version 1 was new, and reads what it read then (v1.jsonl). Neither
+// file is ever created again, as docs/recording.md promises.
 func TestVersion1(t *testing.T) {
 	items, info := read(t, filepath.Join("testdata", "v1.klrec"))
 	want, err := os.ReadFile(filepath.Join("testdata", "v1.jsonl"))
@@ -56,7 +55,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// wordsNow is a line without the fields that were sentences. They are facts now, and this is said of them.
+// wordsNow returns a line without the fields that were sentences, and with the facts that replace them.
 func wordsNow(t *testing.T, then string, now map[string]string) string {
 	t.Helper()
 	v, ok := value(t, then).(map[string]any)
@@ -77,7 +76,8 @@ func wordsNow(t *testing.T, then string, now map[string]string) string {
 	return string(out)
 }
 
-// TestAppendToVersion1: what is added to an earlier recording makes it one of this version, which an earlier kubeloupe refuses.
+// TestAppendToVersion1: a new session makes an earlier recording one of this version, which an earlier kubeloupe
+// refuses.
 func TestAppendToVersion1(t *testing.T) {
 	p := path(t)
 	old, err := os.ReadFile(filepath.Join("testdata", "v1.klrec"))
@@ -109,8 +109,8 @@ func value(t *testing.T, text string) (v any) {
 	return v
 }
 
-// lacks says what of then is not in now. A later version may write fields that this one did
-// not have; none may go or change.
+// lacks returns what of then is missing in now. A later version may write additional fields; none may disappear or
+// change.
 func lacks(now, then any, at string) string {
 	was, ok := then.(map[string]any)
 	if !ok {
@@ -128,7 +128,7 @@ func lacks(now, then any, at string) string {
 	return ""
 }
 
-// TestNewerKinds: records of kinds that are not known yet are counted and passed over.
+// TestNewerKinds: records of unknown kinds are counted and skipped.
 func TestNewerKinds(t *testing.T) {
 	p, recs := path(t), busy(20, later, 1)
 	w, err := Create(p, Options{})
@@ -153,7 +153,7 @@ func TestNewerKinds(t *testing.T) {
 	}
 }
 
-// TestNewerFrames: frames of a kind that is not known yet are passed over.
+// TestNewerFrames: frames of an unknown kind are skipped.
 func TestNewerFrames(t *testing.T) {
 	p, recs := path(t), busy(20, later, 1)
 	write(t, p, Options{}, recs[:10])

@@ -9,39 +9,38 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// flushEvery is how long a record waits to be written at most.
+// flushEvery is the maximum time until a record is written.
 const flushEvery = time.Second
 
 // ErrClosed is returned by a writer that was closed.
 var ErrClosed = errors.New("recording is closed")
 
-// Writer writes one session of a recording. It may be used by several goroutines.
+// Writer writes one session of a recording. Safe for concurrent use.
 type Writer struct {
 	path  string
 	opt   Options
-	began int64 // records from before are marked as earlier
+	began int64 // earlier records are marked as such
 	make  func(path string) (*file, error)
 
 	trouble teller
-	waiting atomic.Int64 // records that were taken and are neither written nor counted as lost
-	gaveUp  atomic.Bool  // Run waited long enough for the disk
+	waiting atomic.Int64 // records that are neither written nor counted as lost yet
+	gaveUp  atomic.Bool  // Run has waited long enough for the disk
 
 	mu      turn
 	file    *file
 	header  Header // of the file
 	packer  *packer
-	written Count  // in the file, without what only repeats
-	untold  bool   // the part lacks what the backlog tells
-	lost    uint64 // to be told with the next record
+	written Count  // in the file, without repeated records
+	untold  bool   // the part lacks the backlog
+	lost    uint64 // to be reported with the next record
 	timer   *time.Timer
 	armed   bool  // the timer runs
 	failed  error // of a write by the timer
 	closed  bool
 }
 
-// Write adds records; lost are missing before them. Records are written when they fill a frame,
-// or within a second. An error means that some could not be written, which count as
-// lost from then on; the writer may be used further.
+// Write adds records; lost is the number of missing ones before them. Records are written when they fill a frame, or
+// within a second. An error means that some could not be written, which count as lost; the writer can still be used.
 func (w *Writer) Write(recs []trace.Record, lost uint64) error {
 	w.waiting.Add(int64(len(recs)))
 	w.mu.Lock()
@@ -76,7 +75,7 @@ func (w *Writer) add(r *trace.Record) (err error) {
 	return err
 }
 
-// pack encodes a record. One that is too long goes without its bodies, or is lost.
+// pack encodes a record. If it is too long, its bodies are omitted, or it is lost.
 func (w *Writer) pack(r *trace.Record) {
 	if w.opt.NoBodies {
 		r = withoutBodies(r)
@@ -89,7 +88,7 @@ func (w *Writer) pack(r *trace.Record) {
 	w.lost = 0
 }
 
-// seal writes what is gathered.
+// seal writes the collected records.
 func (w *Writer) seal() error {
 	if w.packer.empty() {
 		return nil
@@ -110,7 +109,7 @@ func (w *Writer) seal() error {
 	return nil
 }
 
-// put writes a frame, to a new part where this one is full.
+// put writes a frame, to a new part if this one is full.
 func (w *Writer) put(frame []byte) error {
 	half := w.opt.MaxBytes / 2
 	if w.file.size+int64(len(frame)) > half && w.written != (Count{}) {
@@ -131,8 +130,8 @@ func (w *Writer) put(frame []byte) error {
 	return w.file.put(frame)
 }
 
-// repeat tells of the node as it is, at the beginning of a part. It is left out
-// where it would take more than a quarter of the part.
+// repeat writes the current state of the node at the beginning of a part. It is omitted if it would need more than a
+// quarter of the part.
 func (w *Writer) repeat(half int64) error {
 	if w.opt.Backlog == nil {
 		return nil
@@ -146,7 +145,7 @@ func (w *Writer) repeat(half int64) error {
 		if w.opt.NoBodies {
 			r = *withoutBodies(&r)
 		}
-		_ = p.add(&r, 0) // what cannot be encoded could not be written before either
+		_ = p.add(&r, 0) // what cannot be encoded was not written before either
 		if p.full() {
 			frames = appendRepeat(frames, p)
 		}
@@ -173,8 +172,8 @@ func (w *Writer) named(err error) error {
 	return fmt.Errorf("record to %s: %w", w.path, err)
 }
 
-// turn is a mutex that may be held for as long as a disk does not answer; a channel, as tests with
-// false time see who waits for it.
+// turn is a mutex that may be held as long as a disk does not respond; a channel, so that tests with simulated time see
+// who waits for it.
 type turn chan struct{}
 
 func (t turn) Lock()   { t <- struct{}{} }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// starts are the records of n pods that start one after the other.
+// starts returns the records of n pods that start one after the other.
 func starts(n int) []trace.Record {
 	tp := tape.New()
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestLongRecordsAreShortened has a recording with more text than may be kept: what comes late is short.
+// TestLongRecordsAreShortened has a recording with more text than the limit: late records are short.
 func TestLongRecordsAreShortened(t *testing.T) {
 	s := session.New(session.Options{Bytes: 1 << 20})
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// maxCaseNode bounds how many records of the node and of other pods a case has.
+	// maxCaseNode limits how many records of the node and of other pods a case has.
 	maxCaseNode = 50_000
-	// leastCaseNode is how many each case may have, also where all together have [Options.Others] already.
+	// leastCaseNode is how many each case may have, even if all together already have [Options.Others].
 	leastCaseNode = 500
-	// looksPerRecord is how many records may be looked at for each that a case may have.
+	// looksPerRecord is how many records may be inspected for each one that a case may have.
 	looksPerRecord = 8
 )
 
-// Case is what rules look at for a run; now is the time of the question, zero the newest record's.
+// Case returns the input of the rules for a run; now is the current time, zero means the newest record's.
 func (s *Session) Case(l *store.PodRun, now time.Time) *cause.Case {
 	c, _ := s.caseOf(l, now, maxCaseNode)
 	return c
 }
 
-// Cases yields the case of each run, in their order. Where all runs continue beside all others, each has a share of what is known
-// of the others, and is incomplete: else telling of n runs would take n times n.
+// Cases yields the case of each run, in their order. If all runs overlap with all others, each gets a part of the
+// others' records, and is incomplete: otherwise n runs would need n times n records.
 func (s *Session) Cases(now time.Time) iter.Seq2[*store.PodRun, *cause.Case] {
 	return func(yield func(*store.PodRun, *cause.Case) bool) {
 		left, runs := s.others, s.Runs()
 		for i, l := range runs {
-			// One run may take several shares: most take less than one.
+			// One run may take several parts, because most take less than one.
 			limit := min(maxCaseNode, max(leastCaseNode, 8*left/(len(runs)-i)))
 			c, took := s.caseOf(l, now, limit)
 			left = max(left-took, 0)
@@ -44,13 +44,13 @@ func (s *Session) Cases(now time.Time) iter.Seq2[*store.PodRun, *cause.Case] {
 	}
 }
 
-// caseOf is Case with so many records of others, and what that took of the bound.
+// caseOf is Case with that many records of others. It also returns how many it used.
 func (s *Session) caseOf(l *store.PodRun, now time.Time, limit int) (_ *cause.Case, took int) {
 	if now.IsZero() {
 		now = s.Last()
 	}
 	c := &cause.Case{Pod: l.Pod, Records: l.Records(), Now: l.At(now), Incomplete: l.Incomplete()}
-	c.Waterfall, _ = l.WaterfallOf(c.Records, now) // none where the pod was found running
+	c.Waterfall, _ = l.WaterfallOf(c.Records, now) // none if the pod was found running
 	at := l.Interest(c.Now)
 	if last := &at[len(at)-1]; c.Waterfall != nil && c.Stage() == cause.Up {
 		last.To = min(last.To, c.Waterfall.Origin.Add(c.Waterfall.End).UnixNano())
@@ -63,10 +63,11 @@ func (s *Session) caseOf(l *store.PodRun, now time.Time, limit int) (_ *cause.Ca
 	return c, max(len(node), looked/looksPerRecord)
 }
 
-// around are the records of the node and of other runs at some times, and some of the node's before; false when there are more.
+// around returns the records of the node and of other runs at some times, and some of the node's before; false if there
+// are more.
 func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ []*trace.Record, looked int, all bool) {
 	var found []*store.Item
-	look := func() bool { looked++; return looked <= looksPerRecord*limit } // what is looked at and not taken costs time, too
+	look := func() bool { looked++; return looked <= looksPerRecord*limit } // inspecting records without using them also takes time
 	take := func(r *store.Item) bool {
 		if len(found) == limit || !look() {
 			return false
@@ -92,7 +93,7 @@ func (s *Session) around(l *store.PodRun, at []evidence.Interval, limit int) (_ 
 	return out, looked, all
 }
 
-// fromNode takes the node's records; false when there was no room for all.
+// fromNode adds the node's records; false if there was not enough room.
 func (s *Session) fromNode(from, to int64, take func(*store.Item) bool, look func() bool) bool {
 	some := func(wanted func(*store.Item) bool) func(*store.Item) bool {
 		return func(r *store.Item) bool {
@@ -106,11 +107,11 @@ func (s *Session) fromNode(from, to int64, take func(*store.Item) bool, look fun
 		s.Notes(from-int64(evidence.LookBack), from-1, some(func(r *store.Item) bool { return evidence.Lasting(r.Event) })) &&
 		s.Notes(to+1, to+int64(evidence.LookAhead), some(func(r *store.Item) bool {
 			u, ok := r.Event.(*trace.Usage)
-			return ok && r.Time-int64(u.Interval) < to // it is told at the end of what it is about
+			return ok && r.Time-int64(u.Interval) < to // it is published at the end of its interval
 		}))
 }
 
-// fromOthers takes the records of other runs; false when there was no room for all.
+// fromOthers adds the records of other runs; false if there was not enough room.
 func (s *Session) fromOthers(l *store.PodRun, from, to int64, take func(*store.Item) bool, look func() bool) bool {
 	runs := s.Runs()
 	if s.asOf != s.Came() || len(s.reaches.runs) != len(runs) {

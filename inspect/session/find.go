@@ -11,14 +11,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// ErrNotFound is returned when no run is of the pod that was requested.
+// ErrNotFound is returned if there is no run of the pod.
 var ErrNotFound = errors.New("no such pod")
 
-// maxNear bounds how many names are offered instead of one that is not there.
+// maxNear limits how many similar names are suggested.
 const maxNear = 5
 
-// Find returns the latest run of a pod named NAMESPACE/NAME; of NAME alone where only one namespace has it. With #N
-// behind it, it is the Nth run that was seen.
+// Find returns the latest run of a pod named NAMESPACE/NAME, or NAME if only one namespace has it. With #N appended, it
+// is the Nth observed run.
 func (s *Session) Find(ref string) (*store.PodRun, error) {
 	ref, nth, numbered := strings.Cut(ref, "#")
 	n := 0
@@ -40,7 +40,7 @@ func (s *Session) Find(ref string) (*store.PodRun, error) {
 	return l, err
 }
 
-// find is Find of the latest.
+// find is Find for the latest run.
 func (s *Session) find(ref string) (*store.PodRun, error) {
 	ns, name, full := strings.Cut(ref, "/")
 	if !full {
@@ -66,7 +66,7 @@ func (s *Session) find(ref string) (*store.PodRun, error) {
 	return nil, s.missing(ref, name)
 }
 
-// missing says what there is instead.
+// missing returns an error with the existing pods.
 func (s *Session) missing(ref, name string) error {
 	if len(s.Runs()) == 0 {
 		return fmt.Errorf("pod %q: %w: no record is about any pod", ref, ErrNotFound)
@@ -78,7 +78,7 @@ func (s *Session) missing(ref, name string) error {
 	return fmt.Errorf("pod %q: %w; there is %s", ref, ErrNotFound, strings.Join(near, ", "))
 }
 
-// near are the pods with names most like it; all where there are few.
+// near returns the pods with the most similar names; all if there are few.
 func (s *Session) near(name string) []string {
 	var near, all []string
 	seen := map[string]bool{}

@@ -22,8 +22,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// FuzzFold folds what the author of a recording may have written, all that can be read as records, into all that is made of it. Nothing
-// panics, the same records say the same, and no more than so much is said of each.
+// FuzzFold applies any records that the author of a recording may have written, and computes everything that is
+// computed from records. Nothing panics, equal records give equal results, and the length of each result is limited.
 func FuzzFold(f *testing.F) {
 	for i := range 32 {
 		f.Add(bytes.Repeat([]byte{byte(i), byte(7 * i), 3, byte(255 - i), 0, 1, byte(i * i), 9}, 60))
@@ -56,7 +56,7 @@ func differs(a, b []byte) string {
 	return fmt.Sprintf("%q, and then %q", a[max(0, i-100):min(len(a), i+200)], b[max(0, i-100):min(len(b), i+200)])
 }
 
-// tell writes all that is made of records.
+// tell writes everything that is computed from records.
 func tell(t *testing.T, w io.Writer, recs []trace.Record) {
 	t.Helper()
 	m, s := model.New(model.Options{}), session.New(session.Options{Runs: 4, PerRun: 64, Node: 64})
@@ -149,7 +149,7 @@ func picture(t *testing.T, w io.Writer, f *waterfall.Waterfall, found []cause.Fi
 	}
 }
 
-// written makes records of bytes, as many as there are bytes for, and keeps those that can be written and read.
+// written creates records from bytes, as many as the bytes permit, and returns those that can be encoded and decoded.
 func written(t *testing.T, data []byte) []trace.Record {
 	t.Helper()
 	in := source(data)
@@ -170,7 +170,7 @@ func written(t *testing.T, data []byte) []trace.Record {
 			r.Pod = trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", p), UID: fmt.Sprint(p)}
 		}
 		if in.int()%32 == 0 {
-			at, r.Seq = tape.Epoch.UnixNano(), 5 // as if the clock were set back, and the bus began again
+			at, r.Seq = tape.Epoch.UnixNano(), 5 // as if the clock was set back, and the bus started again
 		}
 		line, err := r.AppendJSON(nil)
 		if err != nil {
@@ -190,7 +190,7 @@ func written(t *testing.T, data []byte) []trace.Record {
 	return out
 }
 
-// source is the bytes that are left.
+// source is the remaining bytes.
 type source []byte
 
 func (s *source) int() int {
@@ -202,10 +202,10 @@ func (s *source) int() int {
 	return int(v)
 }
 
-// of is one of a list.
+// of returns one of a list.
 func (s *source) of(list ...string) string { return list[s.int()%len(list)] }
 
-// event is any event, and often one that folds look at, with what they look for.
+// event returns any event, often one that folds use, with values that they search for.
 func (s *source) event(kinds []string) trace.Event {
 	kind := s.of(kinds...)
 	often := s.int()%3 > 0
@@ -239,7 +239,7 @@ func (s *source) event(kinds []string) trace.Event {
 	return event
 }
 
-// step is a time that passes: mostly some milliseconds.
+// step returns a duration: mostly some milliseconds.
 func (s *source) step() int64 {
 	switch v := s.int(); {
 	case v < 200:
@@ -251,10 +251,10 @@ func (s *source) step() int64 {
 	}
 }
 
-// numbers are those at which sums and products go wrong.
+// numbers are values for which sums and products overflow.
 var numbers = []int64{0, 1, -1, 5, 1000, 1 << 20, int64(time.Second), int64(24 * time.Hour), 5e18, 1 << 62, 1<<63 - 1, -1 << 63}
 
-// words are what folds look for, and what they should be able to bear.
+// words are texts that folds search for, and texts that they must survive.
 var words = []string{
 	"", "seen", "started", "ready", "terminating", "gone", "create", "start", "image", "sandbox", "volumes", "dirs", "cgroup", "kill", "post-start", "web",
 	"RunPodSandbox", "PullImage", "CreateContainer", "StartContainer", "liveness", "readiness", "startup", "success", "failure", "queue", "other-pull", "backoff",
@@ -265,7 +265,7 @@ var words = []string{
 	"shop/web-1", "create web", "start web", "in 9999999h", "at most 99999999999 s", "preemption", "end", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 }
 
-// fill gives an event's fields values.
+// fill sets an event's fields.
 func (s *source) fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.String:

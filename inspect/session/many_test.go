@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// pulling are the records of n pods that pull all at once and for ever.
+// pulling returns the records of n pods that all pull at once and forever.
 func pulling(n int) []trace.Record {
 	tp := tape.New()
 	for i := range n {
@@ -25,7 +25,8 @@ func apply(s *session.Session, recs []trace.Record) {
 	}
 }
 
-// TestCasesOfAllAreBounded: each of n pods that continue beside all others had the records of all others, n times n.
+// TestCasesOfAllAreBounded: in the past, each of n pods that overlap with all others had the records of all others, n
+// times n.
 func TestCasesOfAllAreBounded(t *testing.T) {
 	const others, least = 20_000, 500
 	for _, n := range []int{100, 1000, 4000} {
@@ -34,7 +35,7 @@ func TestCasesOfAllAreBounded(t *testing.T) {
 		sum, cut := 0, 0
 		for l, c := range s.Cases(time.Time{}) {
 			sum += len(c.Node)
-			// Of the run itself, that it began before is known; of others, that there are more.
+			// For the run itself, it is known that it began before; for others, that there are more.
 			if len(c.Node) < n-1 && !c.Incomplete {
 				t.Fatalf("%s has %d records of %d others and says that it has all", l.Pod, len(c.Node), n-1)
 			}
@@ -51,7 +52,8 @@ func TestCasesOfAllAreBounded(t *testing.T) {
 	}
 }
 
-// TestManyPods: so many that none is over cost a walk over all that are kept, each; and so did each loss and each stop.
+// TestManyPods: in the past, with many unfinished pods, each new one, each loss and each stop visited all that are
+// kept.
 func TestManyPods(t *testing.T) {
 	s := session.New(session.Options{})
 	recs := pulling(300_000)
@@ -74,7 +76,7 @@ func TestManyPods(t *testing.T) {
 	}
 }
 
-// TestManySpansOpen: the end of a span went over all records that are kept of what is open, and over all milestones.
+// TestManySpansOpen: in the past, the end of a span visited all kept open records, and all milestones.
 func TestManySpansOpen(t *testing.T) {
 	tp := tape.New()
 	for i := range 100_000 {

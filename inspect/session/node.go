@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
-// NodeCase is what is known of the node itself, as a case without a pod; now is the time of the question, zero the newest record's.
+// NodeCase returns the node's own case, without a pod; now is the current time, zero means the newest record's.
 func (s *Session) NodeCase(now time.Time) *cause.Case {
 	if now.IsZero() {
 		now = s.Last()

@@ -7,16 +7,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
-// reach is the time that a run has records of; those that have not ended reach on.
+// reach is the time of a run's records; it is open for those that have not ended.
 type reach struct{ from, to int64 }
 
-// meets says whether two reaches have a time in common.
+// meets reports whether two reaches overlap.
 func (r reach) meets(o reach) bool { return r.from <= o.to && o.from <= r.to }
 
-// reachBlock is how many runs in a row are passed over at once where none of them meets.
+// reachBlock is the number of consecutive runs that are skipped at once if none of them overlaps.
 const reachBlock = 64
 
-// reaches are the times of runs, in their order, and of each block of them in a row.
+// reaches are the times of runs, in their order, and of blocks of consecutive runs.
 type reaches struct{ runs, blocks []reach }
 
 func reachesOf(runs []*store.PodRun) (all reaches) {
@@ -35,7 +35,7 @@ func reachesOf(runs []*store.PodRun) (all reaches) {
 	return all
 }
 
-// within yields the indices of the runs that meet a time, in order.
+// within yields the indices of the runs that overlap a time, in order.
 func (a *reaches) within(from, to int64) iter.Seq[int] {
 	at := reach{from, to}
 	return func(yield func(int) bool) {

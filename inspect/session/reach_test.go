@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
-// TestReachesWithin: blocks leave out nothing that a look at each run finds.
+// TestReachesWithin: the result with blocks is equal to a check of each run.
 func TestReachesWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

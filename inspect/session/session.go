@@ -17,27 +17,28 @@ const (
 	DefaultOthers = 10_000_000
 )
 
-// Options bound what is kept.
+// Options limit what is kept.
 type Options struct {
-	// Runs is how many runs; of more, the oldest that is over goes first.
+	// Runs is the number of runs; of more, the oldest finished one is removed first.
 	Runs int
-	// PerRun is how many records of a run: half of them the first, half the newest. What has not ended, milestones and the last
-	// status are kept besides.
+	// PerRun is the number of records of a run: half of them the first, half the newest. Begins without ends,
+	// milestones and the last status are kept in addition.
 	PerRun int
-	// Node is how many records about the node itself: the newest.
+	// Node is the number of the newest records about the node itself.
 	Node int
-	// Bytes is how much all records may have taken in memory; from then on records are kept with short texts and lists. Anybody may have
-	// written a recording.
+	// Bytes is the total size of all records from which on records are kept with short texts and lists. Anybody may
+	// have written a recording.
 	Bytes int
-	// Others is about how many records of the node and of other runs all cases of [Session.Cases] have together.
+	// Others is the approximate number of records of the node and of other runs in all cases of [Session.Cases]
+	// together.
 	Others int
 }
 
-// Session is a stream of records, folded.
+// Session is a folded stream of records.
 type Session struct {
 	*store.Store
 	others int
-	// reaches are the runs' times, in their order, as of so many records; made when a case asks.
+	// reaches are the runs' times, in their order, as of that many records; computed when a case needs them.
 	reaches reaches
 	asOf    uint64
 }
@@ -53,16 +54,16 @@ func New(opt Options) *Session {
 	return s
 }
 
-// Bounds of what else is kept. Anybody may have written a recording.
+// Limits of what else is kept. Anybody may have written a recording.
 const (
 	maxOpen   = 1 << 17
 	maxTraces = 1 << 18
 )
 
-// Of returns the session of a store that has its times straight; whoever has the store feeds it.
+// Of returns the session of a store with Policy.Straight, which the store's owner feeds.
 func Of(s *store.Store) *Session { return &Session{Store: s, others: DefaultOthers} }
 
-// Apply folds a record in. Records come in the order in which they were published.
+// Apply adds a record. Records must be in the order in which they were published.
 func (s *Session) Apply(r *trace.Record) {
 	if r.Event != nil {
 		s.Store.Apply(r)

@@ -36,7 +36,7 @@ func fold(t *tape.Tape, opt session.Options) *session.Session {
 	return s
 }
 
-// live writes one run of a pod: seen, sandbox, started and ready 300 ms later.
+// live adds one run of a pod: seen, sandbox, started and ready 300 ms later.
 func live(t *tape.Tape, pod trace.Pod, at time.Duration) {
 	t.Point(at, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
 	sync := t.Begin(at, pod, 0, &trace.Sync{Why: trace.SyncCreate})
@@ -153,7 +153,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestStarted: the start of a pod that later agents found running is with the first.
+// TestStarted: the start of a pod that later agents found running is in the first run.
 func TestStarted(t *testing.T) {
 	tp := tape.New()
 	dns, job := trace.Pod{Namespace: "shop", Name: "dns", UID: "d"}, trace.Pod{Namespace: "shop", Name: "job", UID: "j"}
@@ -176,8 +176,8 @@ func TestStarted(t *testing.T) {
 	s := fold(tp, session.Options{})
 	for ref, want := range map[string]string{
 		"shop/web": "shop/web#1", "shop/web#2": "shop/web#1", "shop/web#1": "shop/web#1",
-		"shop/job":  "", // it was gone: what was found is another start
-		"shop/half": "", // nobody saw the end of its start
+		"shop/job":  "", // it was gone: the one that was found is another start
+		"shop/half": "", // the end of its start was not observed
 		"shop/dns":  "",
 	} {
 		l, err := s.Find(ref)
@@ -356,7 +356,7 @@ func TestTheAgentStops(t *testing.T) {
 	}
 }
 
-// TestAPodWithoutANameIsNoLife: what is done to an orphan's leftovers names a UID alone.
+// TestAPodWithoutANameIsNoLife: records about an orphan's remains have only a UID.
 func TestAPodWithoutANameIsNoLife(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
@@ -377,7 +377,8 @@ func TestAPodWithoutANameIsNoLife(t *testing.T) {
 	}
 }
 
-// A start in which the wall clock was set forth by an hour, or the machine suspended for it, takes what it takes; a later one too.
+// The duration of a start during which the wall clock was set forward by an hour, or the machine suspended for an hour,
+// does not include the step; a later start is not affected either.
 func TestClockSetDuringAStart(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
@@ -401,7 +402,7 @@ func TestClockSetDuringAStart(t *testing.T) {
 	}
 }
 
-// What the runtime tells of a call in which the wall clock was set forth lies where it was, before and after.
+// The runtime's spans of a call during which the wall clock was set forward are at the correct times, before and after.
 func TestSpansAroundAStepOfTheClock(t *testing.T) {
 	const hour = time.Hour
 	tp := tape.New()
@@ -431,7 +432,8 @@ func TestSpansAroundAStepOfTheClock(t *testing.T) {
 	}
 }
 
-// An end in which the wall clock was set forth takes what it takes; a pod that is merely up is where the clock says.
+// The duration of a termination during which the wall clock was set forward does not include the step; a pod that only
+// runs keeps the clock's times.
 func TestClockSetDuringAnEnd(t *testing.T) {
 	const hour = time.Hour
 	tp := tape.New()
@@ -451,8 +453,8 @@ func TestClockSetDuringAnEnd(t *testing.T) {
 	}
 }
 
-// TestSeenWhileItEnds: a static pod that comes back with the UID it had, while it ends still, has its next run when it is gone; that began when
-// it was seen.
+// TestSeenWhileItEnds: if a static pod returns with the same UID while it still terminates, its next run begins when it
+// is gone; the begin of that run is when it was seen.
 func TestSeenWhileItEnds(t *testing.T) {
 	tp := tape.New()
 	live(tp, web, 0)
@@ -477,7 +479,8 @@ func TestSeenWhileItEnds(t *testing.T) {
 	}
 }
 
-// TestSeenByTheNextAgent: who was to go when the agent ended is seen anew by the next one, which says itself what becomes of it.
+// TestSeenByTheNextAgent: a pod that was terminating when the agent stopped is seen again by the next agent, whose
+// records decide.
 func TestSeenByTheNextAgent(t *testing.T) {
 	tp := tape.New()
 	tp.Point(0, trace.Pod{}, 0, &trace.Agent{State: trace.AgentStarting})

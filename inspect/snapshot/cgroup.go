@@ -13,13 +13,13 @@ import (
 type group struct {
 	path  string // from the root of its hierarchy
 	full  string
-	child string // "" for the pod's own, else the name of one below it
+	child string // "" for the pod's own cgroup, else the name of its child
 }
 
-// groups are a pod's, in all hierarchies.
+// groups are a pod's cgroups, in all hierarchies.
 type groups []group
 
-// find finds the pod's cgroup, and those right below it, in each hierarchy.
+// find returns the pod's cgroup and its children, in each hierarchy.
 func (t *Taker) find(uid string) groups {
 	if t.cfg.CgroupMount == "" {
 		return nil
@@ -51,8 +51,7 @@ func (t *Taker) find(uid string) groups {
 	return out
 }
 
-// podCgroups are the paths at which a pod's cgroup may be: of any QoS class, spelled
-// plainly or as the slices of systemd.
+// podCgroups returns the possible paths of a pod's cgroup: in each QoS class, for the cgroupfs and the systemd driver.
 func (t *Taker) podCgroups(uid string) []string {
 	var out []string
 	for _, tier := range []string{"", "burstable", "besteffort"} {
@@ -95,21 +94,21 @@ func (gs groups) lines() []string {
 	return append(out, values...)
 }
 
-// valueFiles are what limits a cgroup or says what has happened to it, in either version.
+// valueFiles contain limits of a cgroup or statistics, in either version.
 var valueFiles = []string{
 	"cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.failcnt", "freezer.state",
 	"cpu.weight", "cpu.max", "memory.min", "memory.low", "memory.high", "memory.max", "memory.swap.max", "memory.oom.group", "io.weight", "cgroup.freeze",
 	"pids.max", "cpuset.cpus", "cpuset.mems", "hugetlb.2MB.max", "hugetlb.2MB.limit_in_bytes",
 }
 
-// unset are the values of a cgroup that nobody has set, which are not worth a line.
+// unset are default values, which are not shown.
 var unset = map[string][]string{
 	"memory.min": {"0"}, "memory.low": {"0"}, "memory.high": {"max"}, "memory.swap.max": {"max"}, "memory.oom.group": {"0"}, "io.weight": {"default 100"},
 	"cgroup.freeze": {"0"}, "memory.failcnt": {"0"}, "freezer.state": {"THAWED"}, "cpuset.cpus": {""}, "cpuset.mems": {""}, "hugetlb.2MB.max": {"max"},
 	"memory.soft_limit_in_bytes": {"9223372036854771712"}, "hugetlb.2MB.limit_in_bytes": {"9223372036854771712", "9223372036852678656"},
 }
 
-// values reads what is set of one cgroup.
+// values returns the values of one cgroup that are set.
 func (g group) values() []string {
 	of := ""
 	if g.child != "" {
@@ -126,7 +125,7 @@ func (g group) values() []string {
 	return out
 }
 
-// shorten cuts the ids that runtimes make of containers.
+// shorten truncates container ids in names.
 func shorten(name string) string {
 	if len(name) > 40 {
 		return name[:12]
@@ -134,7 +133,7 @@ func shorten(name string) string {
 	return name
 }
 
-// pids are the processes in the cgroups, each once, with the name of the cgroup that holds it.
+// pids returns the processes in the cgroups, each once, with the name of its cgroup.
 func (gs groups) pids() map[int]string {
 	out := map[int]string{}
 	for _, g := range gs {

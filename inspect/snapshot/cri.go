@@ -15,10 +15,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// podUID is the label by which a kubelet's sandboxes and containers name their pod.
+// podUID is the label with the pod's UID on a kubelet's sandboxes and containers.
 const podUID = "io.kubernetes.pod.uid"
 
-// CRI is the part of the runtime service that is called.
+// CRI is the part of the runtime service that snapshots need.
 type CRI interface {
 	ListPodSandbox(context.Context, *runtimeapi.ListPodSandboxRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxResponse, error)
 	ListContainers(context.Context, *runtimeapi.ListContainersRequest, ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error)
@@ -43,7 +43,7 @@ func FromCRI(c CRI) Runtime {
 				if ns := netns(st.GetInfo()["info"]); ns != "" {
 					lines = append(lines, "netns "+ns)
 					if !strings.HasPrefix(ns, "/proc/") {
-						ids = append(ids, filepath.Base(ns)) // mounted where /var/run leads
+						ids = append(ids, filepath.Base(ns)) // the mount point has another path: /var/run is a symlink
 					}
 				}
 			}
@@ -57,7 +57,7 @@ func FromCRI(c CRI) Runtime {
 			lines = append(lines, fmt.Sprintf("container %s %.12s attempt %d %s", ct.GetMetadata().GetName(), ct.GetId(), ct.GetMetadata().GetAttempt(), name(ct.GetState().String())))
 			ids = append(ids, ct.GetId())
 		}
-		slices.Sort(lines) // runtimes list in any order
+		slices.Sort(lines) // the order of the runtime's lists is undefined
 		return lines, ids
 	}
 }
@@ -66,7 +66,7 @@ func name(state string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.TrimPrefix(state, "SANDBOX_"), "CONTAINER_"))
 }
 
-// netns is the network namespace's path in the verbose status of containerd.
+// netns returns the path of the network namespace from containerd's verbose status.
 func netns(info string) string {
 	var v struct {
 		RuntimeSpec struct {

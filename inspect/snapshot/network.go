@@ -23,7 +23,7 @@ func (t *Taker) network(pids map[int]string) []string {
 		ns, err := os.Readlink(filepath.Join(dir, "ns", "net"))
 		switch {
 		case err != nil:
-			continue // it has just ended
+			continue // it has just exited
 		case ns == own:
 			return []string{"netns of the node"}
 		}
@@ -56,7 +56,7 @@ func interfaces(dir string) []string {
 	return append(out, routes(dir)...)
 }
 
-// table reads the fields of each line of a file, less the first lines.
+// table returns the fields of each line of a file, without the first lines.
 func table(dir, file string, skip int) [][]string {
 	p, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
@@ -74,7 +74,7 @@ func table(dir, file string, skip int) [][]string {
 	return out
 }
 
-// addresses4 are the local addresses in fib_trie, where the line after an address says what it is.
+// addresses4 returns the local addresses in fib_trie, where the line after an address is its type.
 func addresses4(dir string) []string {
 	found := map[string]bool{}
 	last := ""
@@ -89,7 +89,7 @@ func addresses4(dir string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// routes are those of IPv4.
+// routes returns the IPv4 routes.
 func routes(dir string) []string {
 	var out []string
 	for _, f := range table(dir, "route", 1) {
@@ -114,7 +114,7 @@ func routes(dir string) []string {
 	return out
 }
 
-// addr4 reads an address as the kernel writes it on a little-endian machine.
+// addr4 parses an address as the kernel prints it on a little-endian machine.
 func addr4(s string) (netip.Addr, bool) {
 	p, err := hex.DecodeString(s)
 	if err != nil || len(p) != 4 {
@@ -131,7 +131,7 @@ func addr6(s string) (netip.Addr, bool) {
 	return netip.AddrFromSlice(p)
 }
 
-// ones is the length of a mask.
+// ones returns the prefix length of a mask.
 func ones(mask netip.Addr) int {
 	n := 0
 	for _, b := range mask.As4() {

@@ -16,7 +16,7 @@ func (t *Taker) processes(pids map[int]string) []string {
 	for _, pid := range slices.Sorted(maps.Keys(pids)) {
 		comm, err := os.ReadFile(filepath.Join(t.cfg.ProcMount, strconv.Itoa(pid), "comm"))
 		if err != nil {
-			continue // it has just ended
+			continue // it has just exited
 		}
 		line := fmt.Sprintf("process %d %s", pid, strings.TrimSpace(string(comm)))
 		if in := pids[pid]; in != "" {

@@ -20,19 +20,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxEntries bounds each kind of thing, so that a pod with a large volume stays readable.
+// maxEntries is the maximum number of lines for each kind of object, so that a pod with a large volume stays readable.
 const maxEntries = 64
 
 // Runtime lists a pod's objects in the runtime: a line for each sandbox and container, and the ids that identify their mounts.
 type Runtime func(ctx context.Context, pod trace.Pod) (lines, ids []string)
 
-// Config says where to look.
+// Config is the configuration of a Taker.
 type Config struct {
 	// RootDir is the kubelet's root directory, LogsDir the one of pod logs.
 	RootDir, LogsDir string
 	// CgroupMount is /sys/fs/cgroup, CgroupRoot the agent's root in it; an empty mount skips cgroups.
 	CgroupMount, CgroupRoot string
-	// ProcMount is /proc, or another place in tests; empty is /proc.
+	// ProcMount is /proc, or another directory in tests; empty means /proc.
 	ProcMount string
 	// Runtime may be nil.
 	Runtime Runtime
@@ -41,7 +41,7 @@ type Config struct {
 // Taker takes snapshots.
 type Taker struct{ cfg Config }
 
-// New returns a taker.
+// New returns a Taker.
 func New(cfg Config) *Taker {
 	cfg.ProcMount = cmp.Or(cfg.ProcMount, "/proc")
 	return &Taker{cfg}

@@ -13,23 +13,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
-// answer is what the person says to an action that waits: the runner's answer, and the verdict
-// of trace.Gate.
+// answer is the person's answer for a paused action: the runner's answer, and the verdict of trace.Gate.
 type answer struct {
 	gate.Answer
 	verdict trace.GateVerdict
 	err     error
 }
 
-// What Quit and Close say to an action that waits.
+// The answers of Quit and Close for a paused action.
 var (
 	quitting = answer{verdict: trace.GateSkipRest, err: ErrQuit}
 	opening  = answer{verdict: trace.GateOpen}
 	late     = answer{verdict: trace.GateDeadline}
 )
 
-// Ask implements the runner's gate: it returns when the person lets the action go, ErrQuit when
-// they quit, ctx's error when the action is no longer wanted. An action whose context ends with gate.ErrDeadline goes on.
+// Ask implements the runner's gate: it returns when the person releases the action, with ErrQuit when they quit, and
+// with ctx's error when the action is no longer wanted. An action whose context ends with gate.ErrDeadline continues.
 func (s *Session) Ask(ctx context.Context, q *gate.Question) (gate.Answer, error) {
 	if !s.wants(q) {
 		return gate.Answer{}, nil
@@ -57,7 +56,7 @@ func (s *Session) Ask(ctx context.Context, q *gate.Question) (gate.Answer, error
 	return s.await(ctx, q, stop, object)
 }
 
-// arrive notes that an action has come to the gate, and says whether it is held there.
+// arrive records that an action has reached the gate, and reports whether it is held there.
 func (s *Session) arrive(q *gate.Question, look context.CancelFunc) (stop Stop, held bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +80,7 @@ func (s *Session) arrive(q *gate.Question, look context.CancelFunc) (stop Stop, 
 	return stop, true, nil
 }
 
-// await tells the person of the stop and waits for what they say.
+// await notifies the person of the stop and waits for the answer.
 func (s *Session) await(ctx context.Context, q *gate.Question, stop Stop, object []byte) (gate.Answer, error) {
 	waiting := make(chan answer, 1)
 	s.mu.Lock()
@@ -104,7 +103,7 @@ func (s *Session) await(ctx context.Context, q *gate.Question, stop Stop, object
 	case <-ctx.Done():
 		if a.err = over(ctx); a.err == nil {
 			a = late
-		} // else nobody said anything: there is no verdict
+		} // otherwise nobody answered, and there is no verdict
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +115,7 @@ func (s *Session) await(ctx context.Context, q *gate.Question, stop Stop, object
 	return a.Answer, a.err
 }
 
-// over is the error of a context that has ended; nil where what was asked for goes on.
+// over returns the error of a context that has ended; nil if the action continues.
 func over(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), gate.ErrDeadline) {
 		return nil
@@ -124,7 +123,7 @@ func over(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// publish tells what the person said. Called with mu.
+// publish publishes the person's answer. Called with mu.
 func (s *Session) publish(ctx context.Context, q *gate.Question, a *answer) {
 	if a.verdict == "" {
 		return
@@ -139,7 +138,7 @@ func (s *Session) publish(ctx context.Context, q *gate.Question, a *answer) {
 	trace.Point(s.cfg.Bus, trace.ForPod(trace.FromContext(ctx), q.Pod), ev)
 }
 
-// say answers the waiting action, if there is one. Called with mu.
+// say answers the paused action, if there is one. Called with mu.
 func (s *Session) say(a answer) bool {
 	if s.waiting == nil {
 		return false
@@ -149,8 +148,8 @@ func (s *Session) say(a answer) bool {
 	return true
 }
 
-// follow notes how an action ended, and forgets how those of an earlier plan did once a new one
-// is gone through: the same again, or another. Called with mu.
+// follow records the result of an action. It forgets the results of an earlier plan when a new one begins, whether it
+// is the same or another. Called with mu.
 func (s *Session) follow(q *gate.Question) {
 	if q.When == gate.After {
 		a := Action{State: Done, Dur: q.Took}
@@ -173,7 +172,7 @@ func (s *Session) follow(q *gate.Question) {
 	delete(s.ended, q.Action)
 }
 
-// describe makes the stop, less what takes time. Called with mu.
+// describe creates the stop, without what takes time. Called with mu.
 func (s *Session) describe(q *gate.Question) Stop {
 	stop := Stop{
 		Pod: q.Pod, Next: q.Action, When: q.When, Call: q.Call, Attempt: q.Attempt, Ending: q.Ending, RequestTitle: q.Title,

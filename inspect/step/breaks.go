@@ -13,26 +13,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
-// breakpoint is one place at which to stop.
+// breakpoint is one breakpoint.
 type breakpoint struct {
-	n      int    // by which the person names it
-	text   string // as it was said
+	n      int    // its number for the person
+	text   string // as the person wrote it
 	after  bool
 	failed bool          // only what failed
 	what   string        // a glob
 	cond   *query.Filter // nil for none
-	least  int           // stop from the hit of that number on; 0 is 1
+	least  int           // stop from the hit of that number on; 0 means 1
 	hits   int
-	once   bool // of until
+	once   bool // set by until
 }
 
-// breakpoints are those of a session.
+// breakpoints are the breakpoints of a session.
 type breakpoints struct {
 	all  []*breakpoint
 	next int
 }
 
-// hit counts the breakpoints that a question is at, and returns one that stops there.
+// hit counts the breakpoints at a question's position, and returns one that stops there.
 func (b *breakpoints) hit(q *gate.Question, verb trace.Verb) (text string, stops bool) {
 	var spent []*breakpoint
 	for _, p := range b.all {
@@ -53,8 +53,8 @@ func (b *breakpoints) hit(q *gate.Question, verb trace.Verb) (text string, stops
 	return text, stops
 }
 
-// at reports whether a breakpoint is where the question is. Before a call is the place of those that
-// name it, unless it is what the whole action is about: then that is before the action.
+// at reports whether a breakpoint is at the question's position. A breakpoint that names a call is before the call, or,
+// if the whole action is about this call, before the action.
 func (p *breakpoint) at(q *gate.Question, verb trace.Verb) bool {
 	if p.after != (q.When == gate.After) {
 		return false
@@ -77,7 +77,7 @@ func (p *breakpoint) at(q *gate.Question, verb trace.Verb) bool {
 	return (!p.failed || q.Err != nil) && p.cond.Match(row(q))
 }
 
-// mainCall is the call before which an action stops as a whole.
+// mainCall returns the call that a whole action is about.
 func mainCall(verb trace.Verb) string {
 	return map[trace.Verb]string{
 		trace.VerbImage: "ImageStatus", trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer",
@@ -86,15 +86,15 @@ func mainCall(verb trace.Verb) string {
 	}[verb]
 }
 
-// match matches a glob whose * crosses slashes too: the ids of images have them.
+// match matches a glob whose * also matches slashes: IDs of images have them.
 func match(glob, name string) bool {
 	flat := strings.NewReplacer("/", "\x00")
 	ok, err := path.Match(flat.Replace(glob), flat.Replace(name))
 	return err == nil && ok
 }
 
-// methods are the CRI methods that a title names: ImageStatus and PullImage of
-// "runtime.v1.ImageStatusRequest, then PullImage if needed".
+// methods returns the CRI methods in a title: ImageStatus and PullImage of "runtime.v1.ImageStatusRequest, then
+// PullImage if needed".
 func methods(title string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(title) {
@@ -106,7 +106,7 @@ func methods(title string) []string {
 	return out
 }
 
-// set adds a breakpoint, or returns the one that says the same.
+// set adds a breakpoint, or returns an equal one.
 func (b *breakpoints) set(p *breakpoint) *breakpoint {
 	for _, old := range b.all {
 		if old.text == p.text && !old.once && !p.once {
@@ -119,7 +119,7 @@ func (b *breakpoints) set(p *breakpoint) *breakpoint {
 	return p
 }
 
-// clear removes the breakpoint of that number or text.
+// clear removes the breakpoint with that number or text.
 func (b *breakpoints) clear(name string) (string, error) {
 	n, _ := strconv.Atoi(name)
 	want, err := parseBreak(name)
@@ -135,7 +135,7 @@ func (b *breakpoints) clear(name string) (string, error) {
 	return "", fmt.Errorf("no breakpoint %q; b lists them", name)
 }
 
-// list says which there are.
+// list lists the breakpoints.
 func (b *breakpoints) list() string {
 	if len(b.all) == 0 {
 		return "no breakpoints; b WHAT sets one, such as b create"

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Help is what `h` prints.
+// Help is the output of `h`.
 const Help = `n, Enter     run the next action, then stop; also stops after an action that failed
 s            step into: also stop before the next CRI call
 c            continue to the next breakpoint or to the end
@@ -35,7 +35,7 @@ where        show the current action, plan and sync, and the reason for the stop
 transcript F append all commands and their output to file F
 q            quit and delete the pod; for a pod of a running agent: quit, the pod continues`
 
-// ErrNothingWaits is the answer to n and c while no action waits.
+// ErrNothingWaits is the error of n and c while no action is paused.
 var ErrNothingWaits = errors.New("no action waits: it runs, or the plan is done")
 
 // ErrElsewhere is the error for commands that the client's Front executes.
@@ -47,10 +47,10 @@ var long = map[string]string{
 	"q": "quit", "!": "shell", "u": "until",
 }
 
-// alone are the commands that take nothing.
+// alone are the commands without arguments.
 var alone = []string{"next", "step", "continue", "retry", "inspect", "where", "help", "quit"}
 
-// Split takes a command line apart: the command's full name, and the rest.
+// Split splits a command line into the command's full name and the rest.
 func Split(line string) (command, rest string) {
 	command = strings.TrimSpace(line)
 	if strings.HasPrefix(command, "!") {
@@ -113,7 +113,7 @@ func (s *Session) Do(ctx context.Context, line string) (string, error) {
 	return "", fmt.Errorf("unknown command %q; known are:\n%s", command, Help)
 }
 
-// release lets the waiting action go, as far as p.
+// release releases the paused action, as far as p says.
 func (s *Session) release(p pace, a answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,10 +124,10 @@ func (s *Session) release(p pace, a answer) error {
 	return nil
 }
 
-// milestones are those that can be waited for.
+// milestones are the milestones that until accepts.
 var milestones = []string{"started", "ready", "gone"}
 
-// goUntil lets the pod go until a milestone or an action. Breakpoints stay.
+// goUntil continues the pod until a milestone or an action. Breakpoints are kept.
 func (s *Session) goUntil(what string) (string, error) {
 	if what == "" {
 		return "", errors.New("until: want started, ready, gone, or an action such as create")
@@ -175,7 +175,7 @@ func (s *Session) retry() error {
 	return nil
 }
 
-// glob is a pattern that matches a name only.
+// glob returns a pattern that matches only name.
 func glob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
@@ -194,7 +194,7 @@ func (s *Session) fail(rest string) error {
 	return s.before("fail", answer{verdict: trace.GateFail, Answer: gate.Answer{Do: gate.Fail, Code: uint32(code), Message: strings.Trim(strings.TrimSpace(message), `"`)}})
 }
 
-// maxDelay is how long a person may let a pod wait by itself.
+// maxDelay is the maximum delay that a person can set.
 const maxDelay = time.Hour
 
 func (s *Session) delay(rest string) error {
@@ -205,7 +205,7 @@ func (s *Session) delay(rest string) error {
 	return s.before("delay", answer{verdict: trace.GateDelay, Answer: gate.Answer{Delay: d, Left: s.left}})
 }
 
-// before gives an answer that stands before an action or a call only.
+// before gives an answer that is valid only before an action or a call.
 func (s *Session) before(command string, a answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ func TestCommands(t *testing.T) {
 	const wantPath = "want p, p plan, p changed, or a path that begins with request, pod or status, for example p pod.spec.containers[0].image"
 	for _, tc := range []struct {
 		name  string
-		lines string // ; between
-		out   string // of the last, after any error
+		lines string // separated by ;
+		out   string // of the last one, after its error
 		at    string
 	}{
 		{"n", "n", "", "sandbox"},
@@ -135,14 +135,14 @@ func TestBreakpoints(t *testing.T) {
 		{"image", "image docker.io/lab/web:1"},
 		{"image*", "image docker.io/lab/web:1"},
 		{"*lab/web*", "image docker.io/lab/web:1"},
-		{"*web:1", "image docker.io/lab/web:1"}, // an id may have slashes
+		{"*web:1", "image docker.io/lab/web:1"}, // an ID may have slashes
 		{"RunPodSandbox", "sandbox"},            // CRI methods
 		{"*Sandbox", "sandbox"},
-		{"PullImage", "image docker.io/lab/web:1"}, // within
+		{"PullImage", "image docker.io/lab/web:1"}, // in an action
 		{"ImageStatus", "image docker.io/lab/web:1"},
 		{"CreateContainer", "create main"},
 		{"Start*", "start main"},
-		{"cgroup", ""}, // where it is already
+		{"cgroup", ""}, // where it already is
 	} {
 		t.Run(tc.b, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -169,11 +169,11 @@ func TestBreakpointsWhileGoingOn(t *testing.T) {
 		f.do("b create")
 		f.do("c")
 		f.at("create main")
-		f.do("n") // stops before the next, breakpoint or not
+		f.do("n") // stops before the next action, with or without breakpoint
 		f.at("start main")
 		f.do("c")
 		f.at("")
-		f.run(plan) // still going on
+		f.run(plan) // still running
 		f.at("sandbox")
 		f.Close()
 		synctest.Wait()

@@ -16,10 +16,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// A breakpoint is [before|after] [WHAT] [if CONDITIONS] [#N], or "on error [WHAT] ...", which is after WHAT if err. The conditions are
-// those of package query. A person with the control socket writes it: root or the agent's user.
+// A breakpoint is [before|after] [WHAT] [if CONDITIONS] [#N], or "on error [WHAT] ...", which means after WHAT if err.
+// The conditions are those of package query. A person with access to the control socket writes it: root or the agent's
+// user.
 
-// fields are those of conditions. Some are known only after an action.
+// fields are the fields of conditions. Some are known only after an action.
 func fields(after bool) query.Fields {
 	late := ""
 	if !after {
@@ -35,7 +36,7 @@ func fields(after bool) query.Fields {
 	}}
 }
 
-// row is what conditions see of a question.
+// row returns the fields of a question.
 func row(q *gate.Question) query.Row {
 	return query.Row{Field: func(name string) query.Value {
 		switch name {
@@ -58,7 +59,7 @@ func row(q *gate.Question) query.Row {
 	}}
 }
 
-// parseBreak reads a breakpoint.
+// parseBreak parses a breakpoint.
 func parseBreak(line string) (*breakpoint, error) {
 	p := &breakpoint{}
 	body, err := p.number(line)
@@ -92,7 +93,7 @@ func parseBreak(line string) (*breakpoint, error) {
 	return p, nil
 }
 
-// number takes #N off the end of a line.
+// number removes #N from the end of a line.
 func (p *breakpoint) number(line string) (rest string, err error) {
 	rest = strings.TrimRight(line, " \t")
 	i := strings.LastIndexAny(rest, " \t") + 1
@@ -105,7 +106,7 @@ func (p *breakpoint) number(line string) (rest string, err error) {
 	return rest[:i], nil
 }
 
-// split returns what is before and after the first word "if", and where that ends; 0 when there is none.
+// split returns the text before and after the first word "if", and the end of that word; 0 if there is none.
 func split(body string) (place, conditions string, where int) {
 	for i := 0; i < len(body); {
 		n := strings.IndexAny(body[i:], " \t")
@@ -131,7 +132,7 @@ func parseConditions(line, text string, where int, after bool) (*query.Filter, e
 	return f, err
 }
 
-// say spells the breakpoint as it is listed.
+// say formats the breakpoint as it is listed.
 func (p *breakpoint) say() string {
 	out := "before "
 	switch {
@@ -150,7 +151,7 @@ func (p *breakpoint) say() string {
 	return strings.TrimSpace(out)
 }
 
-// checkWhat is an error for what no question can be at.
+// checkWhat returns an error for a position that no question can have.
 func checkWhat(what string) error {
 	if _, err := path.Match(what, ""); err != nil {
 		return fmt.Errorf("%q: not a glob: %w", what, err)
@@ -173,13 +174,13 @@ func at(line string, i int, why string) error {
 	return &query.Error{Column: utf8.RuneCountInString(line[:i]) + 1, Text: why}
 }
 
-// checkCode spells a gRPC code as status does.
+// checkCode returns a gRPC code in the spelling of status.
 func checkCode(s string) (string, error) {
 	c, err := parseCode(s)
 	return c.String(), err
 }
 
-// parseCode reads a gRPC code by its name or number: Unavailable, UNAVAILABLE, DEADLINE_EXCEEDED, 14.
+// parseCode parses a gRPC code by its name or number: Unavailable, UNAVAILABLE, DEADLINE_EXCEEDED, 14.
 func parseCode(s string) (codes.Code, error) {
 	flat := strings.ReplaceAll(s, "_", "")
 	var names []string

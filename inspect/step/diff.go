@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Diff says which lines went ("- "), which came ("+ ") and which value changed ("~ name: old → new"),
-// in the order of the lists. A line with a value is "name = value".
+// Diff returns which lines were removed ("- "), added ("+ ") and which value changed ("~ name: old → new"), in the
+// order of the lists. A line with a value is "name = value".
 func Diff(old, now []string) []string {
 	was := map[string]string{}
 	for _, l := range old {

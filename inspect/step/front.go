@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Stepper is a session as its client sees it, here or at the other end of a socket.
+// Stepper is a session as its client sees it, local or over a socket.
 type Stepper interface {
 	Stops() <-chan Stop
 	Do(ctx context.Context, line string) (string, error)
@@ -28,7 +28,7 @@ type Front struct {
 	file *os.File
 }
 
-// NewFront returns the front of a session.
+// NewFront returns a front for a session.
 func NewFront(inner Stepper) *Front { return &Front{inner: inner, stops: make(chan Stop, 1)} }
 
 // Stops delivers the stops; it is closed when the session's channel is.
@@ -50,14 +50,14 @@ func (f *Front) Run(ctx context.Context) {
 			case <-f.stops:
 			default:
 			}
-			f.stops <- s // has room: only this sends
+			f.stops <- s // there is room: only this goroutine sends
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Do carries out a command line.
+// Do executes a command line.
 func (f *Front) Do(ctx context.Context, line string) (string, error) {
 	command, rest := Split(line)
 	if command == "transcript" {
@@ -69,7 +69,7 @@ func (f *Front) Do(ctx context.Context, line string) (string, error) {
 	return out, err
 }
 
-// Heard writes what was said to the transcript.
+// Heard writes output to the transcript.
 func (f *Front) Heard(out string, err error) {
 	switch {
 	case err != nil:
@@ -88,7 +88,7 @@ func (f *Front) Transcript(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("transcript: %w", err)
 	}
-	if err := file.Chmod(0o600); err != nil { // one that was there before
+	if err := file.Chmod(0o600); err != nil { // for an existing file
 		_ = file.Close()
 		return "", fmt.Errorf("transcript: %w", err)
 	}
@@ -107,7 +107,7 @@ func (f *Front) write(s string) {
 	if f.file == nil {
 		return
 	}
-	if _, err := f.file.WriteString(human.Visible(s)); err != nil { // full disk: stepping is more than its transcript
+	if _, err := f.file.WriteString(human.Visible(s)); err != nil { // full disk: stepping is more important than its transcript
 		_ = f.file.Close()
 		f.file = nil
 	}
@@ -122,7 +122,7 @@ func (f *Front) end() {
 	}
 }
 
-// ParsePod reads NAMESPACE/NAME.
+// ParsePod parses NAMESPACE/NAME.
 func ParsePod(s string) (trace.Pod, error) {
 	ns, name, _ := strings.Cut(s, "/")
 	if ns == "" || name == "" || strings.Contains(name, "/") {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeEnd is a session's end.
+// fakeEnd is a fake session.
 type fakeEnd struct{ stops chan Stop }
 
 func (f fakeEnd) Stops() <-chan Stop { return f.stops }

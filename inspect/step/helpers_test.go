@@ -39,7 +39,7 @@ var (
 const object = `{"pod":{"metadata":{"name":"web","annotations":{"a.b/c":"d"}},"spec":{"containers":[{"name":"main","image":"lab/web:1"},{"name":"log","image":"lab/log:2","tty":true}]}},
 	"status":{"podIPs":["10.0.0.1"]}}`
 
-// node is a snapshotter of lines that a test writes.
+// node is a snapshotter with lines from a test.
 type node struct {
 	mu    sync.Mutex
 	lines []string
@@ -62,7 +62,7 @@ func (n *node) set(hang bool, lines ...string) {
 	n.hang, n.lines = hang, lines
 }
 
-// fixture is a session and a runner of plans, within a synctest bubble.
+// fixture is a session and a runner of plans, in simulated time.
 type fixture struct {
 	*Session
 	t    *testing.T
@@ -75,7 +75,7 @@ type fixture struct {
 	fail map[string]error
 	took map[string]time.Duration
 	over bool
-	ends bool // the plan ends the pod
+	ends bool // the plan terminates the pod
 }
 
 func setup(t *testing.T, hold trace.Pod) *fixture {
@@ -101,7 +101,7 @@ func (f *fixture) ask(q *gate.Question) (gate.Answer, error) {
 	return a, err
 }
 
-// question is what is asked of a plan's action.
+// question returns the question for a plan's action.
 func question(p trace.Plan, id string, when gate.When) *gate.Question {
 	return &gate.Question{
 		Pod: web, Plan: p, Action: id, Container: "main", Image: "lab/web:1", When: when, Attempt: 1, Title: titles[id],
@@ -109,7 +109,7 @@ func question(p trace.Plan, id string, when gate.When) *gate.Question {
 	}
 }
 
-// run goes through a plan as the runner does: a refused action ends it.
+// run runs a plan as the runner does: a refused action ends it.
 func (f *fixture) run(p trace.Plan) {
 	f.over, f.err = false, nil
 	go func() {
@@ -125,7 +125,7 @@ func (f *fixture) run(p trace.Plan) {
 	synctest.Wait()
 }
 
-// one goes through one action, and reports whether it is to be done again.
+// one runs one action, and reports whether it must run again.
 func (f *fixture) one(p trace.Plan, id string, n int) (again bool) {
 	q := question(p, id, gate.Before)
 	q.Attempt, q.Ending = n, f.ends
@@ -158,7 +158,7 @@ type codeError gate.Answer
 
 func (e codeError) Error() string { return e.Message }
 
-// do carries out a command that must succeed.
+// do executes a command that must succeed.
 func (f *fixture) do(line string) string {
 	f.t.Helper()
 	out, err := f.Do(f.t.Context(), line)
@@ -169,7 +169,7 @@ func (f *fixture) do(line string) string {
 	return out
 }
 
-// at checks which action waits; "" for none.
+// at checks which action is paused; "" for none.
 func (f *fixture) at(want string) Stop {
 	f.t.Helper()
 	synctest.Wait()

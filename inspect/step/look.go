@@ -9,11 +9,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// errNoLook is said when nobody can look at the node.
+// errNoLook says that the session has no snapshots.
 var errNoLook = errors.New("this session cannot look at the node")
 
-// changes says what changed on the node since the last stop, and makes now the new
-// last, unless ctx ended while looking: half a look would tell of things that went.
+// changes returns what changed on the node since the last stop, and makes now the new last, unless ctx ended during the
+// snapshot: an incomplete one would show wrong removals.
 func (s *Session) changes(ctx context.Context, pod trace.Pod, stop *Stop) (now []string) {
 	if s.cfg.Snapshot == nil {
 		return nil
@@ -72,7 +72,7 @@ func (s *Session) diff(ctx context.Context, since string) (string, error) {
 	return "nothing changed", nil
 }
 
-// inspect lists what there is of the pod on the node now.
+// inspect lists what exists of the pod on the node now.
 func (s *Session) inspect(ctx context.Context) (string, error) {
 	now, _, _, err := s.lookNow(ctx)
 	switch {
@@ -84,7 +84,7 @@ func (s *Session) inspect(ctx context.Context) (string, error) {
 	return strings.Join(now, "\n"), nil
 }
 
-// netns is the path of the pod's network namespace in a snapshot.
+// netns returns the path of the pod's network namespace in a snapshot.
 func netns(lines []string) string {
 	for _, l := range lines {
 		if path, ok := strings.CutPrefix(l, "netns /"); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// verbs are the actions of an agent's plans. An action's id is its verb, or begins with it and a space.
+// verbs are the actions of an agent's plans. An action's ID is its verb, or begins with it and a space.
 var verbs = []string{
 	string(trace.VerbCgroup), string(trace.VerbDirs), string(trace.VerbVolumes), string(trace.VerbSandbox), string(trace.VerbImage),
 	string(trace.VerbCreate), string(trace.VerbStart), string(trace.VerbPostStart), string(trace.VerbResize), string(trace.VerbResizePod),
@@ -17,7 +17,7 @@ var verbs = []string{
 	string(trace.VerbRemoveSandbox), string(trace.VerbRemoveCgroup), string(trace.VerbRemoveDirs),
 }
 
-// stepNames are the verbs and the methods of the CRI.
+// stepNames returns the verbs and the methods of the CRI.
 func stepNames() []string {
 	out := slices.Clone(verbs)
 	for _, m := range slices.Concat(runtimeapi.RuntimeService_ServiceDesc.Methods, runtimeapi.ImageService_ServiceDesc.Methods) {
@@ -26,8 +26,8 @@ func stepNames() []string {
 	return out
 }
 
-// isStep reports whether there can be an action or a call of a name that a breakpoint has. Of a pattern that can match an id, the part
-// before its first * is looked at: what follows a verb in an id is the pod's.
+// isStep reports whether an action or a call can have the name in a breakpoint. Of a pattern that can match an ID, only
+// the part before its first * is checked: the text after a verb in an ID is the pod's.
 func isStep(what string) bool {
 	meta := strings.IndexAny(what, `*?[\`)
 	verb, of, _ := strings.Cut(what, " ")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// part is one part of a path: a field, an index, or all there are.
+// part is one part of a path: a field, an index, or all elements.
 type part struct {
 	name  string
 	index int
@@ -17,9 +17,8 @@ type part struct {
 	all   bool // * or [*]
 }
 
-// parsePath reads a path as pod.spec.containers[0].env[*].name. A field with dots in it goes
-// into brackets and quotes: annotations['a.b/c'].
-// The first column is that of the path's beginning, root.
+// parsePath parses a path such as pod.spec.containers[0].env[*].name. A field with dots must be in brackets and quotes:
+// annotations['a.b/c']. Columns in errors count from the beginning, root.
 func parsePath(root, s string) ([]part, error) {
 	col := len(root)
 	var out []part
@@ -73,7 +72,7 @@ func parseIndex(s string) (part, error) {
 	return part{index: n, list: true}, nil
 }
 
-// lookUp returns what is at a path below v, one value a line.
+// lookUp returns the values at a path below v, one per line.
 func lookUp(v any, name, rest string) (string, error) {
 	parts, err := parsePath(name, rest)
 	if err != nil {
@@ -105,7 +104,7 @@ func follow(at []any, where string, parts []part) ([]any, error) {
 		}
 		at, where = next, where+p.String()
 		if p.all && i < len(parts)-1 {
-			at = slices.DeleteFunc(at, func(v any) bool { // not all have what comes next
+			at = slices.DeleteFunc(at, func(v any) bool { // not all have the next part
 				_, err := parts[i+1].of(v, "")
 				return err != nil
 			})
@@ -114,7 +113,7 @@ func follow(at []any, where string, parts []part) ([]any, error) {
 	return at, nil
 }
 
-// of returns what a part names of a value.
+// of returns the values of a part.
 func (p part) of(v any, where string) ([]any, error) {
 	switch v := v.(type) {
 	case map[string]any:

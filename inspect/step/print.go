@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// print shows the request, the plan, what changed, or what is at a path of the request, the
-// pod or its status.
+// print returns the request, the plan, the changes, or the value at a path of the request, the pod or its status.
 func (s *Session) print(what string) (string, error) {
 	s.mu.Lock()
 	stop, object, waits := s.stop, s.object, s.waiting != nil

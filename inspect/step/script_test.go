@@ -17,10 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write the scripts' outputs anew")
 
-// TestScripts plays testdata/*.txt. A line that begins with ">" is typed; one that begins with
-// "=" tells of the world: run, end (a plan that ends the pod), fail ACTION: ERROR, fix ACTION,
-// took ACTION: DURATION, pass MILESTONE, node LINE; LINE, close. The others are what is said and where the pod
-// stands then.
+// TestScripts runs testdata/*.txt. A line that begins with ">" is typed; one that begins with "=" is an event: run, end
+// (a plan that terminates the pod), fail ACTION: ERROR, fix ACTION, took ACTION: DURATION, pass MILESTONE, node LINE;
+// LINE, close. The other lines are the output and the pod's position after it.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -63,7 +62,7 @@ func play(t *testing.T, script string) string {
 	return out.String()
 }
 
-// play does what a line says, and returns what can be seen of it.
+// play executes a line, and returns its output.
 func (f *fixture) play(line string) string {
 	text := strings.TrimSpace(line[1:])
 	said := ""

@@ -11,11 +11,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
-// ErrQuit is what a runner gets when the person quits: no further action of the
-// plan may be done.
+// ErrQuit is the runner's error when the person quits: no further action of the plan may run.
 var ErrQuit = errors.New("stepping was quit")
 
-// lookFor is how long a snapshot may take: a person waits for the stop.
+// lookFor is the timeout of a snapshot: a person waits for the stop.
 const lookFor = 5 * time.Second
 
 // Snapshotter lists what exists of a pod on the node, one line each.
@@ -26,7 +25,7 @@ type Snapshotter interface {
 // Only limits a session to a part of a pod's life.
 type Only string
 
-// The parts of a life; the zero value is all of it.
+// The parts of a life; the zero value means all of it.
 const (
 	Creation Only = "creation"
 	Deletion Only = "deletion"
@@ -34,13 +33,13 @@ const (
 
 // Config is the configuration of a session.
 type Config struct {
-	// Pod is held; UID may be empty: then namespace and name decide.
+	// Pod is the stepped pod; if UID is empty, namespace and name identify it.
 	Pod trace.Pod
-	// Attached says that the pod is not the session's own: a quit leaves it alone.
+	// Attached says that the pod does not belong to the session: a quit does not delete it.
 	Attached bool
-	// Only leaves the rest of the pod's life alone.
+	// Only is the part of the pod's life that is stepped.
 	Only Only
-	// Snapshot may be nil: then nothing is said of changes.
+	// Snapshot may be nil: then changes are not reported.
 	Snapshot Snapshotter
 	Bus      *trace.Bus
 }
@@ -56,12 +55,12 @@ func (c *Config) check() error {
 	return fmt.Errorf("step: only %q: want creation or deletion", c.Only)
 }
 
-// pace is how far the pod goes when it is let go.
+// pace is how far a released pod goes.
 type pace uint8
 
 const (
-	toAction pace = iota // to the next action, or one that failed
-	toCall               // to the next call too
+	toAction pace = iota // to the next action, or to one that failed
+	toCall               // also to the next call
 	toBreak              // to a breakpoint
 )
 
@@ -71,29 +70,29 @@ const (
 type Session struct {
 	cfg   Config
 	stops chan Stop
-	turn  chan struct{} // filled while an action is at the gate
-	left  chan struct{} // closed when the person has left
+	turn  chan struct{} // full while an action is at the gate
+	left  chan struct{} // closed when the person has disconnected
 	gone  func()        // called once when the session is closed
 
 	mu      sync.Mutex
-	open    bool // for good
+	open    bool // permanently
 	quit    bool
 	pace    pace
 	breaks  breakpoints
 	until   trace.MilestoneName // the milestone at which to stop again
-	waiting chan answer         // takes one, which lets the waiting action go
+	waiting chan answer         // receives the answer for the paused action
 	stop    Stop
 	object  []byte             // the pod at the stop, as JSON
-	look    context.CancelFunc // ends the snapshot being taken
+	look    context.CancelFunc // cancels the running snapshot
 	first   []string           // the first snapshot of this pod
 	last    []string           // the last snapshot
-	uid     string             // whose snapshots they are
-	plan    []string           // the ids of the plan that is gone through
+	uid     string             // pod of the snapshots
+	plan    []string           // the IDs of the current plan
 	steps   []trace.PlanStep
 	why     string            // of that plan
 	ended   map[string]Action // of that plan
 	passed  []Milestone
-	sync    trace.Sync // the pass under way, as far as it was told
+	sync    trace.Sync // the current sync, as far as it is known
 }
 
 // New returns a session that stops before the first action.
@@ -107,8 +106,8 @@ func New(cfg Config) (*Session, error) {
 	}, nil
 }
 
-// Stops is where the session says that an action waits, or that there is news while none does. It
-// holds the newest stop only, and is never closed.
+// Stops delivers a stop when an action is paused, or a change of state while none is. It holds only the newest stop,
+// and is never closed.
 func (s *Session) Stops() <-chan Stop { return s.stops }
 
 // Holds implements the runner's gate.
@@ -130,7 +129,7 @@ func (s *Session) wants(q *gate.Question) bool {
 	return s.matches(q.Pod) && (s.cfg.Only == "" || (s.cfg.Only == Deletion) == q.Ending)
 }
 
-// Waiting returns the stop at which an action waits now.
+// Waiting returns the stop of the currently paused action.
 func (s *Session) Waiting() (Stop, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,17 +139,17 @@ func (s *Session) Waiting() (Stop, bool) {
 	return s.stop, true
 }
 
-// offer hands a stop to the client, in place of one that nobody took: only the
-// newest is true. Called with mu.
+// offer sends a stop to the client. It replaces one that was not received, because only the newest is true. Called with
+// mu.
 func (s *Session) offer(stop Stop) {
 	select {
 	case <-s.stops:
 	default:
 	}
-	s.stops <- stop // has room: only this sends, with mu
+	s.stops <- stop // there is room: only this function sends, with mu
 }
 
-// Close opens the gate permanently: the client is gone and the pod continues.
+// Close opens the gate permanently: the client has disconnected and the pod continues.
 func (s *Session) Close() {
 	s.mu.Lock()
 	first := !s.open
@@ -162,8 +161,7 @@ func (s *Session) Close() {
 	}
 }
 
-// Quit lets no further action be done. The caller deletes the pod and then calls
-// Close; what deletes the pod is not held.
+// Quit prevents all further actions. The caller deletes the pod and then calls Close; the deletion is not held.
 func (s *Session) Quit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +176,8 @@ func (s *Session) Quitting() bool {
 	return s.quit
 }
 
-// leave says it also to the action that is about to wait, by ending its snapshot, and to
-// one that is delayed. Called with mu.
+// leave also applies to the action that is about to pause, by canceling its snapshot, and to one that is delayed.
+// Called with mu.
 func (s *Session) leave(a answer) {
 	if s.look != nil {
 		s.look()

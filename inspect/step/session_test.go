@@ -73,7 +73,7 @@ func TestStops(t *testing.T) {
 				{ID: "start main", Verb: trace.VerbStart, State: Todo},
 			},
 		}
-		if diff := cmp.Diff(want, <-f.Stops()); diff != "" { // nobody read the first two: the newest is there
+		if diff := cmp.Diff(want, <-f.Stops()); diff != "" { // nobody received the first two: the newest is delivered
 			t.Error(diff)
 		}
 		wantPlan := "✓ cgroup                     0ms\n✗ sandbox                    no network\n▶ image docker.io/lab/web:1\n· create main\n· start main"
@@ -87,7 +87,7 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// A new plan begins again, be it another or the same again.
+// A new plan begins again, whether it is another or the same.
 func TestNextPlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -166,7 +166,7 @@ func TestChangesAreSinceTheLastStop(t *testing.T) {
 		check("+ a", "+ b")
 		f.node.set(false, "b", "c")
 		f.do("b create")
-		f.do("c") // over sandbox and image, which stop nobody
+		f.do("c") // past sandbox and image, which stop nobody
 		f.at("create main")
 		check("- a", "+ c")
 		if got := f.do("p changed"); got != "- a\n+ c" {
@@ -178,7 +178,7 @@ func TestChangesAreSinceTheLastStop(t *testing.T) {
 	})
 }
 
-// A snapshot that hangs delays a stop a little, and is not taken for the node's state.
+// A snapshot that hangs delays a stop a little, and does not count as the node's state.
 func TestSnapshotHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t, web)
@@ -187,7 +187,7 @@ func TestSnapshotHangs(t *testing.T) {
 		f.node.set(true)
 		f.do("n")
 		f.at("")
-		time.Sleep(lookFor) // of the bubble
+		time.Sleep(lookFor) // simulated time
 		stop := f.at("sandbox")
 		if diff := cmp.Diff([]string{"unknown: the node could not be inspected within 5s"}, stop.Changed); diff != "" {
 			t.Error(diff)
@@ -201,7 +201,7 @@ func TestSnapshotHangs(t *testing.T) {
 	})
 }
 
-// Whoever leaves while a snapshot hangs is not waited for, and neither is a stop told.
+// If the person leaves while a snapshot hangs, nothing waits for it, and no stop is delivered.
 func TestLeaveWhileSnapshotHangs(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -233,7 +233,7 @@ func TestLeaveWhileSnapshotHangs(t *testing.T) {
 	}
 }
 
-// What a person answers is told.
+// A person's answer is published.
 func TestVerdicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t, web)
@@ -307,7 +307,7 @@ func TestQuit(t *testing.T) {
 			t.Error("the deletion is held")
 		}
 		f.Close()
-		f.run(plan) // gone through by a runner that asked Holds before
+		f.run(plan) // run by a runner that asked Holds before
 		if !errors.Is(f.err, ErrQuit) {
 			t.Errorf("after Close: %v", f.err)
 		}
@@ -374,7 +374,7 @@ func TestVerdictIsOfThePodAndItsCause(t *testing.T) {
 	})
 }
 
-// Two actions at once wait one after the other, and neither is forgotten.
+// Two actions at once are paused one after the other, and none is lost.
 func TestTwoAtOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -405,7 +405,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// Nobody reads the stops, many talk at once: every runner ends.
+// Nobody receives the stops, and many goroutines send commands: every runner ends.
 func TestConcurrently(t *testing.T) {
 	rec := tracetest.New(t)
 	s, err := New(Config{Pod: web, Snapshot: &node{lines: []string{"a"}}, Bus: rec.Bus()})
@@ -428,7 +428,7 @@ func TestConcurrently(t *testing.T) {
 		talkers.Go(func() {
 			for range 50 {
 				for _, line := range []string{"n", "b create", "c", "s", "fail Aborted", "delay 1us", "where", "until gone", "p plan", "p changed", "b", "b -create", ""} {
-					_, _ = s.Do(t.Context(), line) // most find nothing that waits
+					_, _ = s.Do(t.Context(), line) // most find no paused action
 				}
 				s.Holds(web)
 			}

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// Shell is a command line on the node, or an interactive shell when line is empty, that knows of
-// the stopped pod. A session over a socket has none.
+// Shell returns a command on the node, or an interactive shell if line is empty, with the stopped pod's data in its
+// environment. A session over a socket has none.
 func Shell(ctx context.Context, stop *Stop, line string) (*exec.Cmd, error) {
 	if stop.Attached {
 		return nil, fmt.Errorf("shell: %w", ErrElsewhere)

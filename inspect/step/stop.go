@@ -20,27 +20,25 @@ type Stop struct {
 	// Index is the position of the paused action in the plan, from 1; Total is the number of actions in the current plan.
 	Index int `json:"index,omitempty"`
 	Total int `json:"total,omitempty"`
-	// Actions are the plan's, in the order in which they are gone through.
+	// Actions are the plan's actions, in the order of execution.
 	Actions []Action `json:"actions,omitempty"`
-	// Next is the id of the paused action, such as "create web".
+	// Next is the ID of the paused action, such as "create web".
 	Next string `json:"next,omitempty"`
 	// When is before, call or after; empty means before.
 	When gate.When `json:"when,omitempty"`
-	// Call is the CRI method that waits, for When call.
+	// Call is the CRI method of the paused call, for When call.
 	Call string `json:"call,omitempty"`
-	// Attempt numbers the tries of the action; 0 or 1 is the first.
+	// Attempt numbers the attempts of the action; 0 or 1 is the first.
 	Attempt int `json:"attempt,omitempty"`
-	// Ending says that the plan ends the pod.
+	// Ending says that the plan terminates the pod.
 	Ending bool `json:"ending,omitempty"`
 	// RequestTitle is the name of the next request, such as runtime.v1.RunPodSandboxRequest.
 	RequestTitle string `json:"request_title,omitempty"`
-	// Request is the exact CRI request, pretty, without secrets; "" when the
-	// action makes none.
+	// Request is the exact CRI request, formatted, without secrets; "" if the action makes none.
 	Request string `json:"request,omitempty"`
-	// Err is why the action failed, for When after; or, when nothing waits, why the pod could
-	// not be brought on.
+	// Err is the error of the action, for When after; or, if no action is paused, the error of the pod's sync.
 	Err string `json:"err,omitempty"`
-	// Took is how long the action took, for When after.
+	// Took is the action's duration, for When after.
 	Took time.Duration `json:"took_ns,omitempty"`
 	// Changed is what changed on the node since the last stop, one line each.
 	Changed []string `json:"changed,omitempty"`
@@ -48,14 +46,14 @@ type Stop struct {
 	Hit string `json:"hit,omitempty"`
 	// Passed are the milestones that the pod has passed, in order.
 	Passed []Milestone `json:"passed,omitempty"`
-	// Sandbox is the id of the pod's sandbox, Netns the path of its network namespace.
+	// Sandbox is the ID of the pod's sandbox, Netns the path of its network namespace.
 	Sandbox string `json:"sandbox,omitempty"`
 	Netns   string `json:"netns,omitempty"`
-	// Until is when what waits continues by itself, in Unix nanoseconds; 0 is never.
+	// Until is when the paused action continues by itself, in Unix nanoseconds; 0 means never.
 	Until int64 `json:"until_ns,omitempty"`
-	// Attached says that the pod is not the session's own: quitting leaves it alone.
+	// Attached says that the pod does not belong to the session: a quit does not delete it.
 	Attached bool `json:"attached,omitempty"`
-	// Only is the part of the pod's life that is stepped; "" is all of it.
+	// Only is the part of the pod's life that is stepped; "" means all of it.
 	Only Only `json:"only,omitempty"`
 }
 
@@ -82,16 +80,16 @@ type Action struct {
 	ID    string     `json:"id"`
 	Verb  trace.Verb `json:"verb,omitempty"`
 	State State      `json:"state"`
-	// Dur is how long it took; 0 until done.
+	// Dur is its duration; 0 until it is done.
 	Dur time.Duration `json:"dur_ns,omitempty"`
-	// Err is why it failed.
+	// Err is its error.
 	Err string `json:"err,omitempty"`
 }
 
 // Waits reports whether an action is paused.
 func (s *Stop) Waits() bool { return s.Next != "" }
 
-// Left is how long what waits may still wait before it continues by itself; 0 where it does not.
+// Left returns how long the paused action may still wait before it continues by itself; 0 if it does not.
 func (s *Stop) Left(now time.Time) time.Duration {
 	if !s.Waits() || s.Until == 0 {
 		return 0
@@ -99,7 +97,7 @@ func (s *Stop) Left(now time.Time) time.Duration {
 	return max(time.Unix(0, s.Until).Sub(now), time.Nanosecond)
 }
 
-// Place says where the pod is paused, such as "before  create web".
+// Place returns where the pod is paused, for example "before create web".
 func (s *Stop) Place() string {
 	switch {
 	case !s.Waits():
@@ -112,7 +110,7 @@ func (s *Stop) Place() string {
 	return "before  " + s.Next
 }
 
-// News is the last milestone or error in words; "" for none.
+// News returns the last milestone or error in words; "" for none.
 func (s *Stop) News() string {
 	switch n := len(s.Passed); {
 	case s.Err != "":
@@ -125,11 +123,10 @@ func (s *Stop) News() string {
 	return ""
 }
 
-// maxID is the width to which ids are padded; longer ones, as images', push their
-// duration along.
+// maxID is the width to which IDs are padded; longer ones, for example images', shift their duration.
 const maxID = 48
 
-// Plan draws the plan as text, one action a line.
+// Plan draws the plan as text, one action per line.
 func (s *Stop) Plan() string {
 	widest := 0
 	for i := range s.Actions {
@@ -153,7 +150,7 @@ func (s *Stop) Plan() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Text is the stop as the line mode prints it.
+// Text returns the stop as the line mode prints it.
 func (s *Stop) Text() string {
 	if !s.Waits() {
 		if news := s.News(); news != "" {
@@ -183,7 +180,7 @@ func (s *Stop) Text() string {
 	return out
 }
 
-// Env is the environment of a shell on the node: KEY=value for the pod's data.
+// Env returns the environment of a shell on the node: KEY=value for the pod's data.
 func (s *Stop) Env() []string {
 	return []string{"KUBELOUPE_POD=" + s.Pod.String(), "KUBELOUPE_SANDBOX=" + s.Sandbox, "KUBELOUPE_NETNS=" + s.Netns}
 }

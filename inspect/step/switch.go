@@ -11,24 +11,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
 
-// Switch is the gate that an agent always has: it holds the pods that its sessions name, and
-// none while there is no session. Safe for concurrent use.
+// Switch is the gate of every agent: it holds the pods of its sessions, and none while there is no session. Safe for
+// concurrent use.
 type Switch struct {
 	defaults Config
-	attached atomic.Int32 // what Holds looks at first: nearly always 0
+	attached atomic.Int32 // checked first by Holds: nearly always 0
 
 	mu       sync.Mutex
 	sessions map[string]*Session // by namespace/name
 }
 
-// NewSwitch returns a switch without sessions. Snapshot and Bus of defaults are for sessions
-// that bring none.
+// NewSwitch returns a switch without sessions. Snapshot and Bus of defaults are for sessions without their own.
 func NewSwitch(defaults Config) *Switch {
 	return &Switch{defaults: defaults, sessions: map[string]*Session{}}
 }
 
-// Attach begins a session, which lasts until it is closed. The pod need not exist yet. A pod that
-// a session has is refused to another.
+// Attach begins a session, which lasts until it is closed. The pod need not exist yet. A pod can have only one session.
 func (w *Switch) Attach(cfg Config) (*Session, error) {
 	cfg.Bus = cmp.Or(cfg.Bus, w.defaults.Bus)
 	if cfg.Snapshot == nil {

@@ -50,7 +50,7 @@ func TestSwitchHoldsWhatSessionsName(t *testing.T) {
 		if stop := <-s.Stops(); stop.Place() != "before  cgroup" || stop.Pod != web {
 			t.Errorf("stopped %+v", stop)
 		}
-		if _, err := s.Do(t.Context(), "q"); err != nil { // leaves: the pod continues
+		if _, err := s.Do(t.Context(), "q"); err != nil { // quits: the pod continues
 			t.Error(err)
 		}
 		if err := <-done; err != nil || s.Quitting() || w.Holds(web) || w.Holds(other) {
@@ -67,7 +67,7 @@ func TestSwitchHoldsWhatSessionsName(t *testing.T) {
 	})
 }
 
-// Records of the pod on the bus are news, and those of others are not.
+// Records of the pod on the bus are news; those of others are not.
 func TestSwitchTellsNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := tracetest.New(t).Bus()
@@ -93,7 +93,7 @@ func TestSwitchTellsNews(t *testing.T) {
 	})
 }
 
-// To a person who attached, the end of a creation is the end of what c goes through.
+// For an attached person, c ends at the end of the pod's creation.
 func TestPartsOfALife(t *testing.T) {
 	for _, tc := range []struct {
 		attached bool
@@ -137,7 +137,7 @@ func TestOnlyAPartOfALife(t *testing.T) {
 	}
 }
 
-// A stop goes over a socket and is the same.
+// A stop is unchanged after it was sent over a socket.
 func TestStopIsJSON(t *testing.T) {
 	want := Stop{
 		Pod: web, Index: 1, Total: 2, Next: "create main", When: gate.Call, Call: "CreateContainer", Attempt: 2, Ending: true, RequestTitle: "t", Request: "r",

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// read reads what becomes of the pod, for `until` and `where`, until the cursor is closed.
+// read reads the pod's records, for `until` and `where`, until the cursor is closed.
 func (s *Session) read(cur *trace.Cursor) {
 	buf := make([]trace.Record, 0, 64)
 	for {
@@ -23,7 +23,7 @@ func (s *Session) read(cur *trace.Cursor) {
 	}
 }
 
-// note takes in one record of the pod.
+// note handles one record of the pod.
 func (s *Session) note(r *trace.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +38,8 @@ func (s *Session) note(r *trace.Record) {
 	}
 }
 
-// pass notes a milestone. One that was waited for stops the pod at its next action; so does the end of
-// what a person who attached went through. Called with mu.
+// pass records a milestone. One that until waits for stops the pod at its next action; so does the end of the part that
+// an attached person steps through. Called with mu.
 func (s *Session) pass(pod trace.Pod, e *trace.Milestone) {
 	if e.Name == trace.MilestoneSeen {
 		s.passed = nil
@@ -49,12 +49,12 @@ func (s *Session) pass(pod trace.Pod, e *trace.Milestone) {
 	case s.until == e.Name:
 		s.until, s.pace = "", toAction
 	case s.cfg.Attached && s.until == "" && over:
-		s.pace = toAction // what comes next is another part of the pod's life
+		s.pace = toAction // the next part of the pod's life follows
 	}
 	s.news(pod, "")
 }
 
-// news tells the client something while nothing waits. Called with mu.
+// news notifies the client while no action is paused. Called with mu.
 func (s *Session) news(pod trace.Pod, err string) {
 	if s.waiting != nil || s.look != nil || s.open {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// where says where the pod stands, in which plan and pass, and why.
+// where returns where the pod is paused, in which plan and sync, and why.
 func (s *Session) where() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

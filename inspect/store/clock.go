@@ -2,14 +2,14 @@ package store
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// jump is a step of the wall clock: from its time on, so much is taken off in all.
+// jump is a step of the wall clock: shift is the total to subtract from times from its time on.
 type jump struct{ at, shift int64 }
 
-// maxJumps bounds the steps that are remembered; more in one start are nobody's work.
+// maxJumps limits the number of steps that are kept; a start does not normally have more.
 const maxJumps = 16
 
-// stepped has the runs that have not come to be ready, or are ending, go on as if the wall clock had not been set, or the machine not
-// been suspended: what a start or an end takes, and what waits in it, is not to be longer by that.
+// stepped corrects the runs that are starting or terminating, as if the wall clock had not been set, or the machine not
+// been suspended: the durations of a start or a termination, and of the waits in it, must not include the step.
 func (s *Store) stepped(at int64, e *trace.ClockStepped) {
 	if e.Jump <= 0 || !s.policy.Straight {
 		return
@@ -21,14 +21,15 @@ func (s *Store) stepped(at int64, e *trace.ClockStepped) {
 	}
 }
 
-// jumped notes that times of records went ahead by so much at a time.
+// jumped records that times of records jumped ahead.
 func (p *PodRun) jumped(at, by int64) {
 	p.shift += by
-	// Nothing was between the two times on both sides of a step: the middle leaves room for clocks that are read one after the other.
+	// There is no record between the two times of a step: the middle tolerates clocks that are read one after the
+	// other.
 	p.jumps = append([]jump{{at: at - by/2, shift: p.shift}}, p.jumps[:min(len(p.jumps), maxJumps)]...)
 }
 
-// straight has a span's time continue like those of the run's records.
+// straight corrects a span's time like those of the run's records.
 func (p *PodRun) straight(e *trace.RuntimeSpan) *trace.RuntimeSpan {
 	for _, j := range p.jumps {
 		if e.Start >= j.at {

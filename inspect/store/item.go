@@ -7,26 +7,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Item is a record that is kept, without bodies. It must not be changed.
+// Item is a kept record, without bodies. It must not be changed.
 type Item struct {
 	trace.Record
-	peer  *Item  // of a begin its end, of an end its begin; nil: there is none, or it has not come
-	size  uint32 // bytes of the record
-	round uint16 // of the last count that came across it
-	need  Need   // the greatest of any holder, as of that count
+	peer  *Item  // for a begin its end, for an end its begin; nil: there is none, or not yet
+	size  uint32 // size of the record
+	round uint16 // of the last count that visited it
+	need  Need   // the highest of all holders, as of that count
 	is    facts
 }
 
-// facts are what is known of an item.
+// facts are known facts about an item.
 type facts uint8
 
 const (
-	open  facts = 1 << iota // it begins what has not ended
+	open  facts = 1 << iota // a begin without an end
 	first                   // it is among the first of its window
-	out                     // it has to go: there is no room
+	out                     // it must be removed: there is no room
 )
 
-// End is the end of what the record begins; nil: there is none, or it has not come.
+// End returns the end of what the record begins; nil: there is none, or not yet.
 func (it *Item) End() *Item {
 	if it.Edge == trace.EdgeBegin {
 		return it.peer
@@ -34,7 +34,7 @@ func (it *Item) End() *Item {
 	return nil
 }
 
-// Whole is the item that has both records of a span: its begin; of all else the item itself.
+// Whole returns the item that has both records of a span: its begin; for others, the item itself.
 func (it *Item) Whole() *Item {
 	if it.Edge == trace.EdgeEnd && it.peer != nil {
 		return it.peer
@@ -42,10 +42,10 @@ func (it *Item) Whole() *Item {
 	return it
 }
 
-// Over reports whether it is no begin that waits for its end.
+// Over reports whether it is not a begin without an end.
 func (it *Item) Over() bool { return it.Edge != trace.EdgeBegin || it.peer != nil }
 
-// Latest is the last record that is known of it.
+// Latest returns the last known record of it.
 func (it *Item) Latest() *trace.Record {
 	if end := it.End(); end != nil {
 		return &end.Record
@@ -53,7 +53,7 @@ func (it *Item) Latest() *trace.Record {
 	return &it.Record
 }
 
-// records is how many records a whole item has.
+// records returns the number of records of a whole item.
 func (it *Item) records() uint64 {
 	if it.End() != nil {
 		return 2
@@ -61,7 +61,7 @@ func (it *Item) records() uint64 {
 	return 1
 }
 
-// keep makes an item of a record.
+// keep returns a new item for a record.
 func (s *Store) keep(r *trace.Record) *Item {
 	it := &Item{Record: *r}
 	it.Event = trace.WithoutBodies(r.Event)
@@ -78,10 +78,10 @@ func (s *Store) keep(r *trace.Record) *Item {
 	return it
 }
 
-// begun is what has begun and not ended.
+// begun is something that has begun and not ended.
 type begun struct {
 	it          *Item
-	over, doubt func() // who watches it
+	over, doubt func() // callbacks of Watch
 }
 
 func (b begun) ended() {
@@ -97,7 +97,7 @@ func (b begun) doubted() {
 	}
 }
 
-// pair finds the begin of what a record ends; what it begins is open until then.
+// pair finds the begin of an end; a begin is open until its end.
 func (s *Store) pair(it *Item) {
 	switch it.Edge {
 	case trace.EdgeBegin:
@@ -113,22 +113,23 @@ func (s *Store) pair(it *Item) {
 	}
 }
 
-// Close closes what an item ends.
+// Close closes the span that an item ends.
 func (s *Store) Close(it *Item) {
 	if it.Edge == trace.EdgeEnd && it.peer != nil {
 		s.open.End(it.Span)
 	}
 }
 
-// Watch has functions be called when the span that an item begins is over, and when its end may have been lost: once each, at most. They must
-// not use the store.
+// Watch registers functions that are called when the span of an item ends, and when its end may have been lost: each at
+// most once. They must not use the store.
 func (s *Store) Watch(it *Item, over, doubt func()) {
 	if b := s.open.Find(it.Span); b != nil && b.it == it {
 		b.over, b.doubt = over, doubt
 	}
 }
 
-// settle closes what an earlier pass of a run's worker left in doubt: a worker is serial, so that has ended unseen.
+// settle closes an earlier sync of a run's worker whose end is in doubt: a worker is serial, so it has ended
+// unobserved.
 func (s *Store) settle(p *PodRun, it *Item) {
 	if _, sync := it.Event.(*trace.Sync); !sync || it.Edge != trace.EdgeBegin {
 		return
@@ -143,5 +144,5 @@ func (s *Store) settle(p *PodRun, it *Item) {
 	}
 }
 
-// notable tells records of the node that explain what is far from them.
+// notable reports whether a record of the node explains distant records.
 func notable(e trace.Event) bool { return evidence.Figures(e) || evidence.Lasting(e) }

@@ -13,14 +13,14 @@ import (
 
 // PodRun is one run of a pod, from when it was seen until it was gone.
 //
-// Many fields: one for each fact that tells a run from those before and after it.
+// Many fields: one for each fact that distinguishes it from earlier and later runs.
 type PodRun struct {
 	Pod trace.Pod
-	// N counts the runs of this pod from 1, as far as they were seen.
+	// N numbers the observed runs of this pod from 1.
 	N int
-	// Before is the run of the same pod before this one, nil where none is kept.
+	// Before is the pod's earlier run, nil if none is kept.
 	Before *PodRun
-	// Times are those of its records.
+	// Times are the times of its records.
 	Times evidence.Times
 
 	store  *Store
@@ -28,26 +28,26 @@ type PodRun struct {
 	win    window
 	again  evidence.Routine
 	traces []trace.TraceID
-	next   *Item // the milestone seen of the run that begins when this one is gone
-	until  int64 // when the next run began, 0 while none did
-	// shift is what is taken off the times of its records from here on: by so much the wall clock jumped while it started or ended. jumps are those
-	// steps, the newest first: the runtime's spans are told late.
+	next   *Item // the milestone seen of the next run, which begins when this one is gone
+	until  int64 // when the next run began, 0 if it has not
+	// shift is subtracted from the times of its records from now on: the wall clock jumped by this during its start or
+	// termination. jumps are these steps, newest first: the runtime's spans arrive late.
 	shift int64
 	jumps []jump
-	// born and died are how often the agent had stopped when the run began and when it was over; died is -1 before that. ending is how often it
-	// had started when the pod was to go first; -1 before that.
+	// born and died are how often the agent had stopped when the run began and when it ended; died is -1 before that.
+	// ending is how often the agent had started when the pod's termination began; -1 before that.
 	born, died, ending int
 	forgotten          bool
 	marked             bool // it has had a milestone
-	found, started     bool // found running; seen to start
+	found, started     bool // found running; start observed
 	incomplete         bool
 	startIncomplete    bool
 }
 
-// Records are the run's records as far as they are kept, in order; those until the agent stopped, if it did.
+// Records returns the run's kept records, in order; those until the agent stopped, if it did.
 func (p *PodRun) Records() []trace.Record { return p.Append(make([]trace.Record, 0, p.win.count())) }
 
-// Append appends the records to some.
+// Append appends the records to a slice.
 func (p *PodRun) Append(to []trace.Record) []trace.Record {
 	recs := p.win.records(to)
 	if stopped := p.stopped(); stopped != 0 {
@@ -56,17 +56,18 @@ func (p *PodRun) Append(to []trace.Record) []trace.Record {
 	return recs
 }
 
-// Between calls f for each begin before from of what has not ended, and for each record made in [from, to], in order within each part, until
-// f is false; then it is false, too.
+// Between calls f for each begin before from that has not ended, and for each record in [from, to], in order within
+// each part, until f returns false; then it returns false, too.
 func (p *PodRun) Between(from, to int64, f func(*Item) bool) bool { return p.win.between(from, to, f) }
 
 // Continues reports whether something in it has begun and not ended.
 func (p *PodRun) Continues() bool { return slices.ContainsFunc(p.win.open, isOpen) }
 
-// Next is the milestone of the pod's next run, which waits for the end of this one; nil when there is none.
+// Next returns the milestone of the pod's next run, which waits for the end of this one; nil if there is none.
 func (p *PodRun) Next() *Item { return p.next }
 
-// stopped is when the agent stopped last during the run, 0 while it had not: waits that end after that were given up, not over.
+// stopped returns when the agent last stopped during the run, 0 if it has not: waits that end after that were canceled,
+// not finished.
 func (p *PodRun) stopped() int64 {
 	stops := p.store.stops
 	if p.died >= 0 {
@@ -78,7 +79,7 @@ func (p *PodRun) stopped() int64 {
 	return stops[len(stops)-1]
 }
 
-// ended notes that the run is over, by its own milestone or because the next began.
+// ended records that the run has ended, by its own milestone or because the next began.
 func (p *PodRun) ended() {
 	if p.died < 0 {
 		p.died = len(p.store.stops)
@@ -86,20 +87,20 @@ func (p *PodRun) ended() {
 	}
 }
 
-// From is when its first record was made.
+// From returns the time of its first record.
 func (p *PodRun) From() time.Time { return time.Unix(0, p.Times.From) }
 
-// Last is when its newest record was made.
+// Last returns the time of its newest record.
 func (p *PodRun) Last() time.Time { return time.Unix(0, p.Times.Last) }
 
-// Incomplete says that records of it are known to be missing.
+// Incomplete reports whether records of it are known to be missing.
 func (p *PodRun) Incomplete() bool { return p.incomplete || p.win.dropped != 0 }
 
 // Over reports whether the pod is gone, or its next run has begun.
 func (p *PodRun) Over() bool { return p.Times.Gone != 0 || p.until != 0 }
 
-// Started returns the run in which the pod was seen to start: p, unless an agent that came later found the pod running;
-// then the earlier one, of which that agent continues. nil: none that is kept.
+// Started returns the run in which the pod's start was observed: p, unless a later agent found the pod running; then
+// the earlier run that this one continues. nil: none is kept.
 func (p *PodRun) Started() *PodRun {
 	if !p.found {
 		return p
@@ -115,10 +116,10 @@ func (p *PodRun) Started() *PodRun {
 	return nil
 }
 
-// Ref names the run, as session.Find takes it.
+// Ref returns the run's name, as for session.Find.
 func (p *PodRun) Ref() string { return fmt.Sprintf("%s#%d", p.Pod, p.N) }
 
-// Waterfall explains the run's start. What continues is drawn up to now (zero: the run's last record).
+// Waterfall explains the run's start. What has not ended is drawn up to now (zero: the run's last record).
 func (p *PodRun) Waterfall(now time.Time) (*waterfall.Waterfall, error) {
 	return p.WaterfallOf(p.Records(), now)
 }
@@ -133,12 +134,12 @@ func (p *PodRun) WaterfallOf(recs []trace.Record, now time.Time) (*waterfall.Wat
 	return w, nil
 }
 
-// StartIncomplete says that records of its start are known to be missing.
+// StartIncomplete reports whether records of its start are known to be missing.
 func (p *PodRun) StartIncomplete() bool {
 	return p.startIncomplete || p.win.dropped != 0 && (p.Times.Ready == 0 || p.win.dropped <= p.Times.Ready)
 }
 
-// At bounds a time by the run's end, or the agent's.
+// At limits a time to the run's end, or the agent's.
 func (p *PodRun) At(now time.Time) time.Time {
 	if !now.IsZero() {
 		now = now.Add(-time.Duration(p.shift))
@@ -151,12 +152,12 @@ func (p *PodRun) At(now time.Time) time.Time {
 	return now
 }
 
-// Interest is when what happened around it explains the run.
+// Interest returns when events around the run explain it.
 func (p *PodRun) Interest(now time.Time) []evidence.Interval {
 	return p.Times.Interest(cmp.Or(p.until, now.UnixNano()))
 }
 
-// add takes a record.
+// add adds a record.
 func (p *PodRun) add(it *Item) {
 	if p.store.policy.Straight {
 		it.Time -= p.shift
@@ -199,14 +200,14 @@ func (p *PodRun) mark(e *trace.Milestone) {
 	}
 }
 
-// ends notes that the pod is to go.
+// ends records that the pod's termination begins.
 func (p *PodRun) ends() {
 	if p.ending < 0 {
 		p.ending = p.store.agents
 	}
 }
 
-// lose says that records of this run may be missing from here on.
+// lose marks that records of this run may be missing from now on.
 func (p *PodRun) lose() {
 	p.incomplete = true
 	p.startIncomplete = p.startIncomplete || p.Times.Ready == 0

@@ -1,29 +1,32 @@
 package store
 
-// Policy says what is kept. What has not ended, milestones and the last status of a run are kept besides First and Newest.
+// Policy says what is kept. Begins without ends, milestones and the last status of a run are kept in addition to First
+// and Newest.
 type Policy struct {
-	// Runs is how many runs; of more, the oldest that is over goes first. 0: whoever has the store forgets them (Forget).
+	// Runs is the number of runs; of more, the oldest finished one is removed first. 0: the store's user removes them
+	// (Forget).
 	Runs int
-	// Over is how many of those are over; of more, the oldest goes first. 0: any number.
+	// Over is the number of finished runs; of more, the oldest is removed first. 0: no limit.
 	Over int
-	// First and Newest are how many of a run's first and newest records.
+	// First and Newest are the numbers of a run's first and newest records.
 	First, Newest int
-	// Earlier is how many records the runs have together that a pod had before; the newest. 0: as many as Runs allows.
+	// Earlier is the total number of records of a pod's earlier runs; the newest. 0: as Runs allows.
 	Earlier int
-	// Node is how many records of the node that explain pods: the newest, and as many of those that explain what is far from them.
+	// Node is the number of records of the node that explain pods: the newest, and as many of those that explain
+	// distant records.
 	Node int
-	// Recent is how many of the last records of all are kept as they came, with bodies.
+	// Recent is the number of the last records that are kept unchanged, with bodies.
 	Recent int
-	// Open is how much may have begun and not ended.
+	// Open is the maximum number of begins without ends.
 	Open int
-	// Traces is how many traces are known by which spans of the runtime find their runs.
+	// Traces is the number of traces by which spans of the runtime find their runs.
 	Traces int
-	// Short is how many bytes all records may have had together that came; from then on records are kept with short texts and lists.
-	// 0: any number.
+	// Short is the total size in bytes of all records so far from which on records are kept with short texts and lists.
+	// 0: no limit.
 	Short int
-	// Patches has texts of patches be kept.
+	// Patches keeps texts of patches.
 	Patches bool
-	// Straight has the times of a start, and of an end, continue as if the wall clock had not been set, or the machine not been suspended,
-	// and spans of the runtime be of the pod for which they were made.
+	// Straight corrects the times of a start, and of a termination, as if the wall clock had not been set, or the
+	// machine not been suspended, and assigns spans of the runtime to the pod of their trace.
 	Straight bool
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Need is how much something is needed that is kept: 0 the most.
+// Need is how much a kept item is needed: 0 the most.
 type Need uint8
 
-// Visit sees an item at a holder, which lets go of it where Visit returns false. Of a span it is the whole.
+// Visit visits an item at a holder, which removes it if Visit returns false. Of a span, it is the whole item.
 type Visit func(it *Item, n Need) bool
 
-// ItemBytes is what an item takes beside its record, about, with the places that hold it.
+// ItemBytes is the approximate size of an item without its record, including references to it.
 const ItemBytes = 128
 
-// levelBytes is how much of a pod's records has the same right to stay: a pod that has more than others gives way before them.
+// levelBytes is the size of a level of a pod's records: a pod with more records than others loses them first.
 const levelBytes = 64 << 10
 
-// Bytes is what an item takes, with the end of what it begins.
+// Bytes returns the size of an item, including the end of what it begins.
 func (it *Item) Bytes() int {
 	n := int(it.size) + ItemBytes
 	if end := it.End(); end != nil {
@@ -29,13 +29,13 @@ func (it *Item) Bytes() int {
 	return n
 }
 
-// Need is how much any holder needs an item, as of the last count.
+// Need returns how much an item is needed by any holder, as of the last count.
 func (it *Item) Need() Need { return it.need }
 
-// Out reports whether an item has to go.
+// Out reports whether an item must be removed.
 func (it *Item) Out() bool { return it.is&out != 0 }
 
-// Count returns all items that a walk comes across, each with how much it is needed, and how many records and bytes they are.
+// Count returns all items that a walk visits, with their needs, and the number and size of their records.
 func (s *Store) Count(walk func(Visit)) (items []*Item, records uint64, bytes int) {
 	s.round = max(s.round+1, 1)
 	walk(func(it *Item, n Need) bool {
@@ -52,7 +52,7 @@ func (s *Store) Count(walk func(Visit)) (items []*Item, records uint64, bytes in
 	return items, records, bytes
 }
 
-// Missing is how many of the records of items the last count did not come across.
+// Missing returns how many of the items' records the last count did not visit.
 func (s *Store) Missing(items []*Item) (n uint64) {
 	for _, it := range items {
 		if it.round != s.round {
@@ -62,8 +62,8 @@ func (s *Store) Missing(items []*Item) (n uint64) {
 	return n
 }
 
-// MakeRoom has those of the items of the last count be out that are needed least, so that the others take no more than so many bytes. Of
-// those that are needed alike, the newest 64 KiB of each pod come before the next 64 KiB of any.
+// MakeRoom marks the items of the last count as out that are needed least, so that the others have at most that many
+// bytes. Of equally needed ones, the newest 64 KiB of each pod are kept before the next 64 KiB of any pod.
 func MakeRoom(items []*Item, bytes int) {
 	slices.SortFunc(items, func(a, b *Item) int { return cmp.Compare(b.Latest().Seq, a.Latest().Seq) })
 	type share struct {
@@ -90,7 +90,7 @@ func MakeRoom(items []*Item, bytes int) {
 	}
 }
 
-// Walk visits what is kept of the run: its first records, and what else explains it.
+// Walk visits the kept items of the run: its first records, and the rest.
 func (p *PodRun) Walk(v Visit, head, rest Need) {
 	p.win.filter(func(it *Item) bool {
 		if it.is&first != 0 {
@@ -100,7 +100,7 @@ func (p *PodRun) Walk(v Visit, head, rest Need) {
 	})
 }
 
-// Items are those that are kept of the run.
+// Items returns the kept items of the run.
 func (p *PodRun) Items() (out []*Item) {
 	p.win.each(func(it *Item) {
 		if it.Whole() == it {
@@ -110,7 +110,7 @@ func (p *PodRun) Items() (out []*Item) {
 	return out
 }
 
-// Walk visits what is kept of the node, and what is open.
+// Walk visits the kept items of the node, and what is open.
 func (s *Store) Walk(v Visit, node, open Need) {
 	s.open.Drop(func(b begun) bool { return v(b.it, open) })
 	of := func(it *Item) bool { return v(it.Whole(), node) }
@@ -123,7 +123,7 @@ func (s *Store) Walk(v Visit, node, open Need) {
 	}
 }
 
-// BytesOf is what is kept of a pod's runs, Bytes all that is kept.
+// BytesOf returns the size of what is kept of a pod's runs.
 func (s *Store) BytesOf(pod trace.Pod) (n int) {
 	for p := s.byPod[pod]; p != nil; p = p.Before {
 		n += p.win.bytes()
@@ -131,7 +131,7 @@ func (s *Store) BytesOf(pod trace.Pod) (n int) {
 	return n
 }
 
-// Bytes is what all takes that is kept.
+// Bytes returns the size of everything that is kept.
 func (s *Store) Bytes() int {
 	n := s.node.bytes()
 	s.recent.Each(func(r *trace.Record) { n += r.Size() })
@@ -141,7 +141,7 @@ func (s *Store) Bytes() int {
 	return n
 }
 
-// Cut lets go of the records of a pod's runs, which are incomplete from then on.
+// Cut removes the records of a pod's runs, which are incomplete from then on.
 func (s *Store) Cut(pod trace.Pod) {
 	for p := s.byPod[pod]; p != nil; p = p.Before {
 		p.win.newest(0)
@@ -149,7 +149,7 @@ func (s *Store) Cut(pod trace.Pod) {
 	}
 }
 
-// Halve lets go of the older half of what is kept of the node and of the last records, and of the runs of pods that are not wanted.
+// Halve removes the older half of the node's and of the last records, and of the runs of pods that are not wanted.
 func (s *Store) Halve(wanted func(trace.Pod) bool) {
 	s.node.tail.Halve()
 	s.notes.Halve()
@@ -161,7 +161,7 @@ func (s *Store) Halve(wanted func(trace.Pod) bool) {
 	}
 }
 
-// Sweep lets go of what the node did that explains no run that is kept, and will explain none that comes.
+// Sweep removes the node's records that explain no kept run, and will explain no later one.
 func (s *Store) Sweep(now int64) {
 	recent := evidence.Interval{From: now - int64(evidence.LookBack), To: now}
 	at, far := []evidence.Interval{recent}, []evidence.Interval{recent}

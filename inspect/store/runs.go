@@ -7,12 +7,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// runOf returns the run that a record belongs to, which may begin with it; nil for the node.
+// runOf returns the run of a record, which may begin with it; nil for the node.
 func (s *Store) runOf(it *Item) *PodRun {
 	if span, ok := it.Event.(*trace.RuntimeSpan); ok {
 		return s.runOfSpan(it, span)
 	}
-	if it.Pod.Name == "" { // of a pod that no longer exists there is a UID: what is done to its leftovers is the node's
+	if it.Pod.Name == "" { // A pod that no longer exists has only a UID: actions on its remains are the node's.
 		return nil
 	}
 	p := s.latest

@@ -17,27 +17,27 @@ type Store struct {
 	stale  int       // runs that are forgotten
 	over   int       // runs that are over
 	byPod  map[trace.Pod]*PodRun
-	latest *PodRun // that of the last record: the next is mostly of the same
-	// byTrace finds whose a span of the runtime is that does not say.
+	latest *PodRun // run of the last record: the next record is usually of the same run
+	// byTrace finds the pod of a span of the runtime that has none.
 	byTrace map[trace.TraceID]*PodRun
 	open    pair.Table[begun]
-	// node explains pods; notes are those of its records that explain what is far from them.
+	// node are records that explain pods; notes are those that explain distant records.
 	node  window
 	notes ring.Ring[*Item]
 	// recent are the last records of all.
 	recent ring.Ring[*trace.Record]
-	// whole are the runs of which no record was lost since they began.
+	// whole are the runs without lost records since they began.
 	whole []*PodRun
-	// state is the agent's; agents counts how often it started; stops are when it stopped.
+	// state is the agent's state; agents counts its starts; stops are the times of its stops.
 	state  trace.AgentState
 	agents int
 	stops  []int64
-	// left are verdicts on directories of pods that are gone, by their UIDs.
+	// left are verdicts on directories of pods that are gone, by UID.
 	left  map[string]*Item
 	last  int64
-	came  uint64 // records
-	size  int    // bytes of all records that came
-	round uint16 // of counts
+	came  uint64 // number of records
+	size  int    // size of all records so far
+	round uint16 // number of counts
 }
 
 // New returns an empty store.
@@ -49,23 +49,24 @@ func New(p Policy) *Store {
 	}
 }
 
-// Bounds of what is remembered. Anybody may have written a recording.
+// Limits of what is kept. Anybody may have written a recording.
 const (
-	maxBack   = 64      // how many runs back a span of the runtime may be told late
-	maxTraces = 256     // traces that lead to a run: it mostly has one
-	maxStops  = 1 << 16 // how often the agent stopped
+	maxBack   = 64      // how many runs back a late span of the runtime is assigned
+	maxTraces = 256     // traces of a run: it usually has one
+	maxStops  = 1 << 16 // stops of the agent
 	maxLeft   = 1000    // pods whose directories could not be removed
 )
 
-// Apply takes a record, and returns it as it is kept, with the run that it belongs to: nil for the node, of which only what explains pods is
-// kept. Records come in the order in which they were published, and have events.
+// Apply adds a record, and returns it as it is kept, with its run: nil for the node, of which only records that explain
+// pods are kept. Records must be in the order in which they were published, and have events.
 func (s *Store) Apply(r *trace.Record) (*Item, *PodRun) {
 	it, p := s.Take(r)
 	s.Close(it)
 	return it, p
 }
 
-// Take is Apply that leaves what the record ends open, for who watches it: Close has to be called before the next record.
+// Take is Apply without closing what the record ends, for those who watch it: Close must be called before the next
+// record.
 func (s *Store) Take(r *trace.Record) (*Item, *PodRun) {
 	it := s.keep(r)
 	s.last, s.came = max(s.last, r.Time), s.came+1
@@ -74,7 +75,7 @@ func (s *Store) Take(r *trace.Record) (*Item, *PodRun) {
 	switch {
 	case p == nil:
 		s.ofNode(it)
-	case it == p.next: // it belongs to the run that comes
+	case it == p.next: // it belongs to the next run
 	default:
 		p.add(it)
 		if p.next != nil && p.Times.Gone != 0 {
@@ -88,7 +89,7 @@ func (s *Store) Take(r *trace.Record) (*Item, *PodRun) {
 	return it, p
 }
 
-// remember keeps a record as it came: in the place that it has already, unless that is not the same.
+// remember keeps a record unchanged: the item's own, if it is the same.
 func (s *Store) remember(r *trace.Record, it *Item) {
 	as := &it.Record
 	if it.Event != r.Event || it.Time != r.Time || it.Pod != r.Pod {
@@ -97,10 +98,10 @@ func (s *Store) remember(r *trace.Record, it *Item) {
 	s.recent.Push(as)
 }
 
-// Recent returns how many of the last records there are, and the i-th of them, 0 being the oldest. It must not be changed.
+// Recent returns the number of the last records, and the i-th of them, 0 being the oldest. It must not be changed.
 func (s *Store) Recent() (n int, at func(i int) *trace.Record) { return s.recent.Len(), s.recent.At }
 
-// ofNode takes a record that is about no pod by name.
+// ofNode adds a record without a named pod.
 func (s *Store) ofNode(it *Item) {
 	switch e := it.Event.(type) {
 	case *trace.ClockStepped:
@@ -120,7 +121,7 @@ func (s *Store) ofNode(it *Item) {
 	}
 }
 
-// agent notes that the agent starts or stops.
+// agent records starts and stops of the agent.
 func (s *Store) agent(at int64, e *trace.Agent) {
 	was := s.state
 	switch s.state = e.State; {
@@ -135,7 +136,7 @@ func (s *Store) agent(at int64, e *trace.Agent) {
 	}
 }
 
-// Lost says that n records are missing here.
+// Lost reports that n records are missing here.
 func (s *Store) Lost(n uint64) {
 	if n == 0 {
 		return
@@ -146,10 +147,10 @@ func (s *Store) Lost(n uint64) {
 			p.lose()
 		}
 	}
-	s.whole = s.whole[:0] // what was lost once is: a second time adds nothing
+	s.whole = s.whole[:0] // a run with lost records is incomplete: a second loss changes nothing
 }
 
-// Runs returns all runs that are kept, the oldest first.
+// Runs returns all kept runs, oldest first.
 func (s *Store) Runs() []*PodRun {
 	if s.stale > 0 {
 		s.runs, s.stale = slices.DeleteFunc(s.runs, gone), 0
@@ -159,13 +160,13 @@ func (s *Store) Runs() []*PodRun {
 
 func gone(p *PodRun) bool { return p.forgotten }
 
-// Run returns the latest run of a pod, nil when none is kept.
+// Run returns the latest run of a pod, nil if none is kept.
 func (s *Store) Run(pod trace.Pod) *PodRun { return s.byPod[pod] }
 
-// Pods is how many pods have runs that are kept.
+// Pods returns the number of pods with kept runs.
 func (s *Store) Pods() int { return len(s.byPod) }
 
-// Last is when the newest record was made; zero before the first.
+// Last returns the time of the newest record; zero before the first.
 func (s *Store) Last() time.Time {
 	if s.last == 0 {
 		return time.Time{}
@@ -173,21 +174,24 @@ func (s *Store) Last() time.Time {
 	return time.Unix(0, s.last)
 }
 
-// Came is how many records came.
+// Came returns the number of records so far.
 func (s *Store) Came() uint64 { return s.came }
 
-// Node calls f for what the node did from one time to another, as [PodRun.Between], until f is false; then it is false, too.
+// Node calls f for the node's records from one time to another, as [PodRun.Between], until f returns false; then it
+// returns false, too.
 func (s *Store) Node(from, to int64, f func(*Item) bool) bool { return s.node.between(from, to, f) }
 
-// Notes calls f for each verdict and each figure of the node made in [from, to], in order, until f is false; then it is false, too.
+// Notes calls f for each verdict and each figure of the node in [from, to], in order, until f returns false; then it
+// returns false, too.
 func (s *Store) Notes(from, to int64, f func(*Item) bool) bool {
 	return within(s.notes.Len(), s.notes.At, from, to, f)
 }
 
-// Left is the last verdict on the directory of a pod that no longer exists, nil when there is none: it comes after the pod's run.
+// Left returns the last verdict on the directory of a pod that no longer exists, nil if there is none: it comes after
+// the pod's run.
 func (s *Store) Left(uid string) *Item { return s.left[uid] }
 
-// Open is how many spans have begun and not ended.
+// Open returns the number of begins without ends.
 func (s *Store) Open() int { return s.open.Len() }
 
 // IsOpen reports whether a span has begun and not ended.

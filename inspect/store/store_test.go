@@ -7,7 +7,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestTracesAndStopsAreBounded: a recording may have any number of calls, each of a trace of its own, and have its agent stop as often.
+// TestTracesAndStopsAreBounded: a recording may have any number of calls, each with its own trace, and stops of the
+// agent.
 func TestTracesAndStopsAreBounded(t *testing.T) {
 	const perLife = 256
 	s := New(Policy{Runs: 20_000, First: 8, Newest: 8, Node: 16, Open: 16, Traces: 1 << 18})

@@ -11,34 +11,36 @@ import (
 )
 
 const (
-	// maxMarks bounds the milestones that are kept beyond a window's records: a run has seven.
+	// maxMarks limits the milestones that are kept in addition to a window's records: a run has seven.
 	maxMarks = 64
-	// maxOpen bounds the begins that are.
+	// maxOpen limits the begins that are kept in addition.
 	maxOpen = 4096
 )
 
-// window keeps the first records and the newest, and of those between what has not ended, milestones and the last status.
+// window keeps the first and the newest records, and of those in between begins without ends, milestones and the last
+// status.
 type window struct {
 	head []*Item
 	tail ring.Ring[*Item]
-	// open are begins, in order, those of what has not ended among them; kept are the begins and milestones that were dropped from the tail.
+	// open are begins, in order, including those without ends; kept are the begins and milestones that were dropped
+	// from the tail.
 	open, kept []*Item
 	marks      int   // milestones in kept, or lost
 	status     *Item // the newest status that was dropped
-	firsts     int   // how many records head has at most, but for ends of what began in it
-	dropped    int64 // when the first was made that was dropped; 0: none
+	firsts     int   // maximum number of records in head, except for ends of its begins
+	dropped    int64 // time of the first dropped record; 0: none
 }
 
 func newWindow(first, newest int) window {
 	return window{firsts: first, tail: ring.New[*Item](max(newest, 1))}
 }
 
-// add keeps a record, and drops another for it if necessary.
+// add adds a record, and drops another one if necessary.
 func (w *window) add(it *Item) {
 	if isOpen(it) {
 		w.open = push(w.open, it, isOpen)
 	}
-	if len(w.head) < w.firsts && w.tail.Len() == 0 || it.Whole().is&first != 0 { // an end goes with its begin, lest that look open for ever
+	if len(w.head) < w.firsts && w.tail.Len() == 0 || it.Whole().is&first != 0 { // an end is kept with its begin, which would otherwise look open forever
 		it.is |= first
 		w.head = append(w.head, it)
 	} else if old, displaced := w.tail.Push(it); displaced {
@@ -48,10 +50,10 @@ func (w *window) add(it *Item) {
 
 func isOpen(it *Item) bool { return it.is&open != 0 }
 
-// inKept says what of kept is wanted still: a begin goes when its end comes.
+// inKept reports whether an item in kept is still needed: a begin is not after its end.
 func inKept(it *Item) bool { return it.End() == nil }
 
-// push appends an item. Where there is no room for it, those go first that are not wanted any more.
+// push appends an item. If there is no room, it first removes items that are no longer wanted.
 func push(to []*Item, it *Item, wanted func(*Item) bool) []*Item {
 	if len(to) == cap(to) {
 		to = slices.DeleteFunc(to, func(o *Item) bool { return !wanted(o) })
@@ -62,7 +64,7 @@ func push(to []*Item, it *Item, wanted func(*Item) bool) []*Item {
 	return append(to, it)
 }
 
-// drop decides what of a record is kept though there is no room for it.
+// drop keeps what is needed of a record for which there is no room.
 func (w *window) drop(it *Item) {
 	w.dropped = cmp.Or(w.dropped, it.Time, 1)
 	switch it.Event.(type) {
@@ -80,7 +82,7 @@ func (w *window) drop(it *Item) {
 	}
 }
 
-// forget lets go of an attempt that explains nothing any more.
+// forget removes an attempt that no longer explains anything.
 func (w *window) forget(a *evidence.Attempt) {
 	goes := func(it *Item) bool { return a.Has(it.Span) }
 	if w.tail.Len() == 0 {
@@ -102,7 +104,7 @@ func (w *window) forget(a *evidence.Attempt) {
 	}
 }
 
-// each visits all that is kept.
+// each visits everything that is kept.
 func (w *window) each(f func(*Item)) {
 	for _, it := range w.head {
 		f(it)
@@ -118,10 +120,10 @@ func (w *window) each(f func(*Item)) {
 	w.tail.Each(f)
 }
 
-// count is how many records are kept, about.
+// count returns the approximate number of kept records.
 func (w *window) count() int { return len(w.head) + len(w.kept) + w.tail.Len() + 1 }
 
-// records appends all that is kept to none, in order.
+// records appends everything that is kept, in order.
 func (w *window) records(out []trace.Record) []trace.Record {
 	w.each(func(it *Item) { out = append(out, it.Record) })
 	bySeq := func(a, b trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) }
@@ -131,8 +133,8 @@ func (w *window) records(out []trace.Record) []trace.Record {
 	return out
 }
 
-// between calls f for each begin before from of what has not ended, and for each record made in [from, to], in order within each part,
-// until f is false; then it is false, too.
+// between calls f for each begin before from that has not ended, and for each record in [from, to], in order within
+// each part, until f returns false; then it returns false, too.
 func (w *window) between(from, to int64, f func(*Item) bool) bool {
 	for _, it := range w.open {
 		if isOpen(it) && it.Time < from && !f(it) {
@@ -143,7 +145,7 @@ func (w *window) between(from, to int64, f func(*Item) bool) bool {
 	return within(len(w.head), list(w.head), from, to, f) && within(len(w.kept), list(w.kept), from, to, f) && within(w.tail.Len(), w.tail.At, from, to, f)
 }
 
-// within calls f for each of n items made in [from, to] until f is false; then it is false, too.
+// within calls f for each of n items in [from, to] until f returns false; then it returns false, too.
 func within(n int, at func(int) *Item, from, to int64, f func(*Item) bool) bool {
 	i := sort.Search(n, func(i int) bool { return at(i).Time >= from })
 	for ; i < n && at(i).Time <= to; i++ {
@@ -154,7 +156,7 @@ func within(n int, at func(int) *Item, from, to int64, f func(*Item) bool) bool 
 	return true
 }
 
-// filter lets go of what is not wanted.
+// filter removes unwanted items.
 func (w *window) filter(wanted func(*Item) bool) {
 	goes := func(it *Item) bool { return !wanted(it) }
 	w.head, w.kept = slices.DeleteFunc(w.head, goes), slices.DeleteFunc(w.kept, goes)
@@ -165,7 +167,7 @@ func (w *window) filter(wanted func(*Item) bool) {
 	filter(&w.tail, wanted)
 }
 
-// filter lets go of what is not wanted of a ring.
+// filter removes unwanted items from a ring.
 func filter(of *ring.Ring[*Item], wanted func(*Item) bool) {
 	out := map[*Item]bool{}
 	of.Each(func(it *Item) {
@@ -178,13 +180,13 @@ func filter(of *ring.Ring[*Item], wanted func(*Item) bool) {
 	}
 }
 
-// newest lets go of all but the newest n records.
+// newest removes all but the newest n records.
 func (w *window) newest(n int) {
 	all := w.count() - 1
 	w.filter(func(*Item) bool { all--; return all < n })
 }
 
-// bytes is what all takes that is kept.
+// bytes returns the size of everything that is kept.
 func (w *window) bytes() (n int) {
 	w.each(func(it *Item) { n += int(it.size) + ItemBytes })
 	return n

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// What happens after a start is finished, as a restart or the pod's end, has no row in it.
+// Events after a start, such as a restart or the pod's termination, have no row in it.
 func TestWhatComesAfterHasNoRow(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}

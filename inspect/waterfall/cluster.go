@@ -23,9 +23,9 @@ func SaysReady(e *trace.StatusPatch) bool {
 	return slices.ContainsFunc(e.Changed, func(c trace.Change) bool { return c.Sets("Ready", "True") })
 }
 
-// inAPI finds the write that told the API that the pod is ready, and when that worked; -1 while it did not.
+// inAPI finds the write that set the pod's readiness in the API, and when that succeeded; -1 if it has not.
 func (w *Waterfall) inAPI(own []trace.Record) {
-	w.Told, w.hasAPI = -1, w.Source == trace.SourceAPI && !fromAfar(own) // somebody else may not see the statuses that are written
+	w.Told, w.hasAPI = -1, w.Source == trace.SourceAPI && !fromAfar(own) // other observers may not see the writes of statuses
 	for _, s := range pair.In[*trace.StatusPatch](own, time.Time{}) {
 		if s.Event.Op != trace.PatchStatus {
 			continue
@@ -40,7 +40,7 @@ func (w *Waterfall) inAPI(own []trace.Record) {
 	}
 }
 
-// fromAfar reports whether others than the agent saw the pod come.
+// fromAfar reports whether another observer than the agent saw the pod arrive.
 func fromAfar(own []trace.Record) bool {
 	return slices.ContainsFunc(own, func(r trace.Record) bool {
 		m, ok := r.Event.(*trace.Milestone)
@@ -48,8 +48,8 @@ func fromAfar(own []trace.Record) bool {
 	})
 }
 
-// probeGroups returns a row for each startup and readiness probe, from its first attempt (or wait for
-// it) to the one that said yes.
+// probeGroups returns a row for each startup and readiness probe, from its first attempt (or wait for it) to the first
+// success.
 func (w *Waterfall) probeGroups() []group {
 	by, order := map[trace.Target]*Row{}, []trace.Target{}
 	attempts := map[trace.Target]int{}
@@ -91,8 +91,8 @@ func (w *Waterfall) probeGroups() []group {
 	return out
 }
 
-// probeOf names the probe that an interval is an attempt of or a wait for, "" when it is neither. Waits count only
-// where attempts are told: else they have rows of their own. What comes after ready does not count.
+// probeOf returns the probe of an attempt, or of a wait for one; "" for other intervals. Waits count only if there are
+// attempts: otherwise they have their own rows. Intervals after ready do not count.
 func (w *Waterfall) probeOf(iv *interval) (name trace.Target, e *trace.ProbeAttempt) {
 	if w.Ready >= 0 && iv.start >= w.Ready {
 		return name, nil
@@ -110,7 +110,7 @@ func (w *Waterfall) probeOf(iv *interval) (name trace.Target, e *trace.ProbeAtte
 	return name, nil
 }
 
-// findAttempts notes which probes have attempts.
+// findAttempts finds the probes with attempts.
 func (w *Waterfall) findAttempts() {
 	w.attempted = map[trace.Target]bool{}
 	for _, iv := range w.ivs {
@@ -120,7 +120,7 @@ func (w *Waterfall) findAttempts() {
 	}
 }
 
-// statusGroup is the way of the ready pod's status into the API: its tries and its waits.
+// statusGroup is the write of the ready pod's status to the API: its attempts and its waits.
 func (w *Waterfall) statusGroup() []group {
 	if w.Ready < 0 || !w.hasAPI {
 		return nil
@@ -164,7 +164,7 @@ func (w *Waterfall) statusGroup() []group {
 	return []group{{rank: rankStatus, first: row.Start, rows: append([]Row{row}, nested...)}}
 }
 
-// chownNote tells how many files of a volume were given to its group.
+// chownNote returns how many files of a volume were changed.
 func chownNote(iv *interval) string {
 	p := iv.chown
 	if p == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestHostileRecords builds starts of records that no agent writes. Anybody may have made the recording.
+// TestHostileRecords builds starts from records that no agent writes. Anybody may have made the recording.
 func TestHostileRecords(t *testing.T) {
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
 	action := func(i int) *trace.Action { return &trace.Action{ID: fmt.Sprint("create ", i), Verb: trace.VerbCreate} }
@@ -18,7 +18,7 @@ func TestHostileRecords(t *testing.T) {
 		write func(tp *tape.Tape)
 	}{
 		{"spans in a circle", func(tp *tape.Tape) {
-			for i := range 100 { // each is part of the next, and the last of the first
+			for i := range 100 { // each is part of the next, and the last part of the first
 				tp.Begin(0, pod, trace.SpanID((i+1)%100+1), action(i))
 			}
 		}},

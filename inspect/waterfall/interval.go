@@ -14,12 +14,12 @@ import (
 type interval struct {
 	id, parent trace.SpanID
 	start, end time.Duration // since the origin
-	open       bool          // it has not ended
-	begin, fin trace.Event   // what begin and end told; either may be nil
+	open       bool          // not ended
+	begin, fin trace.Event   // the events of begin and end; either may be nil
 	kids       []*interval   // in order of start
-	up         *interval     // the nearest enclosing interval that is known
-	sync       trace.SpanID  // the sync it belongs to; 0 unknown
-	act        *trace.Action // what it is of the plan, nil where it is not; known once all intervals are
+	up         *interval     // the nearest known enclosing interval
+	sync       trace.SpanID  // its sync; 0 if unknown
+	act        *trace.Action // its action in the plan, nil if there is none; known when all intervals are
 	asked      bool          // a gate was asked in it
 	progress   *trace.ImageProgress
 	chown      *trace.VolumeProgress
@@ -27,10 +27,10 @@ type interval struct {
 
 func (iv *interval) dur() time.Duration { return iv.end - iv.start }
 
-// began is when an interval began, in Unix nanoseconds.
+// began returns when an interval began, in Unix nanoseconds.
 func (w *Waterfall) began(iv *interval) int64 { return w.t0 + int64(iv.start) }
 
-// event returns what is known best: the end's event, else the begin's.
+// event returns the best known event: the end's, otherwise the begin's.
 func (iv *interval) event() trace.Event {
 	if iv.fin != nil {
 		return iv.fin
@@ -45,7 +45,7 @@ func (iv *interval) action() (trace.Action, bool) {
 	return *iv.act, true
 }
 
-// actionOf takes what a begin and an end tell of an action together; nil where it is none.
+// actionOf combines the action of a begin and an end; nil if it is none.
 func actionOf(begin, fin trace.Event) *trace.Action {
 	b, _ := begin.(*trace.Action)
 	e, _ := fin.(*trace.Action)
@@ -66,8 +66,8 @@ func (iv *interval) wait() (*trace.Wait, bool) {
 	return w, ok
 }
 
-// gated reports whether a gate was asked before the action: then the actions of its
-// plan go one by one, in the plan's order.
+// gated reports whether a gate was asked before the action: then the actions of its plan run one by one, in the plan's
+// order.
 func (iv *interval) gated() bool { return iv.asked }
 
 func (iv *interval) call() (*trace.CRICall, bool) {
@@ -75,10 +75,10 @@ func (iv *interval) call() (*trace.CRICall, bool) {
 	return c, ok
 }
 
-// err returns how it failed, "" when it did not.
+// err returns its error, "" if there is none.
 func (iv *interval) err() string { return trace.Failure(iv.fin) }
 
-// within visits all intervals below iv. There are no more than maxDepth above any, and none above itself.
+// within visits all intervals below iv. None has more than maxDepth parents, and none is its own parent.
 func (iv *interval) within(f func(*interval)) {
 	for _, k := range iv.kids {
 		f(k)
@@ -86,13 +86,13 @@ func (iv *interval) within(f func(*interval)) {
 	}
 }
 
-// maxDepth bounds how deep intervals lie in each other: a recording's author chooses the parents.
+// maxDepth limits the nesting of intervals: a recording's author chooses the parents.
 const maxDepth = 64
 
-// overlaps reports whether iv has a part in (from, to), or is an instant in it.
+// overlaps reports whether a part of iv is in (from, to), or iv is an instant in it.
 func (iv *interval) overlaps(from, to time.Duration) bool { return iv.start < to && iv.end > from }
 
-// collect pairs begins with ends and links parents with children.
+// collect pairs begins with ends and connects parents with children.
 func (w *Waterfall) collect(own []trace.Record) {
 	begins := 0
 	for i := range own {
@@ -103,7 +103,7 @@ func (w *Waterfall) collect(own []trace.Record) {
 	by := pair.NewList[interval](begins)
 	for i := range own {
 		r := &own[i]
-		if r.Edge == trace.EdgePoint || time.Duration(r.Start()-w.t0) > w.End { // the start was over: a restart, or the pod's end
+		if r.Edge == trace.EdgePoint || time.Duration(r.Start()-w.t0) > w.End { // after the start: a restart, or the pod's termination
 			continue
 		}
 		iv, fresh := by.Of(r)
@@ -162,7 +162,7 @@ func (w *Waterfall) link(by func(trace.SpanID) *interval) {
 	}
 }
 
-// below reports whether an interval has a root, no more than n above it.
+// below reports whether an interval has a root, at most n levels above it.
 func (iv *interval) below(n int) bool {
 	for range n {
 		if iv = iv.up; iv == nil {
@@ -172,8 +172,7 @@ func (iv *interval) below(n int) bool {
 	return false
 }
 
-// standIns gives a stream without actions (another kubelet's, say) actions made of
-// the CRI calls that start a pod.
+// standIns adds actions to a stream without them (for example another kubelet's), from the CRI calls that start a pod.
 func (w *Waterfall) standIns() {
 	if slices.ContainsFunc(w.ivs, func(iv *interval) bool { _, ok := iv.action(); return ok }) {
 		return
@@ -202,7 +201,7 @@ func (w *Waterfall) rel(ns int64) time.Duration {
 	return min(max(time.Duration(ns-w.t0), 0), w.End)
 }
 
-// short cuts a hexadecimal id to the 12 digits that people compare; other text stays.
+// short cuts a hexadecimal ID to 12 digits; other text is unchanged.
 func short(s string) string {
 	if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
 		return s

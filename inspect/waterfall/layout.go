@@ -10,15 +10,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// The widths that a layout keeps to.
+// The widths of a layout.
 const (
 	minWidth  = 40
 	minLabels = 18
-	afterBars = 15 // the least room behind the bars, for " 4.10s ◀ 85 %"
+	afterBars = 15 // the minimum space after the bars, for " 4.10s ◀ 85 %"
 )
 
-// Layout places a waterfall's rows in columns. It holds no text but labels, so
-// every drawing looks the same whatever its glyphs and colors.
+// Layout places a waterfall's rows in columns. Its only text is labels, so every drawing has the same layout, whatever
+// its glyphs and colors.
 type Layout struct {
 	Width  int
 	Labels int // columns of the labels, at the left
@@ -47,7 +47,7 @@ type Line struct {
 	share int // of the start, in percent
 }
 
-// Branch says how a row hangs below another.
+// Branch is the tree position of a row.
 type Branch int
 
 // The branches.
@@ -78,7 +78,7 @@ func (w *Waterfall) Layout(width, spare int) Layout {
 	return l
 }
 
-// over is how many columns too many the longest note takes.
+// over returns by how many columns the longest note is too long.
 func (l *Layout) over() int {
 	most := 0
 	for _, ln := range l.Lines {
@@ -91,7 +91,7 @@ func (l *Layout) over() int {
 	return most - (l.Width - l.Labels)
 }
 
-// columns puts the rows in the columns of the time line.
+// columns assigns columns of the time line to the rows.
 func (w *Waterfall) columns(l *Layout, rows []Row) {
 	l.Ticks, l.Lines = ticks(l.Span, l.Bars), l.Lines[:0]
 	longest := w.longestRow(rows)
@@ -111,7 +111,7 @@ func (w *Waterfall) columns(l *Layout, rows []Row) {
 	}
 }
 
-// Text is the row's label and detail, without indentation.
+// Text returns the row's label and detail, without indentation.
 func (r Row) Text() string {
 	if r.Detail == "" {
 		return r.Label
@@ -122,8 +122,7 @@ func (r Row) Text() string {
 	return r.Label + " " + r.Detail
 }
 
-// longestRow returns the critical row that took most of a start that is finished, -1
-// when none took half of it.
+// longestRow returns the critical row that took most of a finished start, -1 if none took half of it.
 func (w *Waterfall) longestRow(rows []Row) int {
 	best := -1
 	if w.Started < 0 {
@@ -137,7 +136,7 @@ func (w *Waterfall) longestRow(rows []Row) int {
 	return best
 }
 
-// within returns how much of a row lies before the pod had started.
+// within returns how much of a row is before the pod had started.
 func (w *Waterfall) within(r Row) time.Duration {
 	return max(min(r.End, w.Length())-r.Start, 0)
 }
@@ -172,8 +171,8 @@ func after(r Row, share int) string {
 	return text
 }
 
-// column is where a time lies of a span that is not 0, rounded; also where the span is so long that its product with the columns is no
-// duration.
+// column returns the column of a time in a span that is not 0, rounded; also if the product of span and columns
+// overflows a duration.
 func column(at, span time.Duration, cols int) int {
 	if at <= 0 {
 		return 0
@@ -184,11 +183,11 @@ func column(at, span time.Duration, cols int) int {
 	return min(int(float64(at)/float64(span)*float64(cols)+0.5), cols)
 }
 
-// ticks places round times on the axis, not closer than ten columns.
+// ticks places round times on the axis, at least ten columns apart.
 func ticks(span time.Duration, cols int) []Tick {
 	step := time.Microsecond
 	for float64(step)*float64(cols) < 10*float64(span) {
-		if step = nextStep(step); step > span { // few columns, or the longest of times
+		if step = nextStep(step); step > span { // few columns, or very long times
 			break
 		}
 	}
@@ -199,7 +198,7 @@ func ticks(span time.Duration, cols int) []Tick {
 	return out
 }
 
-// nextStep goes 1, 2, 5, 10, ... in decimal units to 10 s, then 20 s, 1 min, 2 min, ...
+// nextStep returns 1, 2, 5, 10, ... in decimal units up to 10 s, then 20 s, 1 min, 2 min, ...
 func nextStep(d time.Duration) time.Duration {
 	if d >= 20*time.Second {
 		for _, s := range []time.Duration{

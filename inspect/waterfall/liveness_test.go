@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// A liveness probe runs beside the way to ready; nothing waits for it.
+// A liveness probe runs until ready, but nothing waits for it.
 func TestLivenessIsNotOnThePath(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}

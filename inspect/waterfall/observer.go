@@ -6,13 +6,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// sighting is who saw something, and how exactly they knew the time.
+// sighting is an observer, with the precision of its times.
 type sighting struct {
 	by        trace.Observer
 	precision time.Duration
 }
 
-// collectOthers notes what others than the agent saw, or the agent not exactly. Of a begin and an end the less exact one counts.
+// collectOthers collects what other observers saw, or the agent with less precision. Of a begin and an end, the less
+// precise one counts.
 func (w *Waterfall) collectOthers(own []trace.Record) {
 	w.others = map[trace.SpanID]sighting{}
 	for i := range own {
@@ -25,12 +26,12 @@ func (w *Waterfall) collectOthers(own []trace.Record) {
 	}
 }
 
-// observed puts into rows who saw what they show.
+// observed adds the observers to the rows.
 func (w *Waterfall) observed(rows []Row) {
 	for i := range rows {
 		s, ok := w.others[rows[i].Span]
 		if !ok && rows[i].Kind == RowSpan {
-			s.by = trace.ObserverRuntimeSpan // made of what its spans say
+			s.by = trace.ObserverRuntimeSpan // computed from its spans
 		}
 		rows[i].Observer, rows[i].Precision = s.by, s.precision
 	}

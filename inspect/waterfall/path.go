@@ -7,10 +7,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxSteps bounds the walk: a start has far fewer actions.
+// maxSteps limits the walk: a start has far fewer actions.
 const maxSteps = 1000
 
-// slack is the hole before an action up to which nothing is looked for to fill it.
+// slack returns the maximum gap before an action that needs no explanation.
 func (w *Waterfall) slack() time.Duration { return max(w.End/500, 500*time.Microsecond) }
 
 // findPath walks backwards from started (or from the end, while the pod has not
@@ -31,8 +31,8 @@ func (w *Waterfall) findPath(needs map[string]map[string]bool) {
 	w.totals()
 }
 
-// walk returns the path from floor to target. last selects the actions that may
-// end it; probes says whether waits for probes count.
+// walk returns the path from floor to target. last selects the actions that may end it; probes says whether waits for
+// probes count.
 func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool, needs map[string]map[string]bool, probes bool) []Segment {
 	var back []Segment
 	cur, before := target, w.predecessors(nil, last, needs)
@@ -49,7 +49,7 @@ func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool,
 			back = append(back, unexplained(end, cur), waitSegment(wait, start, end))
 			w.onPath[wait] = true
 			if cur = start; start < stop {
-				before = w.endedBy(start) // the wait ended after next did: it is what counts
+				before = w.endedBy(start) // the wait ended after next did, so it counts
 			}
 			continue
 		}
@@ -66,8 +66,8 @@ func (w *Waterfall) walk(target, floor time.Duration, last func(*interval) bool,
 	return merge(back)
 }
 
-// waitIn returns which of the pod's own waits ended last in the hole (from, to); nil
-// when there is none or no hole to speak of.
+// waitIn returns which of the pod's own waits ended last in the gap (from, to); nil if there is none, or the gap is too
+// small.
 func (w *Waterfall) waitIn(from, to time.Duration, probes bool) *interval {
 	if to-from <= w.slack() {
 		return nil
@@ -86,8 +86,8 @@ func (w *Waterfall) endedBy(at time.Duration) []*interval {
 	return out
 }
 
-// predecessors returns the actions that of may have waited for; for nil, those
-// that last selects (all when it selects none).
+// predecessors returns the actions that of may have waited for; for nil, those that last selects (all if it selects
+// none).
 func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs map[string]map[string]bool) []*interval {
 	var all, some []*interval
 	var self trace.Action
@@ -119,8 +119,8 @@ func (w *Waterfall) predecessors(of *interval, last func(*interval) bool, needs 
 	return some
 }
 
-// inLine reports whether an action was done when others had ended: where a person steps, all of that pass are, also those that come after
-// the gate was opened.
+// inLine reports whether actions run one after the other: in a step session, all actions of the sync do, including
+// those after the gate was opened.
 func (w *Waterfall) inLine(of *interval) bool {
 	return of.gated() || of.sync != 0 && slices.ContainsFunc(w.ivs, func(iv *interval) bool {
 		_, ok := iv.action()
@@ -128,9 +128,8 @@ func (w *Waterfall) inLine(of *interval) bool {
 	})
 }
 
-// latest returns what ended last of those that began before cur. What was still
-// going on then counts as ending there; of several, what has not ended at all
-// comes first, then what began last.
+// latest returns the interval that ended last of those that began before cur. One that still ran then counts as ending
+// there; of several, those that never ended come first, then the one that began last.
 func latest(of []*interval, cur time.Duration) *interval {
 	var best *interval
 	for _, iv := range of {
@@ -155,8 +154,7 @@ func later(a, b *interval, cur time.Duration) bool {
 	return a.start > b.start
 }
 
-// podWaits returns the waits overlapping (from, to) that are not part of an action; with
-// probes also their attempts.
+// podWaits returns the waits that overlap (from, to) and are not part of an action; with probes also their attempts.
 func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 	var out []*interval
 	for _, iv := range w.ivs {
@@ -169,14 +167,14 @@ func (w *Waterfall) podWaits(from, to time.Duration, probes bool) []*interval {
 			continue
 		}
 		if e.For == trace.WaitProbe && e.Target.Name == string(trace.ProbeLiveness) {
-			continue // nothing waits for that one
+			continue // nothing waits for this one
 		}
 		out = append(out, iv)
 	}
 	return out
 }
 
-// owner returns the action that iv is part of, nil when there is none.
+// owner returns the action of iv, nil if there is none.
 func (iv *interval) owner() *interval {
 	for up := iv.up; up != nil; up = up.up {
 		if _, ok := up.action(); ok {
@@ -216,7 +214,7 @@ func (w *Waterfall) inside(a *interval, from, to time.Duration) []Segment {
 	return out
 }
 
-// pull returns the pull or PullImage call that an action consists of, nil when there is none.
+// pull returns the pull or PullImage call of an action, nil if there is none.
 func (iv *interval) pull() *interval {
 	var pull, call *interval
 	iv.within(func(k *interval) {
@@ -247,7 +245,7 @@ func waitSegment(iv *interval, from, to time.Duration) Segment {
 	return Segment{Part: Part{Kind: SegmentWait, Wait: e.For}, Start: from, End: to, iv: iv}
 }
 
-// merge joins neighbors that are the same part and drops empty segments.
+// merge joins neighbors of the same part and removes empty segments.
 func merge(in []Segment) []Segment {
 	out := in[:0]
 	for _, s := range in {
@@ -263,11 +261,10 @@ func merge(in []Segment) []Segment {
 	return out
 }
 
-// floor sums up what the runtime needed: the last sandbox, and the creates and
-// starts that lie on the path.
+// floor adds up what the runtime needed: the last sandbox, and the creates and starts on the path.
 func (w *Waterfall) floor() {
 	methods := map[trace.Verb]string{trace.VerbSandbox: "RunPodSandbox", trace.VerbCreate: "CreateContainer", trace.VerbStart: "StartContainer"}
-	best := map[string]time.Duration{} // the last successful call for each thing
+	best := map[string]time.Duration{} // the last successful call for each object
 	for _, iv := range w.ivs {
 		a, ok := iv.action()
 		if !ok || iv.err() != "" || iv.open {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// RowKind says what a row stands for.
+// RowKind is the kind of a row.
 type RowKind string
 
 // The kinds of row.
@@ -20,7 +20,7 @@ const (
 	RowSeen   RowKind = "seen"   // the instant the pod was seen
 	RowAction RowKind = "action" // a step of the plan
 	RowCall   RowKind = "call"   // a CRI call within a step
-	RowOp     RowKind = "op"     // another operation: of a volume, a probe, the status's way into the API
+	RowOp     RowKind = "op"     // another operation: of a volume, a probe, the write of the status to the API
 	RowWait   RowKind = "wait"   // a wait
 	RowSpan   RowKind = "span"   // the runtime's spans within a call
 )
@@ -33,21 +33,21 @@ type Row struct {
 	// Start and End are since the origin; they are equal for an instant.
 	Start, End time.Duration
 	Depth      int  // 1 for a row that is nested below the previous row with depth 0, 2 and 3 for spans below a call
-	Critical   bool // on the path from seen to started or on to ready
-	Open       bool // it has not ended
+	Critical   bool // on the path from seen to started, or to ready
+	Open       bool // not ended
 	// Note is shown after the bar, for example a pull's size and rate.
 	Note  string
 	Err   string
 	Verb  trace.Verb     // the action's verb, for actions
 	Topic Topic          // for spans
 	Wait  trace.WaitKind // for waits
-	Span  trace.SpanID   // 0 when the row stands for several
-	// Observer says who saw it, Precision how exactly Start and End are known.
+	Span  trace.SpanID   // 0 if the row combines several
+	// Observer is who observed it, Precision how exactly Start and End are known.
 	Observer  trace.Observer
 	Precision time.Duration
 }
 
-// Dur returns how long the bar is.
+// Dur returns the bar's duration.
 func (r Row) Dur() time.Duration { return r.End - r.Start }
 
 // The order of rows.
@@ -81,10 +81,10 @@ func rankOf(verb trace.Verb) int {
 	return rankOther
 }
 
-// group is an action or wait with the rows nested under it.
+// group is an action or wait with its nested rows.
 type group struct {
 	rank  int
-	first time.Duration // of its container's first action; its own otherwise
+	first time.Duration // begin of its container's first action; otherwise its own
 	rows  []Row
 }
 
@@ -108,7 +108,7 @@ func (w *Waterfall) buildRows() []Row {
 			continue
 		}
 		if name, _ := w.probeOf(iv); name.Kind != "" {
-			continue // in the probe's row
+			continue // part of the probe's row
 		}
 		if e, ok := iv.wait(); ok && iv.owner() == nil && !AboutStatus(e) && !(w.Ready >= 0 && iv.start >= w.Ready) && (w.onPath[iv] || iv.dur() >= shortWait) {
 			groups = append(groups, group{rank: rankWait, first: iv.start, rows: []Row{w.waitRow(iv, e, 0)}})
@@ -141,13 +141,13 @@ func (w *Waterfall) firstOfContainer() map[string]time.Duration {
 	return first
 }
 
-// shortWait is how long a wait off the critical path must be to have a row.
+// shortWait is the minimum duration of a wait off the critical path that has a row.
 const shortWait = time.Millisecond
 
-// tiny is how short something nested must be to be left out, and preparation to be merged.
+// tiny returns the maximum duration of nested intervals that are omitted, and of preparation that is merged.
 func (w *Waterfall) tiny() time.Duration { return max(w.End/100, time.Millisecond) }
 
-// actionRows returns an action's row and those nested under it.
+// actionRows returns an action's row and its nested rows.
 func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 	row := Row{
 		Kind: RowAction, Label: cmp.Or(string(a.Verb), a.ID), Detail: short(cmp.Or(a.Container, a.Target)), Verb: a.Verb,
@@ -174,7 +174,7 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 	return append([]Row{row}, nested...)
 }
 
-// nested returns the rows of what happened within an action, leaving out what is tiny; the first failure of each operation is never.
+// nested returns the rows of an action's content. It omits tiny ones, but never the first failure of each operation.
 func (w *Waterfall) nested(a *interval) []Row {
 	var rows []Row
 	below := map[trace.SpanID][]Row{}
@@ -217,7 +217,7 @@ func (w *Waterfall) nested(a *interval) []Row {
 	return out
 }
 
-// operation tells what happens within an action apart.
+// operation is the key by which the content of an action is grouped.
 type operation struct {
 	kind     trace.Kind
 	what, of string
@@ -242,8 +242,7 @@ func (w *Waterfall) waitRow(iv *interval, e *trace.Wait, depth int) Row {
 	}
 }
 
-// mergePrepare makes one row of admission, cgroup and directories when they are
-// tiny together.
+// mergePrepare merges admission, cgroup and directories to one row if they are tiny together.
 func (w *Waterfall) mergePrepare(groups []group) []group {
 	var labels []string
 	merged := Row{Kind: RowAction, Start: w.End, Detail: ""}
@@ -283,7 +282,7 @@ func volumeNames(iv *interval) []string {
 	return names
 }
 
-// pullNote tells a pull's size and rate, or how far it has come.
+// pullNote returns a pull's size and rate, or its progress.
 func pullNote(iv *interval) string {
 	p := iv.pull()
 	if p == nil {

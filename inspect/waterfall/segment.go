@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// SegmentKind says what covers a stretch of the critical path.
+// SegmentKind is what a part of the critical path consists of.
 type SegmentKind string
 
 // The kinds of segment.
@@ -18,7 +18,7 @@ const (
 	SegmentUnexplained SegmentKind = "unexplained"
 )
 
-// Part is what a stretch of the path is spent on. Stretches with the same Part are added up.
+// Part is the use of a part of the path. Segments with the same Part are added up.
 type Part struct {
 	Kind SegmentKind
 	// Verb is the action's verb. ID is its name in the plan, if the verb is not unique.
@@ -29,7 +29,7 @@ type Part struct {
 	Wait  trace.WaitKind // for waits
 }
 
-// Label is the part's name: pull, sandbox, create web, wait queue, readiness probe, unexplained.
+// Label returns the part's name: pull, sandbox, create web, wait queue, readiness probe, unexplained.
 func (p Part) Label() string {
 	switch {
 	case p.Kind == SegmentUnexplained:
@@ -44,7 +44,7 @@ func (p Part) Label() string {
 	return cmp.Or(p.ID, string(p.Verb))
 }
 
-// Phase is the part without its subject, so that the phases of many starts are the same: create, for create web.
+// Phase returns the part without its subject, so that it is the same for many starts: create, for create web.
 func (p Part) Phase() Part {
 	if p.Verb != "" {
 		p.ID = ""
@@ -52,18 +52,18 @@ func (p Part) Phase() Part {
 	return p
 }
 
-// Segment is a stretch of the critical path.
+// Segment is a part of the critical path.
 type Segment struct {
 	Part
 	Start, End time.Duration
 	iv         *interval
 }
 
-// Dur returns how long the segment is.
+// Dur returns the segment's duration.
 func (s Segment) Dur() time.Duration { return s.End - s.Start }
 
-// Span returns the span of the action or wait that covers the segment; 0 if there is none. If a stream has no actions, it is the
-// span of the CRI call.
+// Span returns the span of the segment's action or wait; 0 if there is none. If a stream has no actions, it is the span
+// of the CRI call.
 func (s Segment) Span() trace.SpanID {
 	switch {
 	case s.iv == nil:
@@ -74,7 +74,7 @@ func (s Segment) Span() trace.SpanID {
 	return s.iv.id
 }
 
-// part is the part that an action is.
+// part returns the part of an action.
 func (iv *interval) part() Part {
 	a, _ := iv.action()
 	p := Part{Kind: SegmentWork, Verb: a.Verb}

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// told adds a span that the runtime tells when the tape is over, and returns it.
+// told adds a span that the runtime reports at the end of the tape, and returns it.
 func told(t *tape.Tape, from, to time.Duration, parent trace.SpanID, name string, attrs ...string) trace.SpanID {
 	e := &trace.RuntimeSpan{Name: name, Service: "containerd", Start: tape.Epoch.Add(from).UnixNano(), Dur: to - from}
 	for i := 0; i+1 < len(attrs); i += 2 {
@@ -37,8 +37,8 @@ func callSpan(t *tape.Tape, method string) trace.SpanID {
 	return 0
 }
 
-// spansOfPull is slowPull with what containerd tells of the pull and of the sandbox, where
-// one layer is fetched while the other is, and unpacked after it.
+// spansOfPull is slowPull with containerd's spans of the pull and of the sandbox: one layer is fetched at the same time
+// as the other, and unpacked after it.
 func spansOfPull() *tape.Tape {
 	t := slowPull()
 	pull := told(t, 4*ms, 4104*ms, callSpan(t, "PullImage"), "runtime.v1.ImageService/PullImage")
@@ -57,7 +57,7 @@ func spansOfPull() *tape.Tape {
 	return t
 }
 
-// sandboxSpans adds a sandbox of which the network is most.
+// sandboxSpans adds a sandbox that consists mostly of its network.
 func sandboxSpans(t *tape.Tape, from, to time.Duration) {
 	rpc := told(t, from, to, callSpan(t, "RunPodSandbox"), "runtime.v1.RuntimeService/RunPodSandbox")
 	run := told(t, from, to, rpc, "cri.sandbox.run")
@@ -71,7 +71,7 @@ func sandboxSpans(t *tape.Tape, from, to time.Duration) {
 	told(t, from+160*ms, to-10*ms, task, "containerd.task.v3.Task/Create")
 }
 
-// networkFails is a sandbox whose network is refused at once, after a try that took long.
+// networkFails is a sandbox whose network fails at once, after a long attempt.
 func networkFails() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
@@ -107,7 +107,7 @@ func TestSpansChangeNothingElse(t *testing.T) {
 	}
 	strip := func(rows []Row) (out []Row) {
 		for _, r := range rows {
-			if r.Depth == 0 { // with spans, an action's only call has a row of its own
+			if r.Depth == 0 { // with spans, an action's only call has its own row
 				r.Span = 0
 				out = append(out, r)
 			}
@@ -122,7 +122,7 @@ func TestSpansChangeNothingElse(t *testing.T) {
 	}
 }
 
-// TestSpanRows: which spans have rows, how deep, whatever the order in which they came.
+// TestSpanRows: which spans have rows, and at which depth, in whatever order they arrive.
 func TestSpanRows(t *testing.T) {
 	recs := spansOfPull().Records()
 	slices.Reverse(recs[len(recs)-19:])
@@ -146,7 +146,7 @@ func TestSpanRows(t *testing.T) {
 	}
 }
 
-// TestDominant: the path's work is named by what the runtime told, where that is half of it.
+// TestDominant: the path's work has the name of the runtime's span, if that is half of it.
 func TestDominant(t *testing.T) {
 	w, err := Build(spansOfPull().Records(), cart)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestDominant(t *testing.T) {
 	}
 }
 
-// stepless is a start of which the sandbox is most.
+// stepless is a start that consists mostly of the sandbox.
 func stepless() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
@@ -182,8 +182,8 @@ func stepless() *tape.Tape {
 	return t
 }
 
-// TestPlugins: a CNI plugin's run, which has only the call above it, is drawn below the network
-// that it was for; one that fits no network stays below the call.
+// TestPlugins: a CNI plugin's run, whose parent is only the call, is drawn below its network; if no network matches, it
+// stays below the call.
 func TestPlugins(t *testing.T) {
 	tp := stepless()
 	sandboxSpans(tp, 0, 205*ms)
@@ -213,8 +213,7 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// TestNamespace: the network namespace is drawn from the runtime's event to what comes next,
-// where the two are told.
+// TestNamespace: the network namespace is drawn from the runtime's event to the next one, if both are reported.
 func TestNamespace(t *testing.T) {
 	for _, c := range []struct {
 		event, next string
@@ -245,7 +244,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestClocksDiffer: spans by another clock are put into their call.
+// TestClocksDiffer: spans of another clock are placed in their call.
 func TestClocksDiffer(t *testing.T) {
 	tp := stepless()
 	const ahead = time.Hour
@@ -261,7 +260,7 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestManySpans: hostile and huge trees are drawn in part, and end.
+// TestManySpans: hostile and very large trees are drawn in part.
 func TestManySpans(t *testing.T) {
 	tp := stepless()
 	top := callSpan(tp, "RunPodSandbox")

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Actions of a stepped pass come one by one, also those after the gate was opened, which are not asked for.
+// Actions of a stepped sync run one by one, including those after the gate was opened, which are not asked about.
 func TestGateOpenedInTheMiddle(t *testing.T) {
 	const ms = time.Millisecond
 	web := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}

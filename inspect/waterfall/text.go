@@ -8,13 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// TextOptions say how to draw.
+// TextOptions are the options of a drawing.
 type TextOptions struct {
-	// ASCII keeps to ASCII, for serial consoles and old fonts.
+	// ASCII uses only ASCII, for serial consoles and old fonts.
 	ASCII bool
 }
 
-// glyphs are what a drawing is made of, each one column wide.
+// glyphs are the parts of a drawing, each one column wide.
 type glyphs struct {
 	critical, more, last, full, wait, instant, open, ellipsis string
 	text                                                      func(string) string
@@ -55,10 +55,10 @@ func (w *Waterfall) Text(width int, opt TextOptions) string {
 	return b.String()
 }
 
-// Title is the waterfall's heading: pod, phase, how long it took, the floor.
+// Title returns the waterfall's heading: pod, phase, duration, floor.
 func (w *Waterfall) Title() string {
 	parts := []string{w.Pod.String()}
-	if w.Phase != "" && (w.Started < 0 || w.Phase != "Pending") { // the status lags behind started
+	if w.Phase != "" && (w.Started < 0 || w.Phase != "Pending") { // the status is later than started
 		parts = append(parts, w.Phase)
 	}
 	switch {
@@ -80,7 +80,7 @@ func (w *Waterfall) Title() string {
 	return strings.Join(parts, "   ")
 }
 
-// header is the title with the key to the mark, on a line of its own where there is no room.
+// header returns the title with the explanation of the mark, on a separate line if there is no room.
 func (w *Waterfall) header(width int, g glyphs) []string {
 	key := g.critical + " critical path"
 	if s := w.Title() + "   " + key; fit.Width(s) <= width {
@@ -89,7 +89,7 @@ func (w *Waterfall) header(width int, g glyphs) []string {
 	return []string{w.Title(), key}
 }
 
-// Sum adds up the critical path: each segment, and the unexplained time.
+// Sum returns the sum of the critical path: each segment, and the unexplained time.
 func (w *Waterfall) Sum() string {
 	var parts []Part
 	var out []string
@@ -152,7 +152,7 @@ func drawLine(ln Line, l Layout, g glyphs) string {
 	return label + fit.Spaces(ln.Bar) + bar + " " + g.text(ln.After)
 }
 
-// toASCII replaces what is not ASCII by what looks like it, or a question mark.
+// toASCII replaces characters that are not ASCII by similar ones, or a question mark.
 func toASCII(s string) string {
 	s = human.Line(s)
 	s = strings.NewReplacer("◀", "<", "←", "<-", "→", "->", "·", "+", "µ", "u", "…", "...").Replace(s)

@@ -22,24 +22,24 @@ var ErrAdopted = errors.New("the pod was found running: its start was not seen")
 // Many fields: it has the structure of the JSON waterfall, which is flat so that jq can read it easily.
 type Waterfall struct {
 	Pod    trace.Pod
-	Source trace.SourceName // where the pod came from; "" unknown
-	// Origin is when the pod was seen, or the first record where SeenKnown is false.
+	Source trace.SourceName // the pod's source; "" if unknown
+	// Origin is when the pod was seen, or the time of the first record if SeenKnown is false.
 	Origin    time.Time
 	SeenKnown bool
-	// Started and Ready are -1 when the pod has not got there.
+	// Started and Ready are -1 if the pod has not reached them.
 	Started, Ready time.Duration
-	// Told is when the API had it that the pod is ready; -1 while it has not, or where there is no API.
+	// Told is when the pod's readiness was in the API; -1 if it is not, or without an API.
 	Told time.Duration
 	// End is where the drawing ends: when the status was in the API or, without an API, ready; before that, the last record (or
 	// now).
 	End time.Duration
-	// Phase is the last status's phase; "" unknown.
+	// Phase is the last status's phase; "" if unknown.
 	Phase string
-	// Floor is what the runtime itself needed: RunPodSandbox, and each CreateContainer
-	// and StartContainer on the critical path. 0 when not known.
+	// Floor is what the runtime itself needed: RunPodSandbox, and each CreateContainer and StartContainer on the
+	// critical path. 0 if unknown.
 	Floor time.Duration
-	// Path is the critical path from Origin to Started (to End while the pod has not
-	// started), in order and without holes. Tail continues from Started to Ready.
+	// Path is the critical path from Origin to Started (to End while the pod has not started), in order and without
+	// gaps. Tail continues from Started to Ready.
 	Path, Tail []Segment
 	// Waits are the waits on Path by kind, longest first.
 	Waits []WaitTotal
@@ -50,23 +50,24 @@ type Waterfall struct {
 
 	ivs []*interval
 	t0  int64
-	// onPath holds the actions and waits that the path runs through.
+	// onPath has the actions and waits on the path.
 	onPath map[*interval]bool
-	// attempted are the probes of which attempts are told, as "readiness probe of web".
+	// attempted are the probes with attempts.
 	attempted map[trace.Target]bool
-	// spans are what the runtime told, by the call (or the span that is missing) above them.
+	// spans are the runtime's, by the call (or the missing span) above them.
 	spans  map[trace.SpanID][]*rspan
-	others map[trace.SpanID]sighting // who saw what the agent did not
+	others map[trace.SpanID]sighting // spans of other observers
 	hasAPI bool                      // statuses are written
 }
 
-// WaitTotal is how long the critical path waited for one kind of thing.
+// WaitTotal is the duration of the critical path's waits of one kind.
 type WaitTotal struct {
 	For trace.WaitKind
 	Dur time.Duration
 }
 
-// Build explains the last start of pod in recs, which are in order. Spans that have not ended are drawn up to the last record.
+// Build explains the last start of pod in recs, which must be in order. Spans that have not ended are drawn up to the
+// last record.
 func Build(recs []trace.Record, pod trace.Pod) (*Waterfall, error) {
 	return BuildAt(recs, pod, time.Time{})
 }
@@ -101,7 +102,7 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	return w, nil
 }
 
-// Rows makes what to draw, in order.
+// Rows returns the rows to draw, in order.
 func (w *Waterfall) Rows() []Row {
 	rows := w.buildRows()
 	for i := range rows {
@@ -110,7 +111,7 @@ func (w *Waterfall) Rows() []Row {
 	return rows
 }
 
-// lastLife returns the records of the pod since it was last seen again: a part of recs where no others are among them.
+// lastLife returns the records of the pod since it was last seen: a part of recs if no others are among them.
 func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
 	isOwn := func(r *trace.Record) bool { return r.Pod == pod && r.Event != nil }
 	from, n := 0, 0
@@ -136,7 +137,7 @@ func lastLife(recs []trace.Record, pod trace.Pod) []trace.Record {
 	return own
 }
 
-// mark is a milestone that was reached.
+// mark is a milestone.
 type mark struct {
 	at      int64
 	since   time.Duration
@@ -151,7 +152,7 @@ func milestones(own []trace.Record) map[trace.MilestoneName]*mark {
 	for i := range own {
 		if e, ok := own[i].Event.(*trace.Milestone); ok && out[e.Name] == nil {
 			m := &mark{at: own[i].Time, since: min(max(e.Since, 0), time.Duration(own[i].Time)), adopted: e.Adopted, final: e.Final, source: e.Source}
-			if seen := out[trace.MilestoneSeen]; own[i].Precision > 0 && m.since > 0 && seen != nil { // it was known later than it was
+			if seen := out[trace.MilestoneSeen]; own[i].Precision > 0 && m.since > 0 && seen != nil { // it was observed later than it happened
 				m.at = max(min(m.at, seen.at+int64(m.since)), m.at-int64(own[i].Precision.Duration()))
 			}
 			out[e.Name] = m
@@ -160,7 +161,7 @@ func milestones(own []trace.Record) map[trace.MilestoneName]*mark {
 	return out
 }
 
-// place fixes the origin and the milestones relative to it.
+// place sets the origin and the milestones relative to it.
 func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mark, end int64) {
 	started, ready := marks[trace.MilestoneStarted], marks[trace.MilestoneReady]
 	switch seen := marks[trace.MilestoneSeen]; {
@@ -203,7 +204,7 @@ func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mar
 	}
 }
 
-// needsOf returns what each step of the pod's plans needs, all plans taken together.
+// needsOf returns what each step of the pod's plans needs, for all plans together.
 func needsOf(own []trace.Record) map[string]map[string]bool {
 	needs := map[string]map[string]bool{}
 	for i := range own {
@@ -223,7 +224,7 @@ func needsOf(own []trace.Record) map[string]map[string]bool {
 	return needs
 }
 
-// totals sums up the path's waits and what is unexplained.
+// totals adds up the path's waits and the unexplained time.
 func (w *Waterfall) totals() {
 	by := map[trace.WaitKind]time.Duration{}
 	for _, s := range w.Path {

@@ -23,7 +23,7 @@ var cart = trace.Pod{Namespace: "shop", Name: "cart-7d4f-a1b", UID: "9f"}
 
 const ms = time.Millisecond
 
-// plan is the usual graph for one container.
+// plan returns the usual plan for one container.
 func plan(container, image string) *trace.Plan {
 	return &trace.Plan{Steps: []trace.PlanStep{
 		{ID: "cgroup", Verb: trace.VerbCgroup},
@@ -36,7 +36,7 @@ func plan(container, image string) *trace.Plan {
 	}}
 }
 
-// call adds an action that consists of one CRI call.
+// call adds an action with one CRI call.
 func call(t *tape.Tape, from, to time.Duration, parent trace.SpanID, a trace.Action, method string) {
 	act := t.Begin(from, cart, parent, &a)
 	c := t.Begin(from, cart, act, &trace.CRICall{Method: method})
@@ -44,7 +44,7 @@ func call(t *tape.Tape, from, to time.Duration, parent trace.SpanID, a trace.Act
 	t.End(to, act, nil)
 }
 
-// slowPull is the pod of SCREENS.md: a pull sets the pace.
+// slowPull is the pod of SCREENS.md: a pull determines the duration.
 func slowPull() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: "apiserver ADD"})
@@ -86,7 +86,7 @@ func slowPull() *tape.Tape {
 	return t
 }
 
-// retry is a pod whose first create fails and is tried again after a back-off.
+// retry is a pod whose first create fails and is retried after a back-off.
 func retry() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
@@ -107,8 +107,8 @@ func retry() *tape.Tape {
 	return t
 }
 
-// inCluster is a pod of a cluster: its volumes wait for the API server and a CSI driver, a hook and a
-// probe hold it up, and its status takes two tries to get into the API.
+// inCluster is a cluster's pod: its volumes wait for the API server and a CSI driver, a hook and a probe delay it, and
+// its status needs two attempts to be written to the API.
 func inCluster() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI})
@@ -158,14 +158,14 @@ func inCluster() *tape.Tape {
 	return t
 }
 
-// under is slowPull as far as its first n records.
+// under returns the first n records of slowPull.
 func under(n int) *tape.Tape {
 	t := slowPull()
 	t.Recs = t.Records()[:n]
 	return t
 }
 
-// foreign is a start of which only CRI calls are known.
+// foreign is a start with only CRI calls.
 func foreign() *tape.Tape {
 	t := tape.New()
 	one := func(from, to time.Duration, c trace.CRICall) {
@@ -179,8 +179,8 @@ func foreign() *tape.Tape {
 	return t
 }
 
-// initThenTwo is a pod with an init container and two containers, of which the
-// second starts last and the first has the slower image, though not slow enough.
+// initThenTwo is a pod with an init container and two containers. The second starts last, and the first has the slower
+// image, but it is not slow enough to matter.
 func initThenTwo() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
@@ -218,8 +218,8 @@ func initThenTwo() *tape.Tape {
 	return t
 }
 
-// stepped is a pod that a person steps for a while and then lets go: its actions run
-// one by one, though the plan's needs do not say so.
+// stepped is a pod that a person steps for a while and then releases: its actions run one by one, although the plan's
+// needs do not require it.
 func stepped() *tape.Tape {
 	t := tape.New()
 	t.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceStep})
@@ -299,7 +299,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// seg is a Segment without what it was made of.
+// seg is a Segment without its intervals.
 type seg struct {
 	Label      string
 	Start, End time.Duration
@@ -444,8 +444,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestAnyPartHolds builds from every prefix, suffix and with every record missing:
-// the path has no holes, ends where it should, and nothing panics.
+// TestAnyPartHolds builds from every prefix, suffix and with every record missing: the path has no gaps, ends
+// correctly, and nothing panics.
 func TestAnyPartHolds(t *testing.T) {
 	check := func(t *testing.T, recs []trace.Record) {
 		t.Helper()
@@ -496,7 +496,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSeveralWaits: all that a kind of wait was on is named, up to a number.
+// TestSeveralWaits: all targets of a kind of wait are named, up to a number.
 func TestSeveralWaits(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "wait init 100ms: init container 0, sleeps",
@@ -522,7 +522,7 @@ func TestSeveralWaits(t *testing.T) {
 	}
 }
 
-// TestShareIsOfTheStart: a wait after the start, however long, took no part of it.
+// TestShareIsOfTheStart: a wait after the start, however long, is not part of it.
 func TestShareIsOfTheStart(t *testing.T) {
 	tp := slowPull()
 	late := tp.Records()
@@ -547,7 +547,7 @@ func TestShareIsOfTheStart(t *testing.T) {
 	}
 }
 
-// TestRoomForNotes: the longest bar leaves room for what is said behind it.
+// TestRoomForNotes: the longest bar leaves room for the text after it.
 func TestRoomForNotes(t *testing.T) {
 	w, err := Build(slowPull().Records(), cart)
 	if err != nil {

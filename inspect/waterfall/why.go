@@ -12,17 +12,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// maxNamed is how many things that were waited for are named.
+// maxNamed is the maximum number of targets of waits that are named.
 const maxNamed = 3
 
-// sum is all of the path that is one part.
+// sum is the total of one part of the path.
 type sum struct {
 	Segment
 	total time.Duration
-	on    []string // what was waited for, for waits
+	on    []string // targets, for waits
 }
 
-// longest returns what the path spent most time on, the zero sum for an empty path.
+// longest returns the longest part of the path, the zero sum for an empty path.
 func (w *Waterfall) longest() sum {
 	var order []Part
 	by := map[Part]*sum{}
@@ -58,13 +58,13 @@ func (w *Waterfall) longest() sum {
 	return best
 }
 
-// waitOf is what tells waits on the path apart.
+// waitOf is the key that distinguishes waits on the path.
 type waitOf struct {
 	Part
 	trace.Target
 }
 
-// Length is how long the path is: seen to started, or to the end while the pod has not started.
+// Length returns the length of the path: seen to started, or to the end if the pod has not started.
 func (w *Waterfall) Length() time.Duration {
 	if w.Started >= 0 {
 		return w.Started
@@ -72,15 +72,14 @@ func (w *Waterfall) Length() time.Duration {
 	return w.End
 }
 
-// Cause is one short line on what the start spent most time on, and why as far as
-// it was recorded: "pull 4.10s: image not on the node (68 MiB, 16 MiB/s)". It is empty
-// when the path is.
+// Cause returns one short line about the longest part of the start, with the recorded reason: "pull 4.10s: image not on
+// the node (68 MiB, 16 MiB/s)". It is empty if the path is.
 func (w *Waterfall) Cause() string {
 	cause, _ := w.CauseAndReason()
 	return cause
 }
 
-// CauseAndReason is Cause, and the part of it that says why.
+// CauseAndReason returns Cause, and the part of it that is the reason.
 func (w *Waterfall) CauseAndReason() (cause, reason string) {
 	p := w.longest()
 	if p.total == 0 {
@@ -90,7 +89,7 @@ func (w *Waterfall) CauseAndReason() (cause, reason string) {
 	return noise.Of(strings.TrimSuffix(p.Label()+" "+human.Duration(p.total)+": "+reason, ": ")), noise.Of(reason)
 }
 
-// reason says why the part took as long as it did, from what was recorded; "" when nothing was.
+// reason returns the recorded reason for the part's duration; "" if there is none.
 func (p sum) reason(w *Waterfall) string {
 	if p.iv == nil {
 		return ""
@@ -136,7 +135,7 @@ func (p sum) reason(w *Waterfall) string {
 	return a.Reason
 }
 
-// mostly names what the runtime told that a call consists of, "" where nothing makes up half of it.
+// mostly returns the runtime's work that makes up most of a call, "" if nothing makes up half of it.
 func (w *Waterfall) mostly(call *interval) string {
 	if call == nil || call.open {
 		return ""
@@ -148,7 +147,7 @@ func (w *Waterfall) mostly(call *interval) string {
 	return fmt.Sprintf(", %s %s of it", name, human.Duration(d))
 }
 
-// callOf returns the last call of a method within an action, nil when there is none.
+// callOf returns the last call of a method in an action, nil if there is none.
 func (iv *interval) callOf(method string) (call *interval) {
 	iv.within(func(k *interval) {
 		if c, ok := k.call(); ok && c.Method == method {
@@ -158,8 +157,7 @@ func (iv *interval) callOf(method string) (call *interval) {
 	return call
 }
 
-// pullReason says why there was a pull at all: with the policy IfNotPresent, only
-// because the image was not there.
+// pullReason returns why there was a pull: with the policy IfNotPresent, only because the image was missing.
 func pullReason(a trace.Action) string {
 	switch a.Policy {
 	case trace.PullIfNotPresent:
@@ -184,7 +182,7 @@ func (iv *interval) longestCall() *interval {
 	return best
 }
 
-// Why is one sentence on what set the pace of the start.
+// Why returns one sentence about what determined the duration of the start.
 func (w *Waterfall) Why() string { return noise.Of(w.why()) }
 
 func (w *Waterfall) why() string {
@@ -219,13 +217,13 @@ func (w *Waterfall) why() string {
 	return s + w.besides() + "."
 }
 
-// whyStepped is Why where a person set the pace: how long, and what was left without.
+// whyStepped is Why for a step session: its duration, and the duration without it.
 func (w *Waterfall) whyStepped(p sum, share string) string {
 	return fmt.Sprintf("it waited for the person who steps: %s%s; the rest took %s",
 		human.Duration(p.total), share, human.Duration(w.Length()-p.total)) + w.besides() + "."
 }
 
-// besides is what holds whatever set the pace.
+// besides returns what is true in every case.
 func (w *Waterfall) besides() (s string) {
 	if w.Floor > 0 {
 		s += fmt.Sprintf("; the runtime itself needed %s", human.Duration(w.Floor))
@@ -271,7 +269,7 @@ func longName(p sum) string {
 	return p.Label()
 }
 
-// Percent returns a's share of b, rounded; 0 when b is not positive.
+// Percent returns a's share of b, rounded; 0 if b is not positive.
 func Percent(a, b time.Duration) int {
 	if b <= 0 {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 )
 
-// All explains cases on all processors and yields the reports in the order of the cases, each with its key. Few cases are held at a time.
+// All explains cases in parallel and yields the reports in the order of the cases, each with its key. It holds only a
+// few cases at a time.
 func All[K any](cases iter.Seq2[K, *cause.Case]) iter.Seq2[K, *Report] {
 	type answer struct {
 		key    K

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 )
 
-// TestAll: all cases are explained in their order, and one by one says the same; whoever has enough may stop.
+// TestAll: reports have the order of the cases and equal those of Explain; the caller may stop early.
 func TestAll(t *testing.T) {
 	s := busy(50)
 	var want, got []string
@@ -33,7 +33,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// BenchmarkWhyTogether is BenchmarkWhyAll as the command does it.
+// BenchmarkWhyTogether is BenchmarkWhyAll with All, as the command uses it.
 func BenchmarkWhyTogether(b *testing.B) {
 	s := busy(10_000)
 	for b.Loop() {

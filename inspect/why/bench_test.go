@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// busy is a session of n pods that start one after the other, ten at a time, with what an agent tells of a start.
+// busy returns a session with the starts of n pods, ten at a time, with the agent's records of each start.
 func busy(n int) *session.Session {
 	tp := tape.New()
 	for i := range n {
@@ -57,7 +57,7 @@ func busy(n int) *session.Session {
 	return s
 }
 
-// BenchmarkWhyAll tells of each of 10,000 starts of a session; an iteration is all of them.
+// BenchmarkWhyAll explains 10,000 starts of a session in each iteration.
 func BenchmarkWhyAll(b *testing.B) {
 	s := busy(10_000)
 	for b.Loop() {
@@ -68,7 +68,7 @@ func BenchmarkWhyAll(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(s.Runs())), "µs/start")
 }
 
-// BenchmarkWhyOne tells of one of them.
+// BenchmarkWhyOne explains one of them.
 func BenchmarkWhyOne(b *testing.B) {
 	s := busy(10_000)
 	l := s.Runs()[5000]

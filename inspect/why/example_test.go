@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 )
 
-// What an agent wrote with `run -o json` tells why each pod started as it did.
+// The output of `run -o json` explains why each pod started as it did.
 func Example() {
 	const lines = `
 {"seq":1,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.milestone","pod":{"namespace":"shop","name":"cart","uid":"1"},"event":{"name":"seen","source":"file"}}

@@ -14,23 +14,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// Condition is what a report is tested by, or selected by: conditions of package query that all hold.
+// Condition is a condition on a report: terms of package query that must all hold.
 type Condition struct {
 	text string
 	all  *query.Filter
 }
 
-// waitKinds are the kinds that a condition may name.
+// waitKinds are the kinds of waits that a condition can name.
 var waitKinds = []trace.WaitKind{
 	trace.WaitQueue, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime,
 	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitObject, trace.WaitApproval,
 	trace.WaitHook, trace.WaitCredentials, trace.WaitPoll,
 }
 
-// anyCause is the flag of a report that names a cause.
+// anyCause is the flag that is true if a report names a cause.
 const anyCause = "any"
 
-// fields are what --fail-on and --where can ask for. A cause's id is a flag.
+// fields returns the fields of --fail-on and --where. A cause's id is a flag.
 func fields() query.Fields {
 	f := query.Fields{
 		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, KL01 to KL29",
@@ -85,7 +85,7 @@ func ParseWhere(s string) (Condition, error) {
 	return c, nil
 }
 
-// likeID is what the id of a cause looks like, spelled by anybody.
+// likeID matches words that look like the id of a cause, in any spelling.
 var likeID = regexp.MustCompile(`^(?i)kl-?\d+$`)
 
 func parse(s string, f query.Fields) (Condition, error) {
@@ -108,7 +108,7 @@ func join[T ~string](list []T) string {
 	return strings.Join(out, ", ")
 }
 
-// String is the condition as it was written.
+// String returns the condition as written.
 func (c Condition) String() string { return c.text }
 
 // Holds reports whether the condition is true of a pod. A pod that has not got there yet has taken its time so far, which can be
@@ -121,7 +121,7 @@ func (c Condition) Holds(r *Report) bool {
 	})
 }
 
-// field is what a report has for a field.
+// field returns the value of a field in a report.
 func field(r *Report, name string) query.Value {
 	switch name {
 	case "ns":
@@ -147,7 +147,7 @@ func field(r *Report, name string) query.Value {
 	}
 }
 
-// causes are those of an id, or any, as KL05 image back-off.
+// causes returns the report's causes with an id, or all for any, such as KL05 image back-off.
 func causes(r *Report, id string) string {
 	var out []string
 	for _, f := range r.Findings {
@@ -195,7 +195,7 @@ func told(r *Report, t query.Term) string {
 	return t.Field + " " + human.Duration(v)
 }
 
-// value is what is compared; done says that it will not grow any more.
+// value returns the value to compare; done means that it no longer grows.
 func value(r *Report, what string) (v time.Duration, known, done bool) {
 	if len(r.Path) == 0 {
 		return 0, false, false

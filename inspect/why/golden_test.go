@@ -27,7 +27,7 @@ const (
 	mib = 1 << 20
 )
 
-// situation is a case to be told of.
+// situation is a case to explain.
 type situation struct {
 	write func(*casetest.Script)
 	found bool
@@ -160,7 +160,7 @@ func TestJSON(t *testing.T) {
 	golden(t, filepath.Join("testdata", "image-backoff.json"), string(b)+"\n")
 }
 
-// TestNothingKnown tells of cases with next to no records.
+// TestNothingKnown explains cases with few or no records.
 func TestNothingKnown(t *testing.T) {
 	for _, c := range []*cause.Case{{}, {Pod: casetest.Web, Now: tape.Epoch}, casetest.New(t).Case(0), casetest.Found(t).Case(0)} {
 		var b strings.Builder

@@ -17,7 +17,7 @@ type Report struct {
 	Node bool      `json:"node,omitempty"`
 	// SeenBy says what the report is made from, where that is not an agent's own records, and what that cannot tell.
 	SeenBy []string `json:"seen_by,omitempty"`
-	// Stage is starting, up, down, ending or over; Phase is the pod's phase as its last status has it.
+	// Stage is starting, up, down, ending, over, or unknown; Phase is the pod's phase as its last status has it.
 	Stage cause.Stage `json:"stage"`
 	Phase string      `json:"phase,omitempty"`
 	// Found says that the pod was found running: of its start nothing is known.

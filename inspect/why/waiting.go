@@ -16,15 +16,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// waitSpan is a wait of the pod, as it was said when it began.
+// waitSpan is a wait of the pod, as described when it began.
 type waitSpan struct {
 	event *trace.Wait
-	rec   *trace.Record // its begin, or its end where the begin was not seen
+	rec   *trace.Record // its begin, or its end if the begin was lost
 	open  bool
 	dur   time.Duration
 }
 
-// openAndClosed are the pod's waits that began before a time, cut off there.
+// openAndClosed returns the pod's waits that began before until, truncated at until.
 func openAndClosed(c *cause.Case, until time.Time) (out []waitSpan) {
 	for _, s := range pair.In[*trace.Wait](c.Records, until) {
 		if !s.Start.Before(until) {
@@ -40,7 +40,7 @@ func openAndClosed(c *cause.Case, until time.Time) (out []waitSpan) {
 	return out
 }
 
-// waiting is what goes on in the pod now: what it waits for, else what is done for it.
+// waiting returns what continues in the pod now: waits, and work in progress.
 func waiting(c *cause.Case) (out []Waiting) {
 	for _, s := range openAndClosed(c, c.Now.Add(1)) {
 		if !s.open || waterfall.AboutStatus(s.event) {
@@ -58,7 +58,7 @@ func waiting(c *cause.Case) (out []Waiting) {
 	return out
 }
 
-// rank puts what holds a pod up before what holds only a part of it.
+// rank sorts waits before work, and probes last.
 func rank(w Waiting) int {
 	if w.For == trace.WaitProbe {
 		return 2
@@ -69,11 +69,11 @@ func rank(w Waiting) int {
 	return 0
 }
 
-// working are the calls to the runtime, and the pulls, that are under way for the pod.
+// working returns the pulls and the calls to the runtime and to CSI drivers in progress for the pod.
 func working(c *cause.Case) (out []Waiting) {
 	open := map[trace.SpanID]*trace.Record{}
 	progress := map[trace.SpanID]*trace.Record{}
-	waits := map[trace.SpanID]bool{} // what a wait goes on in
+	waits := map[trace.SpanID]bool{} // the parents of waits
 	for i := range c.Records {
 		if _, ok := c.Records[i].Event.(*trace.ImageProgress); ok {
 			progress[c.Records[i].Parent] = &c.Records[i]
@@ -102,7 +102,7 @@ func working(c *cause.Case) (out []Waiting) {
 			what = e.Method + " of " + e.Driver
 		}
 		if up := open[r.Parent]; what == "" || waits[id] || waits[r.Parent] || up != nil && isWait(up) {
-			continue // a wait says it
+			continue // a wait covers it
 		}
 		w := Waiting{On: noise.Of(what), Pulls: pulls, Since: r.At(), Dur: c.Now.Sub(r.At())}
 		if p := progress[id]; p != nil {
@@ -115,7 +115,7 @@ func working(c *cause.Case) (out []Waiting) {
 	return out
 }
 
-// arriving says how far a pull has come, and when all has arrived if it goes on like that.
+// arriving returns the progress of a pull, and its estimated end at the current rate.
 func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
 	e, ok := p.Event.(*trace.ImageProgress)
 	took := time.Duration(p.Time - pull.Time)
@@ -133,7 +133,7 @@ func arriving(pull, p *trace.Record) (detail, next string, at time.Time) {
 	return detail + ", " + human.Rate(e.Done, took), "the download is complete, at this rate", p.At().Add(left)
 }
 
-// next says what happens when a wait is over, and when that is.
+// next returns what happens after a wait, and when.
 func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	e := s.event
 	at = until(c, s)
@@ -176,7 +176,7 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	return "", at
 }
 
-// until is when a wait ends by itself; zero where that is not known.
+// until returns when a wait ends by itself; zero if unknown.
 func until(c *cause.Case, s waitSpan) time.Time {
 	if s.event.Until != 0 {
 		return time.Unix(0, s.event.Until)
@@ -190,7 +190,8 @@ func until(c *cause.Case, s waitSpan) time.Time {
 	return time.Time{}
 }
 
-// retryAt is the end of a back-off as the last decision that imposed one has it; zero where it is before the wait.
+// retryAt returns the end of the back-off from the last such decision; zero if there is none after the start of the
+// wait.
 func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 	for i := range c.Records {
 		d, ok := c.Records[i].Event.(*trace.Decision)
@@ -204,7 +205,7 @@ func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 	return at
 }
 
-// text says what is waited for or done.
+// text returns what the pod waits for or does.
 func (w Waiting) text() string { return noise.Of(w.words()) }
 
 func (w Waiting) words() string {
@@ -228,7 +229,7 @@ func (w Waiting) words() string {
 	return s
 }
 
-// next says what comes and when.
+// next returns what happens next, and when.
 func (w Waiting) next(now time.Time) string {
 	if w.At.IsZero() {
 		return "next: " + w.Next

@@ -1,7 +1,8 @@
-// Package fit makes text take the columns that there are: it measures, cuts, pads and wraps as a terminal shows text. A wide character has
+// Package fit fits text into columns: it measures, cuts, pads and wraps text as terminals show it. A wide character has
 // two columns, a combining mark none.
 //
-// It keeps no state, runs no goroutine and publishes nothing. Text that others wrote passes human.Line or human.Visible first.
+// It keeps no state, runs no goroutine and publishes nothing. Text that others wrote passes human.Line or human.Visible
+// first.
 package fit
 
 import (
@@ -10,10 +11,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Ellipsis marks what was cut, where the output can show it.
+// Ellipsis marks omitted text, if the output can show it.
 const Ellipsis = "…"
 
-// Width is how many columns s takes. Escape sequences take none.
+// Width returns the number of columns of s. Escape sequences have none.
 func Width(s string) int {
 	if plain(s) {
 		return len(s)
@@ -21,8 +22,8 @@ func Width(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// Cut returns s if it has at most w columns, else its beginning and mark, w columns together (one less where a wide character
-// has no room). With w of 0 or less it returns "".
+// Cut returns s if it has at most w columns, otherwise its beginning and mark, together w columns (one less if a wide
+// character does not fit). If w is 0 or less, it returns "".
 func Cut(s string, w int, mark string) string {
 	switch {
 	case w <= 0:
@@ -33,7 +34,8 @@ func Cut(s string, w int, mark string) string {
 	return ansi.Truncate(s, w, mark)
 }
 
-// Middle is Cut, but keeps the end too: names of one owner differ there. It cuts at the end where less than 8 columns are left.
+// Middle is Cut, but also keeps the end, in which names of one owner differ. If there are fewer than 8 columns, it cuts
+// the end.
 func Middle(s string, w int, mark string) string {
 	n := Width(s)
 	if n <= w || w < 8 {
@@ -43,10 +45,10 @@ func Middle(s string, w int, mark string) string {
 	return ansi.Truncate(s, head, "") + ansi.TruncateLeft(s, n-(w-head-Width(mark)), mark)
 }
 
-// Left adds spaces after s to make w columns. It never cuts.
+// Left appends spaces to s up to w columns. It never cuts.
 func Left(s string, w int) string { return s + Spaces(w-Width(s)) }
 
-// Right adds spaces before s to make w columns. It never cuts.
+// Right prepends spaces to s up to w columns. It never cuts.
 func Right(s string, w int) string { return Spaces(w-Width(s)) + s }
 
 // Spaces returns n spaces, none if n is negative.
@@ -67,7 +69,7 @@ func Wrap(s string, w int) []string {
 		}
 		for Width(word) > w {
 			head := ansi.Truncate(word, w, "")
-			if head == "" { // not even one character has room
+			if head == "" { // not even one character fits
 				break
 			}
 			lines, word = append(lines, head), word[len(head):]
@@ -88,7 +90,7 @@ func Paragraph(label, s string, w int) []string {
 	return lines
 }
 
-// plain reports whether each byte of s takes one column.
+// plain reports whether each byte of s needs one column.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] >= 0x7f {

@@ -2,8 +2,8 @@ package human
 
 import "strings"
 
-// Nearest returns the name that may have been meant by a wrong one: which it begins or continues, or which differs from it in at most half
-// of its letters and in three. It is "" when there is none. Case does not matter.
+// Nearest returns the name that a wrong name probably means: one that begins with it or with which it begins, or that
+// differs in at most half of its letters and in at most three. It is "" if there is none. Case does not matter.
 func Nearest(wrong string, names []string) string {
 	if len(wrong) > 64 {
 		return ""
@@ -24,7 +24,7 @@ func Nearest(wrong string, names []string) string {
 	return best
 }
 
-// Distance is how many bytes have to be put, taken or changed to make b of a: for names that were meant.
+// Distance returns how many bytes must be inserted, removed or changed to get from a to b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Duration writes three figures: 412µs, 812ms, 1.24s, 12.4s, 4m09s, 3h12m, 4d03h.
-// Negative durations are unknown: -.
+// Duration formats a duration with three digits: 412µs, 812ms, 1.24s, 12.4s, 4m09s, 3h12m, 4d03h. Negative durations
+// are unknown: -.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -39,7 +39,7 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Bytes writes a size: 512 B, 4.0 KiB, 68 MiB. Negative sizes are unknown: -.
+// Bytes formats a size: 512 B, 4.0 KiB, 68 MiB. Negative sizes are unknown: -.
 func Bytes(n int64) string {
 	if n < 0 {
 		return "-"
@@ -57,7 +57,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.0f %s", v, units[0])
 }
 
-// Rate writes bytes per second: 16 MiB/s; "-" when d is not positive.
+// Rate formats bytes per second: 16 MiB/s; "-" if d is not positive.
 func Rate(n int64, d time.Duration) string {
 	if d <= 0 || n < 0 {
 		return "-"
@@ -65,8 +65,7 @@ func Rate(n int64, d time.Duration) string {
 	return Bytes(int64(float64(n)/d.Seconds())) + "/s"
 }
 
-// Image leaves out an image's registry and digest: pause:3.10. What is nothing else keeps
-// its digest.
+// Image removes an image's registry and digest: pause:3.10. An image with nothing else keeps its digest.
 func Image(ref string) string {
 	name, digest, _ := strings.Cut(ref, "@")
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -78,7 +77,7 @@ func Image(ref string) string {
 	return name
 }
 
-// Percent writes a share: 0.4%, 12%, 100%; 0% for none.
+// Percent formats a share: 0.4%, 12%, 100%; 0% for none.
 func Percent(v float64) string {
 	switch {
 	case v == 0:

@@ -2,7 +2,7 @@ package human
 
 import "strings"
 
-// Markdown makes text of what might be markup. Backslashes work before any of these, also in tables.
+// Markdown escapes markup in text. Backslashes work before all of these characters, also in tables.
 func Markdown(s string) string {
 	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(Line(s))
 	var b strings.Builder

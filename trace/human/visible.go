@@ -7,28 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many combining marks a character may carry. No script needs more; a pile of them covers the lines around it.
+// maxMarks limits the combining marks of a character. No script needs more; many of them would cover neighboring lines.
 const maxMarks = 4
 
-// Hidden reports whether a character must be escaped, because it controls the terminal or is invisible: control characters (C0,
-// DEL, C1), format characters (those that reorder text, zero-width ones, the joiner of emoji, the soft hyphen, tags), separators of
-// lines and paragraphs, variation selectors but for text and emoji style, what else Unicode lets a font ignore, and noncharacters.
-// A newline and a tab are hidden too; callers that need them must keep them.
+// Hidden reports whether a character must be escaped, because it controls the terminal or is invisible: control
+// characters (C0, DEL, C1), format characters (those that reorder text, zero-width ones, the joiner of emoji, the soft
+// hyphen, tags), separators of lines and paragraphs, variation selectors except for text and emoji style, other
+// characters that a font may ignore, and noncharacters. A newline and a tab are hidden too; callers that need them must
+// keep them.
 func Hidden(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:
 		return true
-	case r < 0xad, r == 0xfe0e, r == 0xfe0f: // the last two are marks, of which there may be few
+	case r < 0xad, r == 0xfe0e, r == 0xfe0f: // the last two are marks, whose number is limited
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
 		unicode.Noncharacter_Code_Point)
 }
 
-// Marks counts the combining marks in a row. The zero value is ready.
+// Marks counts consecutive combining marks. The zero value is ready to use.
 type Marks int
 
-// Over reports whether r is a mark too many, and counts it.
+// Over counts r, and reports whether it is a mark beyond the limit.
 func (m *Marks) Over(r rune) bool {
 	if r < 0x300 || !unicode.In(r, unicode.Mn, unicode.Me) {
 		*m = 0
@@ -48,8 +49,8 @@ func Visible(s string) string {
 	return s
 }
 
-// AppendJSON appends JSON to dst, hidden characters within its strings escaped: encoding/json passes all but C0, U+2028 and U+2029
-// through. It decodes to the same.
+// AppendJSON appends JSON to dst, with hidden characters in its strings escaped: encoding/json escapes only C0, U+2028
+// and U+2029. The decoded value is the same.
 func AppendJSON(dst, text []byte) []byte {
 	n := fine(text)
 	dst = append(dst, text[:n]...)
@@ -67,8 +68,8 @@ func JSON(text []byte) []byte {
 	return AppendJSON(make([]byte, 0, len(text)+16), text)
 }
 
-// Line makes one line of foreign text: line breaks and tabs become spaces, and then runs of white space become one. All else is as
-// Visible has it.
+// Line returns foreign text as one line: line breaks and tabs become spaces, and runs of white space become one. The
+// rest is escaped as in Visible.
 func Line(s string) string {
 	if fine(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -79,7 +80,7 @@ func Line(s string) string {
 	return Visible(s)
 }
 
-// fine returns how much of s is plain ASCII, newlines and tabs among it.
+// fine returns the length of s's beginning that is plain ASCII, including newlines and tabs.
 func fine[T ~string | ~[]byte](s T) int {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
@@ -89,7 +90,7 @@ func fine[T ~string | ~[]byte](s T) int {
 	return len(s)
 }
 
-// What stands for a byte that is no UTF-8: in text it is shown, in JSON it is what decoders make of it.
+// The replacement of a byte that is not UTF-8: in text it is shown, in JSON it is the decoders' replacement.
 const (
 	invalidByte = `\x`
 	invalidJSON = `\ufffd`
@@ -120,7 +121,7 @@ func appendVisible[T ~string | ~[]byte](dst []byte, s T, invalid string) []byte 
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscape writes a character as JSON does.
+// appendEscape appends a character escaped as in JSON.
 func appendEscape(dst []byte, r rune) []byte {
 	if r > 0xffff {
 		r -= 0x10000

@@ -50,7 +50,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestNothingAllocated for text that is fine.
+// TestNothingAllocated checks text that needs no escapes.
 func TestNothingAllocated(t *testing.T) {
 	s, b := strings.Repeat("RunPodSandbox shop/cart\n", 20), []byte(`{"a":"b"}`)
 	if n := testing.AllocsPerRun(100, func() { Visible(s); JSON(b); Line("RunPodSandbox") }); n != 0 {
@@ -58,7 +58,7 @@ func TestNothingAllocated(t *testing.T) {
 	}
 }
 
-// hostile reports whether text has what must not come out; newlines and tabs may.
+// hostile reports whether text has characters that must be escaped, except newlines and tabs.
 func hostile(s string) bool {
 	var m Marks
 	for _, r := range s {
@@ -90,7 +90,7 @@ func FuzzVisible(f *testing.F) {
 		if json.Unmarshal(before, &a) != nil || json.Unmarshal(after, &b) != nil || a != b || hostile(string(after)) {
 			t.Errorf("JSON(%q) = %q", before, after)
 		}
-		for _, size := range []int{1, 3, 1 << 20} { // whatever the pieces, nothing hostile comes out
+		for _, size := range []int{1, 3, 1 << 20} { // whatever the pieces are, nothing hostile is written
 			var out bytes.Buffer
 			w := Writer(&out)
 			for rest := []byte(s + "\n"); len(rest) > 0; {

@@ -1,9 +1,7 @@
-// Package jsonl reads records from JSON lines, as `run -o json` writes them and
-// recordings hold them.
+// Package jsonl reads records from JSON lines, as `run -o json` and recordings write them.
 //
-// It owns the framing: one object per line, empty lines skipped, and a last line
-// without newline that does not parse taken as torn (its writer was cut off). It
-// never holds more than one line, runs no goroutine and publishes nothing.
+// It owns the framing: one object per line, empty lines skipped, and an invalid last line without newline counts as
+// torn (its writer was interrupted). It never keeps more than one line, runs no goroutine and publishes nothing.
 package jsonl
 
 import (
@@ -18,11 +16,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// MaxLine is the longest line that is read, in bytes. Anybody may have written it; what JSON says in 3 bytes may take 40 in memory, until
-// the record is cut to its budget. No record of this version takes more than a megabyte.
+// MaxLine is the maximum length of a line, in bytes. Anybody may have written it; 3 bytes of JSON may need 40 in
+// memory, until the record is cut to its maximum size. No record of this version needs more than a megabyte.
 const MaxLine = 16 << 20
 
-// ErrTorn is wrapped by the error for a last line that was cut off.
+// ErrTorn is wrapped by the error for an incomplete last line.
 var ErrTorn = errors.New("the last line is cut off")
 
 // ErrTooLong is wrapped by the error for a line longer than MaxLine, after which nothing is read.

@@ -18,8 +18,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// random fills v with random values. It knows every type that events are made of
-// and fails for others, so that a new one cannot go untested.
+// random sets v to random values. It supports every type in events and fails for others, so that no new type remains
+// untested.
 func random(t testing.TB, rng *rand.Rand, v reflect.Value) {
 	t.Helper()
 	if v.Type() == reflect.TypeFor[trace.Body]() {
@@ -95,7 +95,7 @@ func randomRecord(t testing.TB, rng *rand.Rand, kind string) trace.Record {
 	return r
 }
 
-// compareRecords looks into bodies by their JSON.
+// compareRecords compares bodies by their JSON.
 var compareRecords = cmp.Comparer(func(a, b trace.Body) bool {
 	x, errX := a.MarshalJSON()
 	y, errY := b.MarshalJSON()
@@ -158,7 +158,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzRead reads anything: it must not panic, and what it accepts must encode again.
+// FuzzRead reads any input: it must not panic, and what it accepts must be encodable again.
 func FuzzRead(f *testing.F) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, kind := range trace.Kinds() {
@@ -270,8 +270,8 @@ func TestStopsWhenTold(t *testing.T) {
 	}
 }
 
-// TestBothWaysAgree: a line as it is written is parsed by another library than any other line. Whatever the line, both read the same, or
-// both read nothing.
+// TestBothWaysAgree: a line in the written format is parsed by another library than other lines. For every line, both
+// return the same, or both fail.
 func TestBothWaysAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	parts := []string{`"`, `\`, `\u0041`, `\ud83d`, "\xff", "\x00", "{}", "[]", "null", "true", "1e3", "1.0", "-0", "01", ",", ":", " ", `"Name":`, `"name":`, "999999999999999999999"}

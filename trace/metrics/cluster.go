@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// cluster folds in the end of what a node of a cluster does.
+// cluster applies the ends of what a cluster node does.
 func (s *Sink) cluster(r *trace.Record) {
 	sec := r.Dur.Seconds()
 	switch e := r.Event.(type) {
@@ -57,7 +57,7 @@ func (s *Sink) cluster(r *trace.Record) {
 	}
 }
 
-// probe counts an attempt that came to an end. An early one that failed does not count.
+// probe counts a finished attempt. An early one that failed does not count.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, ProberResults.
 func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
@@ -80,7 +80,7 @@ func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
 var storageOps = map[trace.VolumeOp]string{trace.VolumeSetup: "volume_mount", trace.VolumeTeardown: "volume_unmount", trace.VolumeGrow: "volume_fs_resize"}
 
-// csiMethod is the RPC's full name: only its last part is in the event.
+// csiMethod returns the RPC's full name: the event has only its last part.
 func csiMethod(method string) string {
 	switch {
 	case strings.HasPrefix(method, "Node"):
@@ -107,7 +107,7 @@ func httpMethod(verb trace.APIVerb) string {
 	return "OTHER"
 }
 
-// knownMethod keeps clients from making up values.
+// knownMethod prevents clients from creating label values.
 func knownMethod(method string) string {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
@@ -116,8 +116,8 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// serverPath is the first part of a path that the servers know, "other" for all else, and
-// whether requests for it may last.
+// serverPath returns the first part of a path that the servers know, "other" for all others, and whether requests for
+// it may be long-running.
 //
 // Upstream: pkg/kubelet/server/server.go, isLongRunningRequest.
 func serverPath(path string) (root string, long bool) {

@@ -12,18 +12,19 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Sink folds records into metrics. Build it with New.
+// Sink computes metrics from records. Create it with New.
 type Sink struct {
 	set
 	pods       map[trace.Pod]*pod
 	desired    map[trace.SourceName]int // pods by source
 	lastRelist int64
-	// Values that others choose: exit codes are the containers', reasons the runtime's, drivers' names those of pods, codes the drivers'.
+	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
+	// of drivers.
 	exits, reasons, plugins, drivers, codes values
 }
 
-// New returns a sink whose metrics, and those of the Go runtime and the process,
-// are registered with reg. It fails when one of those names is taken.
+// New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
+// one of those names is already registered.
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
@@ -38,7 +39,7 @@ func New(reg prometheus.Registerer) (*Sink, error) {
 	return s, nil
 }
 
-// Run applies what cur yields until ctx is done or cur is closed.
+// Run applies cur's records until ctx is done or cur is closed.
 func (s *Sink) Run(ctx context.Context, cur *trace.Cursor) error {
 	buf := make([]trace.Record, 0, 256)
 	for {
@@ -59,7 +60,7 @@ func (s *Sink) Run(ctx context.Context, cur *trace.Cursor) error {
 // Lost counts n records that were missed.
 func (s *Sink) Lost(n uint64) { s.recordsLost.Add(float64(n)) }
 
-// Apply folds one record in.
+// Apply applies one record.
 func (s *Sink) Apply(r *trace.Record) {
 	if r == nil || r.Event == nil {
 		return
@@ -84,7 +85,7 @@ func (s *Sink) Apply(r *trace.Record) {
 	}
 }
 
-// ended folds in the end of something that is observed only then.
+// ended applies the end of something that is observed only then.
 func (s *Sink) ended(r *trace.Record) {
 	sec := r.Dur.Seconds()
 	switch e := r.Event.(type) {
@@ -114,14 +115,14 @@ func (s *Sink) ended(r *trace.Record) {
 	}
 }
 
-// relist follows PLEG's relists. Upstream: pkg/kubelet/pleg/generic.go, Relist.
+// relist counts PLEG's relists. Upstream: pkg/kubelet/pleg/generic.go, Relist.
 func (s *Sink) relist(r *trace.Record) {
 	begin := r.Start()
 	if r.Edge == trace.EdgeEnd {
 		s.plegDuration.Observe(r.Dur.Seconds())
 	}
 	if begin == s.lastRelist {
-		return // its begin was seen already
+		return // its begin was counted already
 	}
 	if s.lastRelist != 0 {
 		s.plegInterval.Observe(time.Duration(begin - s.lastRelist).Seconds())
@@ -147,9 +148,8 @@ func (s *Sink) source(e *trace.Source) {
 	s.desiredPods.WithLabelValues("").Set(float64(other))
 }
 
-// decision counts images that garbage collection removed, by the decision's
-// ground: space or age; unused, when all that is unused was asked to go, counts
-// as space, as upstream does.
+// decision counts images that garbage collection removed, by the decision's ground: space or age. The removal of all
+// unused images on request counts as space, as in upstream.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (s *Sink) decision(e *trace.Decision) {

@@ -33,7 +33,7 @@ func newSink(t *testing.T) (*Sink, *prometheus.Registry) {
 	return s, reg
 }
 
-// story applies a pod's life and some of the node's.
+// story applies the records of a pod's life and some of the node.
 func story(s *Sink) {
 	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	n := uint64(0)
@@ -76,7 +76,7 @@ func story(s *Sink) {
 	s.Lost(3)
 }
 
-// cluster is what a node of a cluster does for a pod.
+// cluster adds what a cluster node does for a pod.
 func cluster(put func(at, dur time.Duration, e trace.Event)) {
 	at := 61 * time.Second
 	for _, result := range []string{"success", "warning", "failure", "error", ""} {
@@ -97,7 +97,7 @@ func cluster(put func(at, dur time.Duration, e trace.Event)) {
 	put(at, 5*ms, &trace.NodeStatus{Op: "patch", Cause: "period", Ready: true})
 }
 
-// ours gathers all but the Go runtime's and the process's metrics, as scraped.
+// ours gathers all metrics except those of the Go runtime and the process, as scraped.
 func ours(t *testing.T, reg *prometheus.Registry) string {
 	t.Helper()
 	families, err := reg.Gather()
@@ -251,7 +251,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOperations holds upstream's names, as in instrumented_services.go.
+// TestOperations checks upstream's names, from instrumented_services.go.
 func TestOperations(t *testing.T) {
 	for method, want := range map[string]string{
 		"Version": "version", "Status": "status", "CreateContainer": "create_container", "ListContainers": "list_containers",
@@ -277,7 +277,7 @@ func TestSizeBuckets(t *testing.T) {
 	}
 }
 
-// What containers, runtimes and drivers say does not make series without end, nor reach a terminal raw.
+// Texts of containers, runtimes and drivers create a limited number of series, and are escaped.
 func TestValuesOfOthers(t *testing.T) {
 	s, reg := newSink(t)
 	for i := range 2000 {

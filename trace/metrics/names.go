@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Operation returns upstream's operation_type for a CRI method: RunPodSandbox is
-// run_podsandbox. Upstream: pkg/kubelet/kuberuntime/instrumented_services.go.
+// Operation returns upstream's operation_type for a CRI method: RunPodSandbox becomes run_podsandbox. Upstream:
+// pkg/kubelet/kuberuntime/instrumented_services.go.
 func Operation(method string) string {
 	if method == "UpdateContainerResources" {
 		return "update_container"
@@ -24,8 +24,8 @@ func Operation(method string) string {
 	return b.String()
 }
 
-// sizeBucket returns upstream's label for an image of so many bytes.
-// Upstream: pkg/kubelet/metrics/metrics.go, GetImageSizeBucket.
+// sizeBucket returns upstream's label for an image size in bytes. Upstream: pkg/kubelet/metrics/metrics.go,
+// GetImageSizeBucket.
 func sizeBucket(bytes int64) string {
 	const mb, gb = 1 << 20, 1 << 30
 	for _, b := range []struct {

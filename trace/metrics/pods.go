@@ -8,15 +8,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// maxPods bounds what is remembered.
+// maxPods limits the number of pods with state.
 const maxPods = 4096
 
-// pod is what the metrics need to remember of one pod.
+// pod is the state of one pod for the metrics.
 type pod struct {
-	seen    int64 // Unix nanoseconds; 0 unknown
+	seen    int64 // Unix nanoseconds; 0 if unknown
 	synced  bool
 	init    map[string]bool   // names of init containers
-	running bool              // its sandbox runs, as far as the last status tells
+	running bool              // its sandbox runs, according to the last status
 	states  map[string]string // running or exited by container name, of the last status
 	known   bool              // there was a status
 }
@@ -58,7 +58,7 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	}
 }
 
-// status brings the gauges in line with a pod's status and counts what ended.
+// status updates the gauges from a pod's status and counts containers that exited.
 func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 	p := s.pod(r.Pod)
 	was, known := p.states, p.known
@@ -100,7 +100,7 @@ func (s *Sink) count() {
 	}
 }
 
-// kind is upstream's container_type.
+// kind returns upstream's container_type.
 func (p *pod) kind(container string) string {
 	if p.init[container] {
 		return "init_container"
@@ -108,7 +108,7 @@ func (p *pod) kind(container string) string {
 	return "container"
 }
 
-// sync observes passes. Upstream: pkg/kubelet/pod_workers.go, podWorkerLoop.
+// sync observes syncs. Upstream: pkg/kubelet/pod_workers.go, podWorkerLoop.
 func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	if p := s.pods[r.Pod]; p != nil && !p.synced {
 		p.synced = true
@@ -130,9 +130,8 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	s.podWorkerDuration.WithLabelValues(op).Observe(r.Dur.Seconds())
 }
 
-// action counts attempts. An attempt to start a container is over when its image
-// or creation fails, or when its start ends.
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
+// action counts attempts. An attempt to start a container ends when its image or creation fails, or when its start
+// ends. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
 func (s *Sink) action(r *trace.Record, e *trace.Action) {
 	switch e.Verb {
 	case trace.VerbSandbox:

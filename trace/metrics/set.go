@@ -11,7 +11,7 @@ var (
 	storageBuckets   = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600}
 )
 
-// set is all collectors of ours.
+// set has all our collectors.
 //
 // Many fields: one for each collector.
 type set struct {
@@ -125,7 +125,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "kubelet", Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// foreign and foreignCounters are of names that do not begin with kubelet.
+// foreign and foreignCounters create collectors whose names do not begin with kubelet.
 func foreign(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }

@@ -6,17 +6,18 @@ import (
 )
 
 const (
-	// maxValues is how many values a label has that others choose; further ones count together as "other". Upstream's kubelet has
-	// each, for as long as it runs.
+	// maxValues limits how many values a label has that others choose; further ones count together as "other".
+	// Upstream's kubelet keeps each one as long as it runs.
 	maxValues = 64
-	// maxValue is how many bytes a value has.
+	// maxValue limits the length of a value, in bytes.
 	maxValue = 128
 )
 
-// values are those that a label has had.
+// values are the values that a label has had.
 type values map[string]bool
 
-// label is the value for what a runtime or a driver said: without hidden characters, cut, and one of not too many.
+// label returns the label value for a text of a runtime or a driver: without hidden characters, cut, and "other" if
+// there are too many.
 func (v values) label(text string) string {
 	if v[text] {
 		return text

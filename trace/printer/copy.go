@@ -8,12 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Source is a stream of records that is not a bus's own: a recording, a connection. Next returns io.EOF after the last record.
+// Source is a stream of records other than a bus's own: a recording, a connection. Next returns io.EOF after the last
+// record.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
 }
 
-// Copy writes what src yields to the sink until it ends, which is no error, or ctx is done. Each batch is flushed.
+// Copy writes src's records to the sink until src ends, which is no error, or ctx is done. Each batch is flushed.
 func Copy(ctx context.Context, src Source, sink Sink) error {
 	buf := make([]trace.Record, 0, 256)
 	for {

@@ -12,18 +12,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Sink takes records in order. What it was given is written out by Flush at the latest.
+// Sink writes records in order. Records may be buffered until Flush.
 type Sink interface {
-	// Write takes one record.
+	// Write writes one record.
 	Write(rec *trace.Record) error
-	// Lost says that n records are missing before the next one, which is of that time.
+	// Lost says that n records are missing before the next one, which has that time.
 	Lost(n uint64, at time.Time) error
 	// Flush writes the buffered lines.
 	Flush() error
 }
 
-// Run writes what cur yields to the sink until ctx is done or cur is closed, and
-// then what was still there. Each batch is flushed. It returns the sink's error.
+// Run writes cur's records to the sink until ctx is done or cur is closed, and then the remaining ones. Each batch is
+// flushed. It returns the sink's error.
 func Run(ctx context.Context, cur *trace.Cursor, sink Sink) error {
 	buf := make([]trace.Record, 0, 256)
 	for {
@@ -41,7 +41,7 @@ func Run(ctx context.Context, cur *trace.Cursor, sink Sink) error {
 	}
 }
 
-// drain writes what is there, up to what was published when it began.
+// drain writes the remaining records, up to the last one that was published when it began.
 func drain(cur *trace.Cursor, sink Sink, buf []trace.Record) error {
 	for left := cur.Behind(); left > 0; {
 		recs, lost := cur.Poll(buf)
@@ -78,7 +78,7 @@ func batch(sink Sink, recs []trace.Record, lost uint64) error {
 	return sink.Flush()
 }
 
-// JSONSink writes every record as one JSON line. Build it with JSON.
+// JSONSink writes every record as one JSON line. Create it with JSON.
 type JSONSink struct {
 	w   *bufio.Writer
 	enc *json.Encoder

@@ -13,26 +13,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// podColumn is the width to which pods are padded; longer ones push the rest along.
+// podColumn is the width to which pods are padded; longer ones shift the rest.
 const podColumn = 32
 
-// minText is how much of what happened is left at the least.
+// minText is the minimum width of the description.
 const minText = 40
 
 // DefaultWidth is the default width of a line of text, in columns.
 const DefaultWidth = 160
 
-// TextOptions say what lines look like.
+// TextOptions is the format of lines.
 type TextOptions struct {
 	// Relative writes the time since the first record instead of the time of day.
 	Relative bool
-	// Width is how many columns a line may take; 0 means DefaultWidth, a negative one any
-	// number. Only prose is cut (node events, decisions, log lines of level info):
-	// failures, rejections and the agent's own warnings are always whole.
+	// Width is the maximum width of a line in columns; 0 means DefaultWidth, a negative one no limit. Only prose is cut
+	// (node events, decisions, log lines of level info): failures, rejections and the agent's own warnings are always
+	// complete.
 	Width int
 }
 
-// TextSink writes one line per record worth one. Build it with Text.
+// TextSink writes one line for each record that has one. Create it with Text.
 type TextSink struct {
 	w     *bufio.Writer
 	opt   TextOptions
@@ -62,7 +62,7 @@ func (s *TextSink) Write(rec *trace.Record) error {
 	return s.line(rec.Time, dur, rec.Pod.String(), text, prose(rec.Event))
 }
 
-// prose reports whether an event's text is for people and can do with less of it.
+// prose reports whether an event's text is for people and may be shortened.
 func prose(e trace.Event) bool {
 	switch e := e.(type) {
 	case *trace.NodeEvent:

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Behind says who a wait is behind: "behind shop/db (sandbox, 3.20s, overstays), shop/web (create, 0.40s)". More is how
-// much longer they have taken by now than the wait's record says. It is empty when nobody is named.
+// Behind returns the holders that a wait is behind: "behind shop/db (sandbox, 3.20s, overstays), shop/web (create,
+// 0.40s)". More is the time since the wait's record. It is empty if there are none.
 func Behind(holders []trace.Holder, more time.Duration) string {
 	if len(holders) == 0 {
 		return ""

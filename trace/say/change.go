@@ -9,12 +9,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Changes says how an object differs: "phase Pending → Running, Ready False → True". More is how many changes are not listed.
+// Changes returns the differences of an object: "phase Pending → Running, Ready False → True". More is how many changes
+// are not listed.
 func Changes(all []trace.Change, more int) string {
 	return noise.Of(strings.Join(ChangeList(all, more), ", "))
 }
 
-// ChangeList says it one by one.
+// ChangeList returns each difference separately.
 func ChangeList(all []trace.Change, more int) []string {
 	var out []string
 	for i := range all {
@@ -26,7 +27,7 @@ func ChangeList(all []trace.Change, more int) []string {
 	return out
 }
 
-// Change says how one thing differs: "Ready False → True (KubeletReady)".
+// Change returns one difference: "Ready False → True (KubeletReady)".
 func Change(c *trace.Change) string { return noise.Of(change(c)) }
 
 func change(c *trace.Change) string {
@@ -61,7 +62,7 @@ func change(c *trace.Change) string {
 	return what + " " + from + " → " + cmp.Or(to, "-")
 }
 
-// changed says a value, and why it is that.
+// changed returns a value with its reason.
 func changed(value, reason string, code int32) string {
 	switch {
 	case value == "" || reason == "" && code == 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Observer names who observed something: "the kubelet's log".
+// Observer returns an observer in words: "the kubelet's log".
 func Observer(o trace.Observer) string { return noise.Of(observer(o)) }
 
 func observer(o trace.Observer) string {
@@ -37,8 +37,8 @@ func observer(o trace.Observer) string {
 	return o.String()
 }
 
-// SeenBy says who observed a record, and how exactly its time is known: "seen by the kernel, within 1ms". It is empty where that is what
-// its kind says.
+// SeenBy returns who observed a record, and how exactly its time is known: "seen by the kernel, within 1ms". It is
+// empty for the kind's default observer.
 func SeenBy(r *trace.Record) string {
 	within := ""
 	if r.Precision != 0 {

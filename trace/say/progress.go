@@ -9,10 +9,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Untold stands where records should say something and do not: those of earlier versions, and those without their beginning.
+// Untold replaces data that records do not have: those of earlier versions, and those without their begin.
 const Untold = "these records do not say"
 
-// Arrived says how far a pull has come: "41 MiB of 68 MiB". It is empty where nothing is known.
+// Arrived returns the progress of a pull: "41 MiB of 68 MiB". It is empty if nothing is known.
 func Arrived(done, total int64) string {
 	switch {
 	case total > 0:
@@ -23,7 +23,7 @@ func Arrived(done, total int64) string {
 	return ""
 }
 
-// Files says how far a change to all files of a volume has come: "fsgroup 4200 files, 980/s".
+// Files returns the progress of a change to all files of a volume: "fsgroup 4200 files, 980/s".
 func Files(e *trace.VolumeProgress) string {
 	said := fmt.Sprintf("%s %d files", e.Op, e.Files)
 	if !e.Done && e.PerSecond > 0 {
@@ -32,7 +32,7 @@ func Files(e *trace.VolumeProgress) string {
 	return noise.Of(said)
 }
 
-// Cgroups says which cgroups the agent makes on the node: "v2, made by systemd".
+// Cgroups returns which cgroups the agent creates on the node: "v2, made by systemd".
 func Cgroups(d *trace.NodeDescribed) string {
 	if d.CgroupVersion == 0 {
 		return noise.Of("none are made")

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// On says what is waited for: "readiness probe of web".
+// On returns the target of a wait: "readiness probe of web".
 func On(w *trace.Wait) string { return noise.Of(on(w)) }
 
 func on(w *trace.Wait) string {
@@ -49,13 +49,13 @@ func on(w *trace.Wait) string {
 	return target(w.Target)
 }
 
-// Waits says what sort of thing is waited for and what it is: "queue for container runtime", "readiness probe of web".
+// Waits returns the kind and target of a wait: "queue for container runtime", "readiness probe of web".
 func Waits(w *trace.Wait) string { return noise.Of(waits(w, " for ", "an unknown target")) }
 
 // Waiting is [Waits] in a few words, for a label: "queue container runtime".
 func Waiting(w *trace.Wait) string { return noise.Of(strings.TrimSpace(waits(w, " ", ""))) }
 
-// waits leaves out the kind where the target has it in its name.
+// waits omits the kind if the target's name contains it.
 func waits(w *trace.Wait, between, unknown string) string {
 	kind, on := string(w.For), cmp.Or(on(w), unknown)
 	if strings.Contains(" "+on+" ", " "+kind+" ") {
@@ -64,8 +64,8 @@ func waits(w *trace.Wait, between, unknown string) string {
 	return kind + between + on
 }
 
-// Wait says all of a wait but how long it has taken: "wait queue container runtime: 3 of 3 slots busy, 7 in the queue". It began at that
-// time, in Unix nanoseconds.
+// Wait describes a wait without its duration: "wait queue container runtime: 3 of 3 slots busy, 7 in the queue". It
+// began at that time, in Unix nanoseconds.
 func Wait(w *trace.Wait, began int64) string {
 	said := "wait " + waits(w, " ", "")
 	if more := detail(w, began); more != "" {
@@ -74,12 +74,12 @@ func Wait(w *trace.Wait, began int64) string {
 	return noise.Of(said)
 }
 
-// WaitsFor says how long what is waited for: "waits 3.20s for container runtime (queue)".
+// WaitsFor returns a wait with its duration: "waits 3.20s for container runtime (queue)".
 func WaitsFor(w *trace.Wait, took time.Duration) string {
 	return noise.Of("waits " + human.Duration(max(took, 0)) + waitsFor(w))
 }
 
-// WaitsSince says since when what is waited for: "waiting since 12:03:01 for container runtime (queue)".
+// WaitsSince returns a wait with its begin: "waiting since 12:03:01 for container runtime (queue)".
 func WaitsSince(w *trace.Wait, when string) string {
 	return noise.Of("waiting since " + when + waitsFor(w))
 }
@@ -88,7 +88,7 @@ func waitsFor(w *trace.Wait) string {
 	return fmt.Sprintf(" for %s (%s)", cmp.Or(on(w), "an unknown target"), w.For)
 }
 
-// Target names a target: "volume data", "secret shop/keys".
+// Target returns a target in words: "volume data", "secret shop/keys".
 func Target(t trace.Target) string { return noise.Of(target(t)) }
 
 func target(t trace.Target) string {
@@ -190,7 +190,7 @@ func target(t trace.Target) string {
 	return object
 }
 
-// Detail says more of a wait that began at that time, in Unix nanoseconds; "" when there is no more.
+// Detail returns further data of a wait that began at that time, in Unix nanoseconds; "" if there is none.
 func Detail(w *trace.Wait, began int64) string { return noise.Of(detail(w, began)) }
 
 func detail(w *trace.Wait, began int64) string {

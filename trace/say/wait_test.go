@@ -9,7 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestFirstSchema: the facts that are read from what the first schema said of a wait in words.
+// TestFirstSchema: the facts that are parsed from the sentences of the first schema about a wait.
 func TestFirstSchema(t *testing.T) {
 	for _, c := range []struct {
 		kind       trace.WaitKind
@@ -76,7 +76,7 @@ func TestFirstSchema(t *testing.T) {
 	}
 }
 
-// TestWords: what waits of the present schema say.
+// TestWords: the words for waits of the current schema.
 func TestWords(t *testing.T) {
 	begun := time.Unix(100, 0)
 	until := begun.Add(1500 * time.Millisecond).UnixNano()

@@ -22,7 +22,7 @@ func Noise(r trace.Record, keep ...string) trace.Record {
 	return r
 }
 
-// names are fields that carry the tag because others choose what is in them, and that name something all the same.
+// names are fields that have the tag because others choose their content, but that contain names.
 var names = []string{"RuntimeSpan.Name", "RuntimeSpan.Service", "Decision.Subject", "Target.Name"}
 
 // noisy returns a copy of a value with noise in its texts.
@@ -78,14 +78,14 @@ func OnlyWords(drawn, noisy string) bool {
 	return isNoise || len(rest) == 0
 }
 
-// begins reports whether one word is another, or what is left of it for want of room.
+// begins reports whether one word is another, or its beginning after a cut.
 func begins(word, cut string) bool {
 	start, isCut := strings.CutSuffix(cut, "…")
 	return word == cut || isCut && strings.HasPrefix(word, start)
 }
 
-// marks are words of their own, wherever they stand.
+// marks are separate words, wherever they are.
 var marks = strings.NewReplacer("▶", " ▶ ", "◀", " ◀ ")
 
-// apart reports whether a rune stands between words.
+// apart reports whether a rune separates words.
 func apart(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`:,;()"`, r) }

@@ -10,20 +10,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The classes of error that containerd gives a code of their own. All others become codes.Unknown.
+// The classes of error for which containerd has specific codes. All others become codes.Unknown.
 var (
 	errNotFound = errors.New("not found")
 	errInvalid  = errors.New("invalid argument")
 )
 
-// reservedError is a name that another sandbox or container has.
+// reservedError says that another sandbox or container has the name.
 type reservedError struct{ name, id string }
 
 func (e *reservedError) Error() string {
 	return fmt.Sprintf("name %q is reserved for %q", e.name, e.id)
 }
 
-// toGRPC gives an error the code that containerd would give it.
+// toGRPC returns an error with containerd's code.
 func toGRPC(err error) error {
 	if err == nil {
 		return nil
@@ -51,7 +51,7 @@ func toGRPC(err error) error {
 	return status.Error(code, err.Error())
 }
 
-// call runs one CRI method with the faults that match it around.
+// call runs one CRI method with the matching faults.
 func call[T any](ctx context.Context, s *Server, method string, about subject, do func() (*T, error)) (*T, error) {
 	fault := s.faults.take(method, about)
 	if fault != nil && !fault.After {
@@ -69,7 +69,7 @@ func call[T any](ctx context.Context, s *Server, method string, about subject, d
 	return resp, nil
 }
 
-// quick is call for methods that first take their time and then act in no time, under the lock.
+// quick is call for methods whose latency comes first, and whose work takes no time and runs with mu held.
 func quick[T any](ctx context.Context, s *Server, method string, about subject, do func() (*T, error)) (*T, error) {
 	return call(ctx, s, method, about, func() (*T, error) {
 		if err := s.pause(ctx, method); err != nil {
@@ -81,7 +81,7 @@ func quick[T any](ctx context.Context, s *Server, method string, about subject, 
 	})
 }
 
-// pause takes the method's latency.
+// pause waits for the method's latency.
 func (s *Server) pause(ctx context.Context, method string) error {
 	l := s.cfg.Latency[method]
 	d := l.Fixed

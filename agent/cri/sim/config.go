@@ -12,17 +12,17 @@ type Config struct {
 	// Latency is the time that each CRI method takes, by its name, such as "RunPodSandbox". Nil means DefaultLatency;
 	// otherwise methods that are missing take no time.
 	Latency map[string]Latency
-	// Images is the registry: what can be pulled. An image with Present is on the node from the start.
+	// Images is the registry: the images that can be pulled. An image with Present is on the node from the start.
 	Images []Image
 	// AnyImage is a template for images that Images does not list. Nil makes pulling them fail with NotFound.
 	AnyImage *Image
 	// PullBandwidth is the speed of one pull in bytes per second. 0 means 16 MiB/s, a negative value means no limit.
 	PullBandwidth int64
-	// RuntimeHandlers are the names that RuntimeClasses may use, beside the default "". Nil means "runc".
+	// RuntimeHandlers are the names that RuntimeClasses may use, in addition to the default "". Nil means "runc".
 	RuntimeHandlers []string
 	// ImageFSPath is reported as the mount point of the image file system. The default is the directory for temporary files.
 	ImageFSPath string
-	// Seed makes ids and jitter reproducible. 0 picks one at random.
+	// Seed makes IDs and jitter reproducible. 0 means a random one.
 	Seed uint64
 	// Version is reported as the runtime's version. The default is "simulated".
 	Version string
@@ -33,11 +33,11 @@ type Latency struct {
 	Fixed, Jitter time.Duration
 }
 
-// DefaultPullBandwidth is the speed of a pull in bytes per second when Config does not say.
+// DefaultPullBandwidth is the default speed of a pull in bytes per second.
 const DefaultPullBandwidth = 16 << 20
 
-// DefaultLatency returns the figures of containerd 2 with runc on an idle two-core machine, as a map that the caller owns.
-// StopContainer's is added to the time that the container takes to exit.
+// DefaultLatency returns the figures of containerd 2 with runc on an idle two-core machine, in a map that the caller
+// owns. StopContainer's latency is added to the time that the container takes to exit.
 func DefaultLatency() map[string]Latency {
 	ms := time.Millisecond
 	m := map[string]Latency{
@@ -62,7 +62,7 @@ func DefaultLatency() map[string]Latency {
 	return m
 }
 
-// methods are the names that latencies and faults may use.
+// methods are the methods that latencies and faults can name.
 var methods = []string{ //nolint:gochecknoglobals // a constant table
 	"Version", "RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox",
 	"StreamPodSandboxes", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer", "ListContainers",

@@ -15,7 +15,7 @@ import (
 //	CreateContainer ──▶ CREATED ──StartContainer──▶ RUNNING ──exit, StopContainer──▶ EXITED ──RemoveContainer──▶ gone
 //	                       └─────────StartContainer fails (code 128, StartError)──────▲
 //
-// Many fields: it is what the CRI says of a container, and what makes it behave so.
+// Many fields: it has everything that the CRI reports about a container, and its simulated behavior.
 type container struct {
 	id, name string
 	order    uint64
@@ -37,7 +37,7 @@ type container struct {
 	exited                           chan struct{} // closed when the container has exited
 }
 
-// Reasons that containerd gives.
+// Reasons that containerd uses.
 const (
 	reasonCompleted  = "Completed"
 	reasonError      = "Error"
@@ -97,8 +97,8 @@ func (s *Server) containerExited(c *container, exit script.Exit) {
 	}
 }
 
-// ExitContainer makes a running container exit with the given exit code; oom makes it a kill by the memory limit, with exit code
-// 137. It returns before the exit is visible.
+// ExitContainer makes a running container exit with the given exit code; with oom, the memory limit kills it, with exit
+// code 137. It returns before the exit is visible.
 func (s *Server) ExitContainer(id string, code int, oom bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,14 +118,14 @@ func (s *Server) ExitContainer(id string, code int, oom bool) error {
 
 func (s *Server) findContainer(id string) (*container, error) { return find(s.containers, id) }
 
-// lookupContainer returns nil for one that does not exist.
+// lookupContainer returns the container; nil if it does not exist.
 func (s *Server) lookupContainer(id string) (*container, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return lookup(s.containers, "container", id)
 }
 
-// aboutContainer tells faults which container a call is about.
+// aboutContainer returns the subject of a call about a container, for faults.
 func (s *Server) aboutContainer(id string) subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim/internal/script"
 )
 
-// terminationPath is the annotation by which the kubelet says where a container leaves its last message.
+// terminationPath is the annotation by which the kubelet sets the path of a container's termination message.
 const terminationPath = "io.kubernetes.container.terminationMessagePath"
 
 // CreateContainer creates a container in a ready sandbox, from an image on the node. Its name is reserved from the
-// beginning of the call.
+// start of the call.
 func (s *Server) CreateContainer(ctx context.Context, r *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
 	about := s.aboutSandbox(r.GetPodSandboxId())
 	about.container = r.GetConfig().GetMetadata().GetName()
@@ -79,7 +79,7 @@ func (s *Server) prepareContainer(r *runtimeapi.CreateContainerRequest) (*contai
 	}
 	name := strings.Join([]string{m.GetName(), pod.GetName(), pod.GetNamespace(), pod.GetUid(), strconv.FormatUint(uint64(m.GetAttempt()), 10)}, "_")
 	image, err := s.resolveImage(r.GetConfig().GetImage().GetImage())
-	// The name comes first, as in containerd; a missing image releases it again.
+	// The name is reserved first, as in containerd; a missing image releases it.
 	id := s.newID()
 	if err := reserve(s.containerNames, name, id); err != nil {
 		return nil, fmt.Errorf("failed to reserve container name %q; check if another CreateContainer request is in progress: %w", name, err)
@@ -117,7 +117,7 @@ func (s *Server) prepareContainer(r *runtimeapi.CreateContainerRequest) (*contai
 	return c, nil
 }
 
-// commandLine combines the container's command and arguments with the image's, by the rules of Docker.
+// commandLine combines the container's command and arguments with the image's, as Docker does.
 func commandLine(config *runtimeapi.ContainerConfig, image *Image) ([]string, error) {
 	command, args := config.GetCommand(), config.GetArgs()
 	if len(command) == 0 {

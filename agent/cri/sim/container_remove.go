@@ -8,8 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RemoveContainer removes a container, which it kills first if it runs. For a container that does not exist it does
-// nothing.
+// RemoveContainer removes a container. If it runs, it is killed first. If it does not exist, nothing happens.
 func (s *Server) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
 	return call(ctx, s, "RemoveContainer", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.RemoveContainerResponse, error) {
 		c, err := s.lookupContainer(r.GetContainerId())
@@ -44,7 +43,7 @@ func (s *Server) removeContainer(ctx context.Context, c *container) error {
 	return nil
 }
 
-// beginRemove keeps other calls from starting or removing the container meanwhile.
+// beginRemove prevents other calls from starting or removing the container meanwhile.
 func (s *Server) beginRemove(c *container) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

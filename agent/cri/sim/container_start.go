@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim/internal/script"
 )
 
-// StartContainer starts a container that was created and never started. A container that fails to start is finished: it is in
-// the exited state with code 128 and reason StartError.
+// StartContainer starts a container that was created and never started. A container that fails to start is in the
+// exited state with code 128 and reason StartError.
 func (s *Server) StartContainer(ctx context.Context, r *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
 	return call(ctx, s, "StartContainer", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.StartContainerResponse, error) {
 		c, err := s.beginStart(r.GetContainerId())
@@ -34,7 +34,7 @@ func (s *Server) StartContainer(ctx context.Context, r *runtimeapi.StartContaine
 	})
 }
 
-// beginStart keeps other calls from starting or removing the container meanwhile.
+// beginStart prevents other calls from starting or removing the container meanwhile.
 func (s *Server) beginStart(id string) (*container, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,8 @@ func (s *Server) startContainer(c *container) error {
 	return nil
 }
 
-// process describes a process of the container. Only the first one, in a PID namespace of its own, is an init process.
+// process returns the configuration of a process of the container. Only the first one, in a separate PID namespace, is
+// an init process.
 func (c *container) process(args []string) script.Config {
 	cfg := script.Config{
 		Args:        args,

@@ -25,7 +25,7 @@ func (s *Server) ContainerStatus(ctx context.Context, r *runtimeapi.ContainerSta
 	})
 }
 
-// user is the identity of the first process: the request's, or else the image's numeric user.
+// user returns the identity of the first process: the request's, otherwise the image's numeric user.
 func (c *container) user() *runtimeapi.ContainerUser {
 	sc := c.config.GetLinux().GetSecurityContext()
 	uid, _ := c.image.user()
@@ -38,13 +38,13 @@ func (c *container) user() *runtimeapi.ContainerUser {
 	}}
 }
 
-// criSignal is the CRI's name of a signal; an unknown one is the runtime's default.
+// criSignal returns the CRI's name of a signal; for an unknown one, the runtime's default.
 func criSignal(name string) runtimeapi.Signal {
 	name = strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(name)
 	return runtimeapi.Signal(runtimeapi.Signal_value["SIGNAL_SIG"+name])
 }
 
-// containerStatus names the image by tag and by repository digest as long as it is on the node, and by id after that.
+// containerStatus has the image's tag and repository digest while the image is on the node, and its ID after that.
 func (s *Server) containerStatus(c *container) *runtimeapi.ContainerStatus {
 	id := c.image.id()
 	st := &runtimeapi.ContainerStatus{

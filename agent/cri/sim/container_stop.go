@@ -36,7 +36,7 @@ func (s *Server) stopContainer(ctx context.Context, c *container, grace time.Dur
 		return nil
 	}
 	if grace > 0 {
-		if !again { // the signal is sent once, whatever the number of calls
+		if !again { // the signal is sent once, however many calls there are
 			proc.Signal(c.stopSignal())
 		}
 		timer := time.NewTimer(grace)

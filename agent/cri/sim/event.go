@@ -8,10 +8,10 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// keepEvents is how long events wait for a first subscriber, as in containerd.
+// keepEvents is how long events are kept for a first subscriber, as in containerd.
 const keepEvents = 5 * time.Minute
 
-// eventQueue hands every event to each subscriber. Publishing never waits. With no subscriber, events are kept for
+// eventQueue passes every event to each subscriber. Publishing never waits. Without a subscriber, events are kept for
 // the next one.
 type eventQueue struct {
 	mu   sync.Mutex
@@ -21,7 +21,7 @@ type eventQueue struct {
 
 type subscription struct {
 	pending []*runtimeapi.ContainerEventResponse
-	wake    chan struct{} // holds one token while pending is not empty
+	wake    chan struct{} // has a token while pending is not empty
 }
 
 func newEventQueue() *eventQueue {
@@ -84,7 +84,7 @@ func (s *subscription) signal() {
 	}
 }
 
-// GetContainerEvents streams what happens to sandboxes and containers, until the client goes away.
+// GetContainerEvents streams the events of sandboxes and containers, until the client disconnects.
 func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest, stream grpc.ServerStreamingServer[runtimeapi.ContainerEventResponse]) error {
 	ctx := stream.Context()
 	sub := s.events.subscribe()

@@ -69,7 +69,7 @@ func (s *Server) newExec(r *runtimeapi.ExecSyncRequest, stdout, stderr *syncBuff
 	return proc, nil
 }
 
-// syncBuffer is a buffer that the jobs of a script may write to at once. It keeps the first 16 MiB.
+// syncBuffer is a buffer to which the jobs of a script can write concurrently. It keeps the first 16 MiB.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -82,7 +82,7 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns the contents; nothing may be written any more.
+// Bytes returns the content. Call it only when nothing writes any more.
 func (b *syncBuffer) Bytes() []byte { return b.buf.Bytes() }
 
 func unimplemented(method string) error {

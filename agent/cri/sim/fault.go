@@ -12,7 +12,7 @@ import (
 
 // Fault disturbs calls of one CRI method. Of its effects, Delay comes first, then Hang, then Code.
 //
-// On GetContainerEvents a fault reaches streams that are open: Code ends them, Hang and Delay hold back their events.
+// On GetContainerEvents a fault affects open streams: Code ends them, Hang and Delay hold back their events.
 type Fault struct {
 	// Method is a CRI method's name, such as "StartContainer".
 	Method string
@@ -33,7 +33,7 @@ type Fault struct {
 	After bool
 }
 
-// subject is what a call is about.
+// subject identifies the objects of a call.
 type subject struct{ pod, container, image string }
 
 type faultTable struct {
@@ -44,12 +44,12 @@ type faultTable struct {
 
 type activeFault struct {
 	Fault
-	left   int // calls to affect; negative means no limit
+	left   int // calls left to affect; negative means no limit
 	undone chan struct{}
 }
 
-// Inject makes a fault effective, until it has affected Times calls or undo is called. undo may be called again. When
-// several faults match a call, the oldest affects it.
+// Inject activates a fault, until it has affected Times calls or undo is called. undo can be called again. If several
+// faults match a call, the oldest affects it.
 func (s *Server) Inject(f Fault) (undo func(), err error) {
 	if err := checkMethod("fault", f.Method); err != nil {
 		return nil, err

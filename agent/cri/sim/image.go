@@ -20,13 +20,14 @@ type Image struct {
 	Size uint64
 	// Layers are downloaded once: images that share a digest share the layer.
 	Layers []Layer
-	// Entrypoint and Cmd are what a container without a command runs. Both empty: an unknown program, which runs until it is stopped.
+	// Entrypoint and Cmd are the command of a container without its own. If both are empty, it is an unknown program,
+	// which runs until it is stopped.
 	Entrypoint, Cmd []string
-	// Programs are the only ones that exist in the image, by base name. Nil means every program exists.
+	// Programs are the only programs that exist in the image, by base name. Nil means that every program exists.
 	Programs []string
 	// User is a name or a number, as in an image's configuration.
 	User string
-	// StopSignal such as "SIGQUIT"; empty means SIGTERM.
+	// StopSignal is, for example, "SIGQUIT"; empty means SIGTERM.
 	StopSignal string
 	// Pinned images must not be removed by image GC.
 	Pinned bool
@@ -42,7 +43,7 @@ type Layer struct {
 	Size uint64
 }
 
-// busyboxPrograms are those of a small busybox that manifests use.
+// busyboxPrograms are the programs of a small busybox that manifests use.
 var busyboxPrograms = []string{ //nolint:gochecknoglobals // a constant table
 	"[", "ash", "awk", "basename", "busybox", "cat", "chmod", "chown", "cp", "cut", "date", "df", "dirname", "du", "echo",
 	"env", "false", "find", "free", "grep", "head", "hostname", "httpd", "id", "ip", "kill", "ln", "ls", "mkdir", "mkfifo",
@@ -65,7 +66,7 @@ func DefaultImages() []Image {
 	}
 }
 
-// complete normalizes the name and settles the layers.
+// complete normalizes the name and sets missing layers.
 func (i *Image) complete() error {
 	ref, err := reference.ParseDockerRef(i.Name)
 	if err != nil {
@@ -84,19 +85,19 @@ func (i *Image) complete() error {
 	return nil
 }
 
-// ID is the digest of the image's configuration, made up from its name.
+// id returns the digest of the image's configuration, derived from its name.
 func (i *Image) id() string { return digest("config of " + i.Name) }
 
-// repoDigest is the reference by the digest of the manifest.
+// repoDigest returns the reference with the digest of the manifest.
 func (i *Image) repoDigest() string {
 	ref, err := reference.ParseDockerRef(i.Name)
 	if err != nil {
-		return "" // complete has checked the name
+		return "" // cannot happen: complete has checked the name
 	}
 	return ref.Name() + "@" + digest("manifest of "+i.Name)
 }
 
-// size is the sum of the layers.
+// size returns the total size of the layers.
 func (i *Image) size() uint64 {
 	var n uint64
 	for _, l := range i.Layers {
@@ -105,7 +106,7 @@ func (i *Image) size() uint64 {
 	return n
 }
 
-// user is the image's user, as a number or as a name.
+// user returns the image's user, as a number or as a name.
 func (i *Image) user() (*runtimeapi.Int64Value, string) {
 	name, _, _ := strings.Cut(i.User, ":")
 	if uid, err := strconv.ParseInt(name, 10, 64); err == nil {

@@ -9,8 +9,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PullImage brings an image to the node. It takes the size of the layers that are missing, divided by the bandwidth. A
-// layer that another pull is downloading is waited for. Credentials are not checked.
+// PullImage pulls an image. It takes the size of the missing layers, divided by the bandwidth. If another pull is
+// downloading a layer, it waits for that. Credentials are not checked.
 func (s *Server) PullImage(ctx context.Context, r *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
 	name := r.GetImage().GetImage()
 	return call(ctx, s, "PullImage", subject{pod: r.GetSandboxConfig().GetMetadata().GetName(), image: name}, func() (*runtimeapi.PullImageResponse, error) {
@@ -39,7 +39,7 @@ func (s *Server) PullImage(ctx context.Context, r *runtimeapi.PullImageRequest) 
 	})
 }
 
-// pullLayer downloads a layer unless it is there, and waits for another pull that has begun to.
+// pullLayer downloads a layer unless it exists. If another pull is downloading it, it waits for that.
 func (s *Server) pullLayer(ctx context.Context, l Layer) error {
 	for {
 		s.mu.Lock()
@@ -58,7 +58,7 @@ func (s *Server) pullLayer(ctx context.Context, l Layer) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-state.done: // look again: the other pull may have failed
+		case <-state.done: // check again: the other pull may have failed
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *Server) listImages() []*runtimeapi.Image {
 	return list
 }
 
-// ImageStatus returns one image by id or reference; the answer has none when it is not on the node.
+// ImageStatus returns one image by ID or reference; the response has none if it is not on the node.
 func (s *Server) ImageStatus(ctx context.Context, r *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
 	name := r.GetImage().GetImage()
 	return quick(ctx, s, "ImageStatus", subject{image: name}, func() (*runtimeapi.ImageStatusResponse, error) {
@@ -50,7 +50,7 @@ func (s *Server) ImageStatus(ctx context.Context, r *runtimeapi.ImageStatusReque
 	})
 }
 
-// ImageFsInfo reports the bytes of the layers on the node.
+// ImageFsInfo reports the size of the layers on the node.
 func (s *Server) ImageFsInfo(ctx context.Context, _ *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	return quick(ctx, s, "ImageFsInfo", subject{}, func() (*runtimeapi.ImageFsInfoResponse, error) {
 		var used, count uint64

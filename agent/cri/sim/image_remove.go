@@ -6,8 +6,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RemoveImage removes an image with all its references, and the layers that no other image on the node has. Like containerd it does
-// not check whether a container uses the image or whether it is pinned, and does nothing if there is no such image.
+// RemoveImage removes an image with all its references, and the layers that no other image on the node has. Like
+// containerd it does not check whether a container uses the image or whether it is pinned, and does nothing if the
+// image does not exist.
 func (s *Server) RemoveImage(ctx context.Context, r *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
 	name := r.GetImage().GetImage()
 	return quick(ctx, s, "RemoveImage", subject{image: name}, func() (*runtimeapi.RemoveImageResponse, error) {

@@ -16,14 +16,14 @@ type storedImage struct {
 	tags, digests []string
 }
 
-// layerState is a layer on the node, or on its way.
+// layerState is a layer on the node, or one that is being downloaded.
 type layerState struct {
 	size    uint64
 	present bool
 	done    chan struct{} // closed when its download ends, with or without success
 }
 
-// storeImage puts an image on the node, or adds a reference to it.
+// storeImage adds an image to the node, or adds a reference to it.
 func (s *Server) storeImage(image *Image, ref string) *storedImage {
 	id := image.id()
 	stored := s.images[id]
@@ -43,7 +43,7 @@ func (s *Server) storeImage(image *Image, ref string) *storedImage {
 	return stored
 }
 
-// resolveImage finds an image on the node by its id or a reference, as the runtime's callers have them.
+// resolveImage finds an image on the node by its ID or a reference.
 func (s *Server) resolveImage(refOrID string) (*storedImage, error) {
 	if image, ok := s.images[refOrID]; ok {
 		return image, nil
@@ -56,7 +56,7 @@ func (s *Server) resolveImage(refOrID string) (*storedImage, error) {
 	return nil, errNotFound
 }
 
-// known finds an image in the registry. An image by digest must be one that a catalogue entry has.
+// known finds an image in the registry. An image by digest must be one of a registry entry.
 func (s *Server) known(ref reference.Named) (*Image, error) {
 	if image, ok := s.registry[ref.String()]; ok {
 		return image, nil

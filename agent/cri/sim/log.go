@@ -11,7 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// criLog writes a container's output in the CRI's log format. A nil or unnamed log discards.
+// criLog writes a container's output in the CRI's log format. A nil or unnamed log discards it.
 type criLog struct {
 	mu   sync.Mutex
 	path string
@@ -19,7 +19,7 @@ type criLog struct {
 	rest map[runtimeapi.LogStreamType][]byte // output that has no newline yet
 }
 
-// openLog opens the log at path, with the directories above it; an empty path discards.
+// openLog opens the log at path and creates its parent directories; an empty path discards.
 func openLog(path string) (*criLog, error) {
 	l := &criLog{path: path, rest: map[runtimeapi.LogStreamType][]byte{}}
 	if path == "" {
@@ -28,7 +28,7 @@ func openLog(path string) (*criLog, error) {
 	return l, l.Reopen()
 }
 
-// Reopen continues in a new file of the same path, after the old one was moved away.
+// Reopen continues in a new file at the same path, after the old one was renamed.
 func (l *criLog) Reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

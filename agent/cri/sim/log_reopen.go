@@ -8,7 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ReopenContainerLog makes a running container log to a new file, after its log was rotated.
+// ReopenContainerLog makes a running container write to a new log file, after its log was rotated.
 func (s *Server) ReopenContainerLog(ctx context.Context, r *runtimeapi.ReopenContainerLogRequest) (*runtimeapi.ReopenContainerLogResponse, error) {
 	return quick(ctx, s, "ReopenContainerLog", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.ReopenContainerLogResponse, error) {
 		c, err := s.findContainer(r.GetContainerId())

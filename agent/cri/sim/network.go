@@ -7,8 +7,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// BreakNetwork takes a CNI plugin, bridge unless it is named, off the simulated node, with what containerd says then: NetworkReady is
-// false, and sandboxes with a network of their own fail. Those that run keep theirs. Called again, it names another plugin.
+// BreakNetwork removes a CNI plugin (default: bridge) from the simulated node, with containerd's errors: NetworkReady
+// is false, and new sandboxes with their own network fail. Running sandboxes keep their network. A further call removes
+// another plugin instead.
 func (s *Server) BreakNetwork(plugin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,7 +25,7 @@ func (s *Server) MendNetwork() {
 	s.setCondition(runtimeapi.NetworkReady, true, "", "")
 }
 
-// networkErr is why a sandbox gets no network, nil when it does. Called with mu.
+// networkErr returns why a sandbox gets no network, nil if it does. Called with mu.
 func (s *Server) networkErr() error {
 	if s.noPlugin == "" {
 		return nil

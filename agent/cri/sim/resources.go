@@ -18,9 +18,9 @@ func (s *Server) UpdateContainerResources(ctx context.Context, r *runtimeapi.Upd
 		if c.removing {
 			return nil, fmt.Errorf("failed to update resources: container %q is in removing state", c.id)
 		}
-		updated := proto.CloneOf(c.resources) // statuses in flight share the old one
+		updated := proto.CloneOf(c.resources) // statuses that were returned share the old one
 		if len(r.GetLinux().GetHugepageLimits()) > 0 {
-			updated.HugepageLimits = nil // a list replaces, Merge would append
+			updated.HugepageLimits = nil // a new list replaces the old one; Merge would append
 		}
 		proto.Merge(updated, r.GetLinux())
 		c.resources = updated

@@ -10,7 +10,7 @@ import (
 // RuntimeName is the name that Version reports, so that the simulation is not mistaken for a real runtime.
 const RuntimeName = "kubeloupe-sim"
 
-// Version names the runtime.
+// Version returns the runtime's name and version.
 func (s *Server) Version(ctx context.Context, _ *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return quick(ctx, s, "Version", subject{}, func() (*runtimeapi.VersionResponse, error) {
 		return &runtimeapi.VersionResponse{
@@ -39,7 +39,7 @@ func (s *Server) Status(ctx context.Context, r *runtimeapi.StatusRequest) (*runt
 	})
 }
 
-// RuntimeConfig names the cgroup driver.
+// RuntimeConfig returns the cgroup driver.
 func (s *Server) RuntimeConfig(ctx context.Context, _ *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
 	return quick(ctx, s, "RuntimeConfig", subject{}, func() (*runtimeapi.RuntimeConfigResponse, error) {
 		return &runtimeapi.RuntimeConfigResponse{
@@ -48,7 +48,7 @@ func (s *Server) RuntimeConfig(ctx context.Context, _ *runtimeapi.RuntimeConfigR
 	})
 }
 
-// UpdateRuntimeConfig accepts a pod CIDR and leaves the addresses as they are.
+// UpdateRuntimeConfig accepts a pod CIDR and does not change addresses.
 func (s *Server) UpdateRuntimeConfig(ctx context.Context, _ *runtimeapi.UpdateRuntimeConfigRequest) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
 	return quick(ctx, s, "UpdateRuntimeConfig", subject{}, func() (*runtimeapi.UpdateRuntimeConfigResponse, error) {
 		return &runtimeapi.UpdateRuntimeConfigResponse{}, nil

@@ -66,7 +66,7 @@ func (s *Server) ExitSandbox(id string) error {
 	return nil
 }
 
-// findSandbox takes a full id or an unambiguous beginning of one.
+// findSandbox accepts a complete ID or an unambiguous prefix.
 func (s *Server) findSandbox(id string) (*sandbox, error) { return find(s.sandboxes, id) }
 
 func find[T any](m map[string]*T, id string) (*T, error) {
@@ -88,7 +88,7 @@ func find[T any](m map[string]*T, id string) (*T, error) {
 	return found, nil
 }
 
-// lookup is find for calls that do nothing when there is no such object: it returns nil then.
+// lookup is find for calls that do nothing if the object does not exist: it then returns nil.
 func lookup[T any](m map[string]*T, kind, id string) (*T, error) {
 	v, err := find(m, id)
 	if err != nil && !errors.Is(err, errNotFound) {
@@ -97,7 +97,7 @@ func lookup[T any](m map[string]*T, kind, id string) (*T, error) {
 	return v, nil
 }
 
-// reserve takes a name for an id.
+// reserve reserves a name for an ID.
 func reserve(names map[string]string, name, id string) error {
 	if other, ok := names[name]; ok {
 		return &reservedError{name, other}
@@ -117,10 +117,10 @@ func (s *Server) nextOrder() uint64 {
 	return s.order
 }
 
-// now is the time in nanoseconds, as the CRI has it.
+// now returns the time in nanoseconds, as in the CRI.
 func now() int64 { return time.Now().UnixNano() }
 
-// ipPool hands out addresses of 10.200.0.0/16 and reuses an address as late as it can.
+// ipPool allocates addresses of 10.200.0.0/16 and reuses an address as late as possible.
 type ipPool struct {
 	last uint16
 	used map[uint16]bool

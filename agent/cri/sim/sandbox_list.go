@@ -50,7 +50,7 @@ func (s *Server) sortedSandboxes() []*sandbox {
 	return slices.SortedFunc(maps.Values(s.sandboxes), func(a, b *sandbox) int { return cmp.Compare(a.order, b.order) })
 }
 
-// matchesID compares an id with that of a filter, which may be empty or an unambiguous beginning.
+// matchesID compares an ID with a filter's, which may be empty or an unambiguous prefix.
 func (s *Server) matchesID(want, id string) bool {
 	if want == "" || want == id {
 		return true

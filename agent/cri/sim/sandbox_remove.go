@@ -7,8 +7,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RemovePodSandbox stops the sandbox, removes its containers and then the sandbox. For a sandbox that does not exist it
-// does nothing.
+// RemovePodSandbox stops the sandbox, removes its containers and then the sandbox. If it does not exist, nothing
+// happens.
 func (s *Server) RemovePodSandbox(ctx context.Context, r *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
 	return call(ctx, s, "RemovePodSandbox", s.aboutSandbox(r.GetPodSandboxId()), func() (*runtimeapi.RemovePodSandboxResponse, error) {
 		sb, err := s.lookupSandbox(r.GetPodSandboxId())

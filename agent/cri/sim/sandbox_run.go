@@ -12,7 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// RunPodSandbox creates a sandbox and makes it ready. Its name is reserved from the beginning of the call.
+// RunPodSandbox creates a sandbox and makes it ready. Its name is reserved from the start of the call.
 func (s *Server) RunPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
 	about := subject{pod: r.GetConfig().GetMetadata().GetName()}
 	return call(ctx, s, "RunPodSandbox", about, func() (*runtimeapi.RunPodSandboxResponse, error) {

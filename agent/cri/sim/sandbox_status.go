@@ -25,7 +25,7 @@ func (s *Server) PodSandboxStatus(ctx context.Context, r *runtimeapi.PodSandboxS
 	})
 }
 
-// verbose is the info of a verbose answer: one JSON object, as containerd has it.
+// verbose returns the info of a verbose response: one JSON object, as in containerd.
 func verbose(v map[string]any) (map[string]string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// StopPodSandbox kills the sandbox's containers, ends it and gives its address back. It may be called again, and for
+// StopPodSandbox kills the sandbox's containers, stops it and releases its address. It can be called again, and for
 // sandboxes that do not exist.
 func (s *Server) StopPodSandbox(ctx context.Context, r *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
 	return call(ctx, s, "StopPodSandbox", s.aboutSandbox(r.GetPodSandboxId()), func() (*runtimeapi.StopPodSandboxResponse, error) {
@@ -42,14 +42,14 @@ func (s *Server) stopPodSandbox(ctx context.Context, sb *sandbox) error {
 	return nil
 }
 
-// lookupSandbox returns nil for one that does not exist.
+// lookupSandbox returns the sandbox; nil if it does not exist.
 func (s *Server) lookupSandbox(id string) (*sandbox, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return lookup(s.sandboxes, "sandbox", id)
 }
 
-// aboutSandbox tells faults which pod a call is about.
+// aboutSandbox returns the subject of a call about a pod, for faults.
 func (s *Server) aboutSandbox(id string) subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// maxMessage is the largest gRPC message in bytes, as containerd and the kubelet have it.
+// maxMessage limits a gRPC message, in bytes, as in containerd and the kubelet.
 const maxMessage = 16 << 20
 
-// Server is a simulated runtime. Its methods are those of the CRI; they may be called directly or over gRPC.
-// Messages that a method returns share parts with the server and must not be changed.
+// Server is a simulated runtime. Its methods are those of the CRI; they can be called directly or over gRPC. Messages
+// that a method returns share parts with the server and must not be changed.
 //
 // Many fields: a runtime has sandboxes, containers, images, streams and faults, all under one lock.
 type Server struct {
@@ -33,23 +33,23 @@ type Server struct {
 	faults faultTable
 	procs  sync.WaitGroup
 
-	mu                           sync.Mutex // guards all below; never held while waiting
+	mu                           sync.Mutex // guards the fields below; never held while waiting
 	rand                         *rand.Rand
 	order                        uint64
-	sandboxNames, containerNames map[string]string // reserved, to ids
+	sandboxNames, containerNames map[string]string // reserved names, to IDs
 	sandboxes                    map[string]*sandbox
 	containers                   map[string]*container
 	ips                          ipPool
-	registry                     map[string]*Image // by every reference
+	registry                     map[string]*Image // by all references
 	images                       map[string]*storedImage
-	refs                         map[string]string // references of images on the node, to ids
+	refs                         map[string]string // references of images on the node, to IDs
 	layers                       map[string]*layerState
 	conditions                   []*runtimeapi.RuntimeCondition
-	noPlugin                     string // the CNI plugin that is missing
+	noPlugin                     string // the missing CNI plugin
 	closed                       bool
 }
 
-// New returns a runtime that has neither pods nor goroutines yet.
+// New returns a runtime without pods and goroutines.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Listen opens a unix socket at path. It replaces the socket of a server that is gone, and nothing else.
+// Listen opens a unix socket at path. It replaces the socket of a server that no longer runs, and nothing else.
 func Listen(path string) (net.Listener, error) {
 	if most := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > most {
 		return nil, fmt.Errorf("listen on %s: the path has %d bytes and a socket's at most %d: give a shorter one, or set TMPDIR to a shorter directory", path, len(path), most)
@@ -127,8 +127,8 @@ func (s *Server) Run(ctx context.Context, path string) error {
 	return s.Serve(ctx, lis)
 }
 
-// Serve answers on lis until ctx ends, then closes lis and returns nil. Pods stay and run on: a second Serve, on another
-// listener, is a runtime that has been restarted. The caller closes the server.
+// Serve serves on lis until ctx ends, then closes lis and returns nil. Pods continue to run: a second Serve, on another
+// listener, simulates a restarted runtime. The caller closes the server.
 func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
 	runtimeapi.RegisterRuntimeServiceServer(g, s)
@@ -140,8 +140,8 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	return nil
 }
 
-// Close kills all containers and waits for their goroutines. No events are sent for it. A closed server starts no
-// containers. Close may be called again.
+// Close kills all containers and waits for their goroutines. It sends no events for this. A closed server starts no
+// containers. Close can be called again.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -164,7 +164,7 @@ func (s *Server) SetCondition(name string, ok bool, reason, message string) erro
 	return nil
 }
 
-// setCondition reports whether there is one of that name. Called with mu.
+// setCondition reports whether a condition of that name exists. Called with mu.
 func (s *Server) setCondition(name string, ok bool, reason, message string) bool {
 	for i, c := range s.conditions {
 		if c.GetType() == name {

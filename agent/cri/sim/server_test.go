@@ -139,7 +139,7 @@ func TestPull(t *testing.T) {
 			_, err := srv.PullImage(ctx, &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: ref}})
 			return err
 		}
-		// A pull that gives up leaves its layer to the one that waits for it.
+		// A canceled pull leaves its layer to the one that waits for it.
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
@@ -265,7 +265,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEventStream goes over gRPC within a synctest bubble, as tests of the agent do.
+// TestEventStream uses gRPC in a synctest bubble, as the agent's tests do.
 func TestEventStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, sim.Config{Latency: map[string]sim.Latency{}})
@@ -283,7 +283,7 @@ func TestEventStream(t *testing.T) {
 		stream, err := client.GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
 		check(t, err)
 		for i, want := range []string{"CREATED", "STARTED", "CREATED", "STARTED", "STOPPED"} {
-			e, err := stream.Recv() // kept from the time without a subscriber
+			e, err := stream.Recv() // kept since before the first subscriber
 			check(t, err)
 			if got := e.GetContainerEventType().String(); !strings.Contains(got, want) {
 				t.Errorf("event %d = %v, want %v", i, got, want)
@@ -505,7 +505,7 @@ func TestBrokenNetwork(t *testing.T) {
 		t.Errorf("condition = %v", c)
 	}
 	srv.MendNetwork()
-	check(t, run("a", nil)) // its name is free again
+	check(t, run("a", nil)) // its name is available again
 	if c := network(); !c.GetStatus() || c.GetMessage() != "" {
 		t.Errorf("condition = %v", c)
 	}

@@ -12,15 +12,15 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The made-up usage: of a running container a thousandth of a core, and some MiB that differ by container; of a sandbox
-// some bytes each second in either direction.
+// The simulated usage: a running container uses a thousandth of a core, and some MiB that differ by container; a
+// sandbox sends and receives some bytes per second.
 const (
 	usageNanoCores = 1_000_000
 	usageBytes     = 4 << 20
 	usageNetwork   = 100
 )
 
-// ContainerStats returns made-up statistics of a running container.
+// ContainerStats returns simulated statistics of a running container.
 func (s *Server) ContainerStats(ctx context.Context, r *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
 	return quick(ctx, s, "ContainerStats", s.aboutContainer(r.GetContainerId()), func() (*runtimeapi.ContainerStatsResponse, error) {
 		c, err := s.findContainer(r.GetContainerId())
@@ -34,8 +34,8 @@ func (s *Server) ContainerStats(ctx context.Context, r *runtimeapi.ContainerStat
 	})
 }
 
-// ListContainerStats returns made-up statistics of the containers that match the filter. For containers that do not run it returns
-// the names only, like containerd.
+// ListContainerStats returns simulated statistics of the containers that match the filter. For containers that do not
+// run, it returns only the names, as containerd does.
 func (s *Server) ListContainerStats(ctx context.Context, r *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
 	return quick(ctx, s, "ListContainerStats", subject{}, func() (*runtimeapi.ListContainerStatsResponse, error) {
 		return &runtimeapi.ListContainerStatsResponse{Stats: s.listContainerStats(r.GetFilter())}, nil
@@ -58,7 +58,7 @@ func (s *Server) StreamContainerStats(r *runtimeapi.StreamContainerStatsRequest,
 	return nil
 }
 
-// PodSandboxStats returns made-up statistics of a ready sandbox and its containers.
+// PodSandboxStats returns simulated statistics of a ready sandbox and its containers.
 func (s *Server) PodSandboxStats(ctx context.Context, r *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
 	return quick(ctx, s, "PodSandboxStats", s.aboutSandbox(r.GetPodSandboxId()), func() (*runtimeapi.PodSandboxStatsResponse, error) {
 		sb, err := s.findSandbox(r.GetPodSandboxId())
@@ -72,7 +72,7 @@ func (s *Server) PodSandboxStats(ctx context.Context, r *runtimeapi.PodSandboxSt
 	})
 }
 
-// ListPodSandboxStats returns made-up statistics of the ready sandboxes that match the filter.
+// ListPodSandboxStats returns simulated statistics of the ready sandboxes that match the filter.
 func (s *Server) ListPodSandboxStats(ctx context.Context, r *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
 	return quick(ctx, s, "ListPodSandboxStats", subject{}, func() (*runtimeapi.ListPodSandboxStatsResponse, error) {
 		return &runtimeapi.ListPodSandboxStatsResponse{Stats: s.listPodSandboxStats(r.GetFilter())}, nil

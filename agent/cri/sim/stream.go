@@ -6,10 +6,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// streamBatch is how many items one message of a streamed list holds.
+// streamBatch is how many items one message of a streamed list has.
 const streamBatch = 100
 
-// streamed answers a call with a list in several messages.
+// streamed responds with a list in several messages.
 func streamed[T, M any](s *Server, method string, to grpc.ServerStreamingServer[M], list func() []T, message func(batch []T) *M) error {
 	all, err := quick(to.Context(), s, method, subject{}, func() (*[]T, error) { return new(list()), nil })
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/crisuite"
 )
 
-// TestSuite runs the suite that containerd passes too.
+// TestSuite runs the suite that containerd also passes.
 func TestSuite(t *testing.T) {
 	images := sim.DefaultImages()
 	srv, err := sim.New(sim.Config{Images: images, PullBandwidth: -1})

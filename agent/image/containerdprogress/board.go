@@ -2,12 +2,11 @@ package containerdprogress
 
 import "sync"
 
-// board knows the pulls being followed. containerd does not tell which tag a manifest
-// was pulled for, so among pulls from one repository the manifests are told apart by
-// who else is there; while that leaves a doubt, none is claimed.
+// board has the followed pulls. containerd does not show for which tag a manifest was pulled. So if there are several
+// pulls from one repository, a pull claims a manifest only if no other pull can have it.
 type board struct {
 	mu    sync.Mutex
-	pulls map[*pull]string // the digest of the manifest claimed, "" for none yet
+	pulls map[*pull]string // the digest of the claimed manifest, "" for none yet
 }
 
 func (b *board) enter(p *pull) {
@@ -25,8 +24,8 @@ func (b *board) leave(p *pull) {
 	delete(b.pulls, p)
 }
 
-// taken returns the manifests of p's repository that other pulls have claimed, false
-// if one of them is still without.
+// taken returns the manifests of p's repository that other pulls have claimed, false if one of them has not claimed one
+// yet.
 func (b *board) taken(p *pull) (map[string]bool, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// namespace is where containerd's CRI plugin keeps everything.
+	// namespace is the namespace of containerd's CRI plugin.
 	namespace = "k8s.io"
-	// every is how often the content store is asked during a pull: a little slower than
-	// what agent/image lets through, so that nothing is asked in vain.
+	// every is how often the content store is read during a pull: a little less often than agent/image publishes
+	// progress, so that no read is wasted.
 	every = 275 * time.Millisecond
 )
 
@@ -33,12 +33,12 @@ func New(conn grpc.ClientConnInterface) *Source {
 	return &Source{content: content.NewContentClient(conn)}
 }
 
-// Follow reports the progress of the pull of ref until ctx is done, or until the runtime turns out not to support it. After another
-// failure, the next call follows at the next interval.
+// Follow reports the progress of the pull of ref until ctx is done, or until the runtime does not support it. After
+// another failure, it retries at the next interval.
 func (s *Source) Follow(ctx context.Context, ref string, report func(image.Progress)) {
 	p, err := newPull(s.content, &s.board, ref, time.Now())
 	if err != nil {
-		return // a name that cannot be parsed is not pulled either
+		return // a name that cannot be parsed is not pulled
 	}
 	s.board.enter(p)
 	defer s.board.leave(p)

@@ -15,14 +15,14 @@ import (
 const (
 	// sourceLabel, with a registry's host, lists the repositories that a blob came from.
 	sourceLabel = "containerd.io/distribution.source."
-	// layerLabel, with a number, names a layer of a manifest.
+	// layerLabel, with a number, is the label for a layer of a manifest.
 	layerLabel = "containerd.io/gc.ref.content.l."
-	// maxManifest is the largest manifest that is read, in bytes.
+	// maxManifest limits the size of a manifest, in bytes.
 	maxManifest = 4 << 20
 )
 
-// findManifest returns the digest of the manifest of this repository most of whose
-// layers are being written, "" if there is none or any doubt.
+// findManifest returns the digest of the manifest of this repository most of whose layers are being written, "" if
+// there is none or it is not certain.
 func (p *pull) findManifest(ctx context.Context, active map[string]int64) (string, error) {
 	taken, ok := p.board.taken(p)
 	if !ok {
@@ -67,7 +67,7 @@ func writing(labels map[string]string, active map[string]int64) int {
 	return n
 }
 
-// readManifest notes the blobs that this pull has to bring.
+// readManifest stores the blobs that this pull must fetch.
 func (p *pull) readManifest(ctx context.Context, digest string, active map[string]int64) error {
 	raw, err := p.read(ctx, digest)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// pull is what is known of one pull.
+// pull is the state of one followed pull.
 type pull struct {
 	content    content.ContentClient
 	board      *board
@@ -24,12 +24,12 @@ type pull struct {
 	done, total int64
 }
 
-// blob is one piece of the image that this pull has to bring.
+// blob is one blob of the image that this pull must fetch.
 type blob struct {
 	digest   string
 	size     int64
 	complete bool
-	at       int64 // bytes that were here when it was last seen being written
+	at       int64 // bytes written when last observed
 }
 
 func newPull(c content.ContentClient, b *board, ref string, began time.Time) (*pull, error) {
@@ -41,7 +41,7 @@ func newPull(c content.ContentClient, b *board, ref string, began time.Time) (*p
 	return &pull{content: c, board: b, host: host, repo: reference.Path(named), began: began}, nil
 }
 
-// look brings done and total up to date; false while nothing is known.
+// look updates done and total; false if nothing is known yet.
 func (p *pull) look(ctx context.Context) (bool, error) {
 	active, err := p.active(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *pull) look(ctx context.Context) (bool, error) {
 		if b.complete {
 			b.at = b.size
 		}
-		done += b.at // also while containerd commits it, when it is neither being written nor there
+		done += b.at // also during containerd's commit, when it is in neither list
 	}
 	p.done = done
 	return true, nil
@@ -95,13 +95,12 @@ func (p *pull) active(ctx context.Context) (map[string]int64, error) {
 	return active, nil
 }
 
-// digestOf takes the digest from the name of an ingest, as layer-sha256:... or
-// layer-name@sha256:...
+// digestOf returns the digest from the name of an ingest, for example layer-sha256:... or layer-name@sha256:...
 func digestOf(ref string) string {
 	return ref[strings.LastIndexAny(ref, "-@")+1:]
 }
 
-// committed returns when a blob was committed, zero if it is not there.
+// committed returns when a blob was committed, zero if it does not exist.
 func (p *pull) committed(ctx context.Context, digest string) (time.Time, error) {
 	resp, err := p.content.Info(ctx, &content.InfoRequest{Digest: digest})
 	switch {

@@ -81,8 +81,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// Two tags of one repository are pulled at once: which manifest is whose shows only
-// when one of them is through.
+// Two tags of one repository are pulled at once: which manifest belongs to which pull is known only when one of them is
+// finished.
 func TestNoGuess(t *testing.T) {
 	s := newStore()
 	src := New(dial(t, s))
@@ -115,12 +115,12 @@ func TestNoGuess(t *testing.T) {
 	want(1, false, 0)
 	want(2, true, 300)
 
-	src.board.leave(pulls[0]) // a client of its own, crictl say, pulls on
+	src.board.leave(pulls[0]) // another client, for example crictl, continues the pull
 	want(1, false, 0)
 	s.commit("sha256:1", "", now, nil)
 	want(1, true, 200)
 
-	// Who comes later takes what is left.
+	// A later pull gets the remaining manifest.
 	src.board.enter(pulls[0])
 	want(0, false, 0)
 	s.write("layer-sha256:1", 7)

@@ -18,8 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// store is a content store with blobs and ingests. It answers containerd's
-// namespace only.
+// store is a content store with blobs and ingests. It accepts only containerd's namespace.
 type store struct {
 	content.UnimplementedContentServer
 
@@ -113,7 +112,7 @@ func (s *store) Read(req *content.ReadContentRequest, out content.Content_ReadSe
 	return inNamespace(out.Context())
 }
 
-// dial serves s over a connection in memory.
+// dial serves s over an in-memory connection.
 func dial(t *testing.T, s content.ContentServer) *grpc.ClientConn {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)

@@ -15,15 +15,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// account is the service account for which a provider is asked; zero for none.
+// account is the service account for which a provider is called; zero for none.
 type account struct {
 	origin      *image.Origin
 	token       string
 	annotations map[string]string
 }
 
-// account finds out for whom the provider is asked. False means that it is not to be: it
-// wants a service account, or one with annotations, and the pod has none.
+// account returns the account for which the provider is called. False means that it must not be called: it requires a
+// service account, or one with annotations, and the pod has none.
 func (p *provider) account(ctx context.Context, pod *v1.Pod) (account, bool, error) {
 	a := p.spec.TokenAttributes
 	if a == nil {
@@ -41,7 +41,7 @@ func (p *provider) account(ctx context.Context, pod *v1.Pod) (account, bool, err
 	for _, key := range a.RequiredServiceAccountAnnotationKeys {
 		value, ok := sa.Annotations[key]
 		if !ok {
-			return account{}, false, nil // how a workload chooses not to take part
+			return account{}, false, nil // a workload opts out like this
 		}
 		who.annotations[key] = value
 	}
@@ -64,7 +64,7 @@ func (p *provider) account(ctx context.Context, pod *v1.Pod) (account, bool, err
 	return who, true, nil
 }
 
-// hash tells tokens apart without keeping them.
+// hash distinguishes tokens without storing them.
 func (a account) hash() string {
 	if a.token == "" {
 		return ""
@@ -80,7 +80,7 @@ func (a account) annotationsKey() string {
 	return join(parts...)
 }
 
-// key is what answers for this account are cached under; "" without one.
+// key returns the cache key for answers for this account; "" without one.
 func (a account) key(attributes *kubeletv1.ServiceAccountTokenAttributes) string {
 	if a.origin == nil {
 		return ""
@@ -92,5 +92,5 @@ func (a account) key(attributes *kubeletv1.ServiceAccountTokenAttributes) string
 	return join(parts...)
 }
 
-// join makes one key of several, none of which can be mistaken for another's.
+// join returns one key for several parts; different parts give different keys.
 func join(parts ...string) string { return fmt.Sprintf("%q", parts) }

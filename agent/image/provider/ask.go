@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// ask calls the provider and takes its answer.
+// ask calls the provider and processes its response.
 func (p *provider) ask(ctx context.Context, repository string, who account) (map[string]image.Login, error) {
 	resp, err := p.call(ctx, repository, who)
 	if err != nil {
@@ -25,7 +25,7 @@ func (p *provider) ask(ctx context.Context, repository string, who account) (map
 	return p.take(resp, repository, who)
 }
 
-// take checks an answer and caches it as it says.
+// take checks a response and caches it as it requests.
 func (p *provider) take(resp *credentialv1.CredentialProviderResponse, repository string, who account) (map[string]image.Login, error) {
 	entries := make(map[string]image.Login, len(resp.Auth))
 	for place, a := range resp.Auth {
@@ -55,7 +55,7 @@ func (p *provider) take(resp *credentialv1.CredentialProviderResponse, repositor
 	return entries, nil
 }
 
-// call runs the binary: the request on its stdin, the answer on its stdout.
+// call runs the binary: the request on stdin, the response on stdout.
 //
 // Upstream: pkg/credentialprovider/plugin/plugin.go, ExecPlugin.
 func (p *provider) call(ctx context.Context, repository string, who account) (*credentialv1.CredentialProviderResponse, error) {
@@ -81,7 +81,7 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 	return parseAnswer(answer, p.spec.APIVersion)
 }
 
-// parseAnswer reads what a provider printed; it may be what a registry or a cloud told it.
+// parseAnswer decodes a provider's output, which may be text of a registry or a cloud.
 func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProviderResponse, error) {
 	var resp credentialv1.CredentialProviderResponse
 	if json.Unmarshal(answer, &resp) != nil { // the error may quote a login
@@ -93,7 +93,8 @@ func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProvide
 	return &resp, nil
 }
 
-// otherVersion names the version of the answer, if there is such a version. Nothing else of the answer is quoted: all of it counts as secret.
+// otherVersion returns the version of the response, if it is one that exists. No other part of the response is quoted:
+// all of it counts as secret.
 func otherVersion(got string) string {
 	for _, v := range []string{"v1alpha1", "v1beta1", "v1"} {
 		if got == credentialv1.GroupName+"/"+v {

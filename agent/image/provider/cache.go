@@ -8,17 +8,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// everywhere is the scope of answers that are for all images. No image has that name.
+// everywhere is the scope of responses that are for all images. No image has that name.
 const everywhere = "<global>"
 
-// maxCached is how many answers of a provider are kept, and maxCachedBytes about how much they take. Some providers answer for each
-// image again, and an answer may have a megabyte.
+// maxCached limits how many responses of a provider are kept, and maxCachedBytes their approximate size. Some providers
+// respond separately for each image, and a response may have a megabyte.
 const (
 	maxCached      = 256
 	maxCachedBytes = 8 << 20
 )
 
-// cache is what a provider answered, while it holds.
+// cache has a provider's valid responses.
 type cache struct {
 	mu  sync.Mutex
 	all map[cacheKey]cached
@@ -31,7 +31,7 @@ type cached struct {
 	until   time.Time
 }
 
-// get returns what holds for a repository: an answer for itself, for its registry, or for all.
+// get returns the logins for a repository: from a response for the repository, for its registry, or for all images.
 func (c *cache) get(repository, account string) (map[string]image.Login, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *cache) get(repository, account string) (map[string]image.Login, bool) {
 	return nil, false
 }
 
-// put keeps an answer for a time, and drops those that hold no more.
+// put stores a response for a time, and removes expired ones.
 func (c *cache) put(scope, account string, entries map[string]image.Login, hold time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,11 +66,11 @@ func (c *cache) put(scope, account string, entries map[string]image.Login, hold 
 		size -= sizeOf(c.all[first].entries)
 		delete(c.all, first)
 	}
-	// By the wall clock: a login runs out while the machine is suspended too.
+	// By the wall clock: a login also expires while the machine is suspended.
 	c.all[cacheKey{scope, account}] = cached{entries: entries, until: now.Add(hold).Round(0)}
 }
 
-// first is the answer that stops to hold before all others.
+// first returns the response that expires first.
 func (c *cache) first() (key cacheKey) {
 	var until time.Time
 	for k, e := range c.all {
@@ -81,7 +81,7 @@ func (c *cache) first() (key cacheKey) {
 	return key
 }
 
-// sizeOf is about how many bytes an answer takes.
+// sizeOf returns the approximate size of a response in bytes.
 func sizeOf(entries map[string]image.Login) (n int) {
 	for name, l := range entries {
 		n += 64 + len(name) + len(l.Username) + len(l.Password)
@@ -89,7 +89,7 @@ func sizeOf(entries map[string]image.Login) (n int) {
 	return n
 }
 
-// registry is the host of a repository, with its port.
+// registry returns the host of a repository, with its port.
 func registry(repository string) string {
 	host, _, _ := strings.Cut(repository, "/")
 	return host

@@ -16,8 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
-// credentialVersions are the versions a provider may speak: the same, but for service
-// accounts, which only v1 has.
+// credentialVersions are the API versions of providers. They are equal except for service accounts, which only v1 has.
 func credentialVersions() []string {
 	group := credentialv1.GroupName
 	return []string{group + "/v1", group + "/v1alpha1", group + "/v1beta1"}

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exits returns what is closed when a child of this process has ended. It is not waited for by that: its number stays its own.
+// exits returns a channel that closes when a child process has exited. It does not reap the child: its PID is not
+// reused.
 func exits(pid int) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {

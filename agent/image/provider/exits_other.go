@@ -2,5 +2,5 @@
 
 package provider
 
-// exits is only there on Linux: elsewhere the end of a command's output, or of its time, is its end.
+// exits is only available on Linux: elsewhere a command ends with its output, or times out.
 func exits(int) <-chan struct{} { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// FuzzAnswer reads what a credential provider printed, which may be what a registry told it.
+// FuzzAnswer decodes a credential provider's output, which may be text of a registry.
 func FuzzAnswer(f *testing.F) {
 	const version = "credentialprovider.kubelet.k8s.io/v1"
 	head := `{"kind":"CredentialProviderResponse","apiVersion":"` + version + `",`

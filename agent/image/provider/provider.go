@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Tokens makes service account tokens.
+// Tokens creates service account tokens.
 type Tokens interface {
 	Token(ctx context.Context, namespace, serviceAccount string, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 }
@@ -29,16 +29,16 @@ type ServiceAccounts interface {
 
 // Config is what Providers need.
 type Config struct {
-	// Path is a file or directory, of --image-credential-provider-config; BinDir is where the
-	// binaries are, of --image-credential-provider-bin-dir.
+	// Path is a file or directory, from --image-credential-provider-config; BinDir is the directory of the binaries,
+	// from --image-credential-provider-bin-dir.
 	Path, BinDir string
-	// Tokens and ServiceAccounts are needed by providers with tokenAttributes only.
+	// Tokens and ServiceAccounts are only needed by providers with tokenAttributes.
 	Tokens          Tokens
 	ServiceAccounts ServiceAccounts
 	Bus             *trace.Bus
 }
 
-// Providers are all that are configured. Safe for concurrent use.
+// Providers are all configured providers. Safe for concurrent use.
 type Providers struct{ all []*provider }
 
 // New reads and checks the configuration.
@@ -66,8 +66,8 @@ func New(cfg Config) (*Providers, error) {
 	return out, nil
 }
 
-// Lookup implements image.Providers: the logins of all providers that are for the repository,
-// the more specific first.
+// Lookup implements image.Providers: it returns the logins of all providers for the repository, the more specific
+// first.
 func (p *Providers) Lookup(ctx context.Context, repository string, pod *v1.Pod) []image.Credential {
 	logins := image.Logins{}
 	for _, one := range p.all {
@@ -86,7 +86,7 @@ func (p *Providers) Lookup(ctx context.Context, repository string, pod *v1.Pod) 
 	return logins.Lookup(repository)
 }
 
-// provider is one that is configured.
+// provider is a configured provider.
 type provider struct {
 	cfg    Config
 	spec   kubeletv1.CredentialProvider
@@ -104,7 +104,7 @@ func (p *provider) isFor(repository string) bool {
 	return false
 }
 
-// provide returns a provider's logins, from its cache or by asking.
+// provide returns a provider's logins, from its cache or from a call.
 //
 // Upstream: pkg/credentialprovider/plugin/plugin.go, provide.
 func (p *provider) provide(ctx context.Context, repository string, pod *v1.Pod) (map[string]image.Login, image.Credential, error) {

@@ -21,7 +21,7 @@ import (
 
 var _ image.Providers = (*Providers)(nil)
 
-// api is the API server's part.
+// api is the API server.
 type api struct{ annotations map[string]string }
 
 func (a api) Token(_ context.Context, namespace, name string, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
@@ -45,7 +45,7 @@ providers:
   env: [{name: WHO, value: me}]
 `
 
-// world has a provider that writes down its requests and answers with that text.
+// world has a provider that records its requests and responds with that text.
 func world(t *testing.T, config, answer string) (Config, func() []string, *tracetest.Recorder) {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func users(creds []image.Credential) string {
 func TestLookup(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
-		calls  int // of three look-ups: twice a.r.io/team/app, then a.r.io/team/db
+		calls  int // for three look-ups: twice a.r.io/team/app, then a.r.io/team/db
 	}{
 		"cached by image":    {answer(`"cacheKeyType":"Image",` + auth), 2},
 		"cached by registry": {answer(`"cacheKeyType":"Registry",` + auth), 1},

@@ -13,19 +13,20 @@ import (
 	"time"
 )
 
-// Budgets of one call. A provider is a program that root installed, but what it prints may be what a registry or a cloud told it.
+// Limits of one call. A provider is a program that root installed, but its output may be text of a registry or a cloud.
 const (
-	limit     = time.Minute // for the answer
-	maxAnswer = 1 << 20     // bytes on stdout; a login is some kilobytes at most
+	limit     = time.Minute // for the response
+	maxAnswer = 1 << 20     // bytes on stdout; a login has some kilobytes at most
 )
 
 var errTooLong = fmt.Errorf("its response on stdout is longer than %d bytes", maxAnswer)
 
-// leave is how long a process that a provider leaves behind may keep its stdout or stderr open.
+// leave is how long a remaining process of a provider may keep stdout or stderr open.
 const leave = time.Second
 
-// run runs cmd to its end and returns its stdout. When the time is over, or the answer is too long, the whole process group of
-// cmd is killed: a shell script's children too. That is done only while cmd has not been waited for: until then nobody else has its number.
+// run runs cmd and returns its stdout. On a timeout, or if the response is too long, it kills the whole process group
+// of cmd, with the children of a shell script. It does so only before cmd is reaped: until then no other process can
+// have its PID.
 func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no response within %v", limit))
 	defer cancel()
@@ -47,7 +48,7 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 	g := &group{c: c}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = g.kill
-	c.WaitDelay = leave // for its stdin
+	c.WaitDelay = leave // for stdin
 	err = c.Start()
 	out.started()
 	errs.started()
@@ -65,13 +66,13 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		// What it printed is not said: it handles logins.
+		// The output is not quoted: it may contain logins.
 		return nil, fmt.Errorf("%w (%d bytes on stderr)", err, stderr.seen)
 	}
 	return stdout.kept.Bytes(), nil
 }
 
-// group are the processes of a command that runs.
+// group is the process group of a running command.
 type group struct {
 	c *exec.Cmd
 
@@ -79,7 +80,7 @@ type group struct {
 	released bool
 }
 
-// kill kills all of it, as long as its number is its own.
+// kill kills the group, unless its PID may have been reused.
 func (g *group) kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,15 +90,15 @@ func (g *group) kill() error {
 	return errors.Join(syscall.Kill(-g.c.Process.Pid, syscall.SIGKILL), g.c.Process.Kill())
 }
 
-// release says that the command is waited for: from then on its number may be another's.
+// release says that the command is about to be reaped: from then on another process may have its PID.
 func (g *group) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.released = true
 }
 
-// ended returns when the command has ended and its output too, or when the output does not end a while after it: what is left of its
-// group is killed then.
+// ended returns when the command has exited and its output has ended. If the output does not end in time after that, it
+// kills the rest of the group.
 func (g *group) ended(ctx context.Context, outputs ...*output) (left bool) {
 	exited := exits(g.c.Process.Pid)
 	var late <-chan time.Time
@@ -118,7 +119,7 @@ func (g *group) ended(ctx context.Context, outputs ...*output) (left bool) {
 		}
 	}
 	if exited != nil {
-		<-exited // it has closed its output before; it is killed when its time is over
+		<-exited // it closed its output before it exits; the timeout kills it
 	}
 	return false
 }
@@ -129,7 +130,7 @@ type output struct {
 	done chan struct{}
 }
 
-// collect has what is written to a command's stdout or stderr copied to w.
+// collect copies everything that a command writes to its stdout or stderr to w.
 func collect(to *io.Writer, w io.Writer) (*output, error) {
 	o := &output{done: make(chan struct{})}
 	var err error
@@ -144,17 +145,17 @@ func collect(to *io.Writer, w io.Writer) (*output, error) {
 	return o, nil
 }
 
-// started closes the end that is the command's.
+// started closes the command's end of the pipe.
 func (o *output) started() { _ = o.w.Close() }
 
-// close ends the copying, whoever has the other end. It may be called again.
+// close ends the copying, even if other processes have the pipe's other end. It can be called again.
 func (o *output) close() {
 	_ = o.w.Close()
 	_ = o.r.Close()
 	<-o.done
 }
 
-// capped keeps the first bytes of what is written, and takes the rest. It is written by one goroutine.
+// capped keeps the first bytes that are written and discards the rest. One goroutine writes to it.
 type capped struct {
 	max  int
 	over func() // called when more is written than is kept; may be nil

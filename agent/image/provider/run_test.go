@@ -18,7 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// script runs a shell script as a provider, and returns what it wrote into the file $PID too: the number of a process.
+// script runs a shell script as a provider. It also returns the PID that the script wrote into the file $PID.
 func script(t *testing.T, ctx context.Context, text string) (answer []byte, child int, err error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -33,7 +33,7 @@ func script(t *testing.T, ctx context.Context, text string) (answer []byte, chil
 	return answer, child, err
 }
 
-// gone waits until a process has ended, or is only waited for.
+// gone waits until a process has exited or is a zombie.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	if pid <= 0 {
@@ -49,7 +49,7 @@ func gone(t *testing.T, pid int) {
 	t.Errorf("process %d lives on", pid)
 }
 
-// A provider that prints without end is killed with its children, and no more than the budget was kept.
+// A provider with endless output is killed with its children, and no more than the limit is kept.
 func TestEndlessAnswer(t *testing.T) {
 	answer, child, err := script(t, t.Context(), `yes & echo $! > $PID; wait`)
 	if !errors.Is(err, errTooLong) || answer != nil {
@@ -65,7 +65,7 @@ func TestEndlessErrors(t *testing.T) {
 	}
 }
 
-// The time ends for the children too.
+// The timeout also applies to the children.
 func TestNoAnswer(t *testing.T) {
 	for name, before := range map[string]string{"says nothing": "", "closes its output": "exec >&- 2>&-; "} {
 		t.Run(name, func(t *testing.T) { noAnswer(t, before) })
@@ -91,7 +91,7 @@ func noAnswer(t *testing.T, before string) {
 	gone(t, child)
 }
 
-// A daemon that a provider leaves behind, with its stdout, does not outlive the call.
+// A daemon that keeps the provider's stdout open does not outlive the call.
 func TestLeftBehind(t *testing.T) {
 	_, child, err := script(t, t.Context(), `sleep 1000 & echo $! > $PID; echo {}`)
 	if err == nil || !strings.Contains(err.Error(), "keeps its stdout") {
@@ -100,8 +100,8 @@ func TestLeftBehind(t *testing.T) {
 	gone(t, child)
 }
 
-// A daemon that has left the provider's group with its stdout is left as it is: once the provider was waited for, the group's number may be
-// another's.
+// A daemon that has left the provider's group and keeps its stdout is not killed: after the provider was reaped,
+// another group may have the PID.
 func TestLeftTheGroup(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("needs setsid")
@@ -116,7 +116,7 @@ func TestLeftTheGroup(t *testing.T) {
 	gone(t, child)
 }
 
-// What was waited for is not killed by its number: here that of a group which continues.
+// A reaped process is not killed by its PID: here the PID of a group that continues.
 func TestNumberOfAnother(t *testing.T) {
 	c := exec.Command("sleep", "1000")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -137,7 +137,7 @@ func TestNumberOfAnother(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers are those of a program that something else feeds.
+// TestHostileAnswers: output that another program controls.
 func TestHostileAnswers(t *testing.T) {
 	const head = `{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Image",`
 	for name, tt := range map[string]struct {
@@ -179,7 +179,7 @@ func readLast(t *testing.T, file string) string {
 	return lines[len(lines)-1]
 }
 
-// TestCacheBound asks for more images than are kept.
+// TestCacheBound requests more images than are kept.
 func TestCacheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache

@@ -25,14 +25,14 @@ type (
 
 const prefix = "sha256-"
 
-// filename is that of the record of an image's id, or of the note of an image's name.
+// filename returns the name of the record of an image ID, or of the pull of an image's name.
 func filename(key string) string { return fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(key))) }
 
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{Kind: kind, APIVersion: kubeletv1beta1.SchemeGroupVersion.String()}
 }
 
-// read reads a file into v, which meta is the type of. False means that there is none.
+// read decodes a file into v, whose type meta describes. False means that the file does not exist.
 func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
 	raw, err := wholefile.Read(path, wholefile.Large)
 	switch {
@@ -47,7 +47,7 @@ func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
 	return true, nil
 }
 
-// parse reads a file's content into v, which meta is the type of.
+// parse decodes a file's content into v, whose type meta describes.
 func parse(raw []byte, kind string, v any, meta *metav1.TypeMeta) error {
 	if err := json.Unmarshal(raw, v); err != nil {
 		return err
@@ -59,8 +59,8 @@ func parse(raw []byte, kind string, v any, meta *metav1.TypeMeta) error {
 	return nil
 }
 
-// write puts a file in place whole and for good: an image whose record a crash takes away would count as one that nobody pulled,
-// and be free for all pods.
+// write replaces a file atomically and durably: if a crash lost the record of an image, the image would count as not
+// pulled by any pod, and all pods could use it.
 func write(path string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -81,7 +81,7 @@ func list(dir string) ([]string, error) {
 	return out, err
 }
 
-// remove removes a file that may be gone already.
+// remove removes a file, if it exists.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

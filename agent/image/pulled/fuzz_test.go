@@ -8,7 +8,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// FuzzRecord reads records of pulls, as this agent, upstream's, or a bad disk left them.
+// FuzzRecord reads records from this agent, from upstream's kubelet, or from a bad disk.
 func FuzzRecord(f *testing.F) {
 	const head = `{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1",`
 	for _, s := range []string{
@@ -30,7 +30,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		text, err := json.Marshal(&r)
 		if err != nil {
-			return // as a time beyond year 9999, which is never written
+			return // for example a time after year 9999, which is never written
 		}
 		var again record
 		if err := parse(text, "ImagePulledRecord", &again, &again.TypeMeta); err != nil {

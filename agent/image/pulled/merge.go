@@ -8,7 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 )
 
-// recorded is what a record keeps of a credential; nil means that none was needed.
+// recorded returns the part of a credential that a record keeps; nil means that none was needed.
 //
 // Upstream: pkg/kubelet/images/image_manager.go, trackedToImagePullCreds.
 func recorded(c *image.Credential) *credentials {
@@ -29,8 +29,7 @@ func accountOf(c *image.Credential) kubeletv1beta1.ImagePullServiceAccount {
 	return kubeletv1beta1.ImagePullServiceAccount{UID: c.ServiceAccount.UID, Namespace: c.ServiceAccount.Namespace, Name: c.ServiceAccount.Name}
 }
 
-// merge adds what is newly known to an image's record, and writes it if it changed. With
-// nil it is only known that it was pulled.
+// merge adds new credentials to an image's record, and writes it if it changed. With nil, only the pull is known.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, writePulledRecordIfChanged.
 func (s *Store) merge(name, ref string, with *credentials) error {
@@ -39,7 +38,7 @@ func (s *Store) merge(name, ref string, with *credentials) error {
 		return err
 	}
 	old, err := s.get(ref)
-	s.complain(err) // what cannot be read is written again
+	s.complain(err) // an unreadable record is replaced
 	r := &record{ImageRef: ref}
 	if old != nil {
 		r = old.DeepCopy()
@@ -60,8 +59,8 @@ func (s *Store) merge(name, ref string, with *credentials) error {
 	return s.put(r)
 }
 
-// add merges what is newly known into what was: the latest login of each secret, and each
-// service account once. Access for all outdoes both.
+// add merges new credentials into the known ones: the latest login of each secret, and each service account once.
+// Access for all pods replaces both.
 func add(have, more credentials) (credentials, bool) {
 	switch {
 	case have.NodePodsAccessible:
@@ -91,7 +90,7 @@ func add(have, more credentials) (credentials, bool) {
 	return have, changed
 }
 
-// sameSecret reports whether they are the same object, whatever it held.
+// sameSecret reports whether they are the same object, whatever its content.
 func sameSecret(a, b kubeletv1beta1.ImagePullSecret) bool {
 	return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name
 }

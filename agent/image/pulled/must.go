@@ -43,7 +43,7 @@ func (s *Store) MustPull(name, ref string, lookup func() ([]image.Credential, er
 	}
 	i := slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret != nil && matches(have.KubernetesSecrets, secretOf(&c)) })
 	if i >= 0 {
-		// The object or its login is new: the next pod may have only that.
+		// The object or its login is new: the next pod may have only this one.
 		if !slices.Contains(have.KubernetesSecrets, secretOf(&offered[i])) && len(have.KubernetesSecrets) < maxNoted {
 			s.mu.Lock()
 			s.complain(s.merge(name, ref, recorded(&offered[i])))
@@ -51,20 +51,19 @@ func (s *Store) MustPull(name, ref string, lookup func() ([]image.Credential, er
 		}
 		return false, nil
 	}
-	// Only the first service account that is offered counts: a pod has one.
+	// Only the first service account counts: a pod has one.
 	i = slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret == nil && c.ServiceAccount != nil })
 	return i < 0 || !slices.Contains(have.KubernetesServiceAccounts, accountOf(&offered[i])), nil
 }
 
-// matches reports whether a secret is one of those that were good: the same login, or the
-// same object though its login was changed.
+// matches reports whether a secret is in good: with the same login, or as the same object with another login.
 func matches(good []kubeletv1beta1.ImagePullSecret, secret kubeletv1beta1.ImagePullSecret) bool {
 	return slices.ContainsFunc(good, func(g kubeletv1beta1.ImagePullSecret) bool {
 		return g.CredentialHash != "" && g.CredentialHash == secret.CredentialHash || sameSecret(g, secret)
 	})
 }
 
-// known returns an image's record, nil for none, and whether it is known to have been pulled.
+// known returns an image's record, nil for none, and whether it was certainly pulled.
 func (s *Store) known(name, ref string) (*record, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

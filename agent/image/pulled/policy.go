@@ -8,12 +8,12 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// Policy reports whether a pod has to show that it may use an image that is present. Pulled
-// says that a kubelet pulled it, rather than that it was put there.
+// Policy reports whether a pod must prove that it may use a present image. Pulled says that a kubelet pulled it;
+// otherwise others loaded it.
 type Policy func(image string, pulled bool) bool
 
-// NewPolicy returns the policy that imagePullCredentialsVerificationPolicy names. Allow are
-// the patterns of preloadedImagesVerificationAllowlist.
+// NewPolicy returns the policy of imagePullCredentialsVerificationPolicy. Allow are the patterns of
+// preloadedImagesVerificationAllowlist.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_policies.go.
 func NewPolicy[S ~string](name S, allow []string) (Policy, error) {
@@ -43,7 +43,7 @@ func allowed(patterns []string, image string) bool {
 	return false
 }
 
-// repository is an image's name as the manifest has it, without tag and digest.
+// repository returns an image's name from the manifest, without tag and digest.
 func repository(image string) (string, error) {
 	ref, err := reference.Parse(image)
 	if err != nil {

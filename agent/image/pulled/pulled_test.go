@@ -66,7 +66,7 @@ func TestMustPull(t *testing.T) {
 	s := open(t, root, "")
 	must(t, s, "preloaded", app, false)
 	pull(t, s, new(secret("a", "h1")))
-	s = open(t, root, "NeverVerifyPreloadedImages") // after a restart it is the same
+	s = open(t, root, "NeverVerifyPreloadedImages") // the same after a restart
 	must(t, s, "without a secret", app, true)
 	must(t, s, "by another name", "mirror.io/app:v1", true, secret("a", "h1"))
 	must(t, s, "another tag", "r.io/app:v2", false, secret("a", "h1"))
@@ -106,7 +106,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestLayout: names and contents are those of upstream's kubelet v1.37.1.
+// TestLayout: names and contents are equal to those of upstream's kubelet v1.37.1.
 func TestLayout(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root, "")
@@ -175,7 +175,7 @@ func TestSettleAndPrune(t *testing.T) {
 	if left, err := list(s.pulled); err != nil || len(left) != 1 {
 		t.Errorf("%d records, %v", len(left), err)
 	}
-	for i := range 1000 { // images that others put there
+	for i := range 1000 { // images that others loaded
 		if _, err := s.MustPull(app, fmt.Sprint("sha256:other-", i), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -23,19 +23,18 @@ type Images interface {
 	ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error)
 }
 
-// Store is the records of one root directory. It is safe for concurrent use; no other
-// process may write there.
+// Store has the records of one root directory. It is safe for concurrent use; no other process may write there.
 type Store struct {
 	policy          Policy
 	bus             *trace.Bus
 	pulling, pulled string // directories
 
 	mu      sync.Mutex
-	pulls   map[string]int     // under way, by the image's name
-	records map[string]*record // read so far, by the image's id; nil for none. Never changed in place.
+	pulls   map[string]int     // running pulls, by the image's name
+	records map[string]*record // cached, by the image's ID; nil for none. Never changed in place
 }
 
-// Open makes the directories below rootDir if necessary.
+// Open creates the directories below rootDir if necessary.
 func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 	dir := filepath.Join(rootDir, "image_manager")
 	s := &Store{
@@ -50,9 +49,9 @@ func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 	return s, nil
 }
 
-// Settle creates records of the pulls that were in progress when an earlier agent stopped and whose images exist. Their credentials
-// are unknown, so the next pod that needs such an image must have credentials for it. Call it once, before pulls begin. Images are
-// requested only if necessary.
+// Settle creates records of the pulls that were in progress when an earlier agent stopped and whose images exist. Their
+// credentials are unknown, so the next pod that needs such an image must have credentials for it. Call it once, before
+// pulls begin. It lists images only if necessary.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, initialize.
 func (s *Store) Settle(ctx context.Context, service Images) error {
@@ -106,7 +105,7 @@ func (s *Store) Pulled(name, ref string, with *image.Credential) {
 	defer s.mu.Unlock()
 	if err := s.merge(name, ref, recorded(with)); err != nil {
 		s.complain(err)
-		return // the note stays: the image counts as pulled, and the next start tries again
+		return // the file is kept: the image counts as pulled, and the next start retries
 	}
 	s.end(name)
 }
@@ -126,8 +125,8 @@ func (s *Store) end(name string) {
 	s.complain(remove(filepath.Join(s.pulling, filename(name))))
 }
 
-// Prune removes the records of images that are gone and were last changed before that time.
-// Ids are those of all images that are there.
+// Prune removes the records of images that are gone and that were last changed before that time. Ids are the IDs of all
+// existing images.
 func (s *Store) Prune(ids []string, before time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +146,7 @@ func (s *Store) Prune(ids []string, before time.Time) {
 		s.complain(remove(path))
 		delete(s.records, r.ImageRef)
 	}
-	maps.DeleteFunc(s.records, func(id string, r *record) bool { return r == nil && !there[id] }) // that there is none
+	maps.DeleteFunc(s.records, func(id string, r *record) bool { return r == nil && !there[id] }) // entries for images without a record
 }
 
 // get returns the record of an image, nil for none. The caller does not change it.

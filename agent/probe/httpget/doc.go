@@ -1,5 +1,5 @@
-// Package httpget makes the HTTP requests that manifests describe, for probes and hooks.
+// Package httpget creates the HTTP requests of manifests, for probes and hooks.
 //
-// It owns how a URL, a port by name, headers and redirects are understood. It never
-// sends anything, keeps no state, runs no goroutine and publishes nothing.
+// It owns the interpretation of URLs, named ports, headers and redirects. It never sends anything, keeps no state, runs
+// no goroutine and publishes nothing.
 package httpget

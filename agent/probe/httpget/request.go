@@ -18,11 +18,11 @@ import (
 // it. Upstream has 10 MiB, the default of net/http.
 const MaxHeader = 128 << 10
 
-// maxRedirects is how many redirects are followed.
+// maxRedirects limits how many redirects are followed.
 const maxRedirects = 10
 
-// Request makes the request that get describes for a container of the pod with that IP.
-// The agent is its User-Agent unless the manifest has one.
+// Request returns the request of get for a container of the pod with that IP. Its User-Agent is agent unless the
+// manifest has one.
 //
 // Upstream: pkg/probe/http/request.go, NewRequestForHTTPGetAction.
 func Request(ctx context.Context, get *v1.HTTPGetAction, c *v1.Container, ip, agent string) (*http.Request, error) {
@@ -36,7 +36,7 @@ func Request(ctx context.Context, get *v1.HTTPGetAction, c *v1.Container, ip, ag
 	}
 	u, err := url.Parse(get.Path)
 	if err != nil {
-		u = &url.URL{Path: get.Path} // sent as it is: it was accepted once
+		u = &url.URL{Path: get.Path} // sent unchanged: the API server accepted it
 	}
 	u.Scheme = "http"
 	if get.Scheme != "" {
@@ -53,7 +53,7 @@ func Request(ctx context.Context, get *v1.HTTPGetAction, c *v1.Container, ip, ag
 	}
 	setUnlessGiven(req.Header, "User-Agent", agent)
 	setUnlessGiven(req.Header, "Accept", "*/*")
-	if req.Header.Get("Accept") == "" { // given as empty: the manifest wants none
+	if req.Header.Get("Accept") == "" { // set to empty: the manifest wants none
 		req.Header.Del("Accept")
 	}
 	req.Host = req.Header.Get("Host")
@@ -66,7 +66,7 @@ func setUnlessGiven(h http.Header, name, value string) {
 	}
 }
 
-// Port is the number of a port that a manifest gives by number or by name.
+// Port returns the number of a port that is given by number or by name.
 //
 // Upstream: pkg/probe/util.go, ResolveContainerPort.
 func Port(port intstr.IntOrString, c *v1.Container) (int, error) {
@@ -89,8 +89,8 @@ func Port(port intstr.IntOrString, c *v1.Container) (int, error) {
 	return n, nil
 }
 
-// SameHost is a client's CheckRedirect: redirects are followed on the first host only. A redirect to another host ends the request,
-// and the redirect is its response.
+// SameHost is a client's CheckRedirect: redirects are followed only on the first host. A redirect to another host ends
+// the request, and the redirect is its response.
 //
 // Upstream: pkg/probe/http/http.go, RedirectChecker.
 func SameHost(req *http.Request, via []*http.Request) error {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// tidy makes the visible links what they should be, and removes what is no longer in use,
-// from this write or from one that was interrupted.
+// tidy corrects the visible links, and removes what is no longer in use, from this write or an interrupted one.
 func (w *Writer) tidy(root *os.Root, files map[string]File) error {
 	want := map[string]bool{}
 	for name := range files {
@@ -44,8 +43,8 @@ func (w *Writer) tidy(root *os.Root, files map[string]File) error {
 	return nil
 }
 
-// show links a visible name to the data. A directory of that name was made for another
-// volume to be mounted on, and hides the data.
+// show links a visible name to the data. If there is a directory of that name, it is the mount point of another volume,
+// and hides the data.
 func (w *Writer) show(root *os.Root, name string) error {
 	target := path.Join(current, name)
 	info, err := root.Lstat(name)
@@ -66,7 +65,7 @@ func (w *Writer) show(root *os.Root, name string) error {
 	return root.Symlink(target, name)
 }
 
-// mine reports whether a Writer made the entry. Mount points of volumes within this one are others'.
+// mine reports whether a Writer created the entry. Mount points of volumes within this one are not.
 func (w *Writer) mine(root *os.Root, e fs.DirEntry) bool {
 	if e.IsDir() {
 		return stamped(e.Name())
@@ -75,7 +74,7 @@ func (w *Writer) mine(root *os.Root, e fs.DirEntry) bool {
 	return err == nil && (e.Name() == next || target == path.Join(current, e.Name()))
 }
 
-// stamped reports whether a name is one that newDir gives.
+// stamped reports whether a name is one that newDir creates.
 func stamped(name string) bool {
 	return strings.HasPrefix(name, "..2") && !strings.Contains(name, "/")
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Current is the link that a directory has once it was written.
+// Current is the link in a directory that was written.
 const Current = "..data"
 
 const (
@@ -27,24 +27,24 @@ const (
 type File struct {
 	Data []byte
 	Mode fs.FileMode
-	// User owns the file; nil is the agent's own.
+	// User owns the file; nil means the agent's user.
 	User *int64
 }
 
-// Writer writes into one directory. One write at a time.
+// Writer writes into one directory. Only one write may run at a time.
 type Writer struct {
 	// Dir must exist.
 	Dir string
-	// Own sets owners on the new files, and on the directory itself, before anybody can
-	// see them; sub is where they are below root. It may be nil.
+	// Own sets owners on the new files, and on the directory itself, before anybody can see them; sub is their path
+	// below root. It may be nil.
 	Own func(root *os.Root, sub string) error
 
-	// step, in tests, is told what is about to be done and may interrupt it.
+	// step, in tests, is called before each step and may interrupt the write.
 	step func(what string) error
 }
 
-// Write makes the directory show exactly these files, by path. Where the data is the same it
-// only repairs. Paths are relative, have no '..' element and do not begin with '..'.
+// Write makes the directory show exactly these files, by path. If the data is unchanged, it only repairs. Paths are
+// relative, have no '..' element and do not begin with '..'.
 func (w *Writer) Write(files map[string]File) error {
 	files, err := clean(files)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *Writer) Write(files map[string]File) error {
 	return nil
 }
 
-// replace writes a new directory beside the current one and swaps the link.
+// replace writes a new directory next to the current one and swaps the link.
 func (w *Writer) replace(root *os.Root, files map[string]File) error {
 	if err := w.at("make directory"); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (w *Writer) replace(root *os.Root, files map[string]File) error {
 	return root.Rename(next, current)
 }
 
-// newDir makes a directory named for now. The directory is the agent's alone, so a name
-// can only be taken by an earlier write.
+// newDir creates a directory whose name is the current time. Only the agent writes there, so a name can only exist from
+// an earlier write.
 func (w *Writer) newDir(root *os.Root) (string, error) {
 	stamp := time.Now().UTC().Format("..2006_01_02_15_04_05.")
 	for n := time.Now().Nanosecond(); ; n++ {
@@ -119,7 +119,7 @@ func (w *Writer) newDir(root *os.Root) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return name, root.Chmod(name, 0o755) // whatever the umask
+		return name, root.Chmod(name, 0o755) // regardless of the umask
 	}
 }
 
@@ -130,21 +130,21 @@ func writeFile(root *os.Root, name string, f File) error {
 	if err := root.WriteFile(name, f.Data, f.Mode.Perm()); err != nil {
 		return err
 	}
-	if err := root.Chmod(name, f.Mode.Perm()); err != nil { // whatever the umask
+	if err := root.Chmod(name, f.Mode.Perm()); err != nil { // regardless of the umask
 		return err
 	}
 	if f.User == nil {
 		return nil
 	}
-	// An agent that does not run as root cannot give files away.
+	// An agent that does not run as root cannot change the owner of files.
 	if err := root.Lchown(name, int(*f.User), -1); err != nil && (!errors.Is(err, fs.ErrPermission) || os.Geteuid() == 0) {
 		return fmt.Errorf("give %s to user %d: %w", name, *f.User, err)
 	}
 	return nil
 }
 
-// same reports whether the current directory has exactly these files with this data. Modes are
-// left out: the fsGroup changes them.
+// same reports whether the current directory has exactly these files with this data. Modes are not compared: the
+// fsGroup changes them.
 func same(root *os.Root, files map[string]File) bool {
 	dir, err := root.Readlink(current)
 	if err != nil || !stamped(dir) {
@@ -168,7 +168,7 @@ func same(root *os.Root, files map[string]File) bool {
 	return err == nil && seen == len(files)
 }
 
-// clean checks the paths and gives each its one spelling.
+// clean validates the paths and returns them in canonical form.
 //
 // Upstream: pkg/volume/util/atomic_writer.go, validatePath.
 func clean(files map[string]File) (map[string]File, error) {

@@ -16,7 +16,7 @@ var (
 	newer = map[string]File{"labels": {Data: []byte("new"), Mode: 0o640}, "sub/name": {Data: []byte("new"), Mode: 0o600}, "added/deep": {Data: []byte("new"), Mode: 0o644}}
 )
 
-// seen is what a reader finds through the visible names, with modes.
+// seen returns what a reader finds through the visible names, with modes.
 func seen(t *testing.T, dir string) map[string]File {
 	t.Helper()
 	out := map[string]File{}
@@ -30,7 +30,7 @@ func seen(t *testing.T, dir string) map[string]File {
 		}
 		resolved, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
 		if err != nil {
-			continue // a link to what is not there reads as absent
+			continue // a dangling link counts as absent
 		}
 		err = filepath.WalkDir(resolved, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -99,8 +99,8 @@ func TestSameDataIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a write before each of its steps in turn. What a reader finds of each
-// file must be of one write, the old or the new, and the next write must put all right.
+// TestInterrupted stops a write before each of its steps in turn. A reader must find each file from one write, the old
+// or the new, and the next write must repair everything.
 func TestInterrupted(t *testing.T) {
 	crash := errors.New("crash")
 	reached := map[string]bool{}

@@ -19,13 +19,13 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// Mounter is the part of k8s.io/mount-utils that is needed here.
+// Mounter is the part of k8s.io/mount-utils that this package needs.
 type Mounter interface {
 	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
 	Unmount(target string) error
 }
 
-// Map makes a device known in the global directory as name, and at link. Again it changes nothing.
+// Map adds a device to the global directory as name, and links it at link. A further call changes nothing.
 func Map(m Mounter, device, globalDir, name, link string) error {
 	if err := bind(m, device, globalDir, filepath.Join(globalDir, name)); err != nil {
 		return err
@@ -60,7 +60,7 @@ func bind(m Mounter, device, dir, path string) error {
 	return nil
 }
 
-// Unmap undoes Map. What is not there is no error.
+// Unmap undoes Map. Missing entries are no error.
 func Unmap(m Mounter, globalDir, name, link string) error {
 	if err := Unbind(m, globalDir, name); err != nil {
 		return err
@@ -71,7 +71,7 @@ func Unmap(m Mounter, globalDir, name, link string) error {
 	return nil
 }
 
-// Unbind is Unmap but for the link, by which the volume is known to be there.
+// Unbind is Unmap without removing the link, which shows that the volume exists.
 func Unbind(m Mounter, globalDir, name string) error {
 	path := filepath.Join(globalDir, name)
 	if err := freeLoop(path); err != nil {
@@ -92,7 +92,7 @@ func Unbind(m Mounter, globalDir, name string) error {
 	return nil
 }
 
-// Others reports whether the global directory has marks other than name's.
+// Others reports whether the global directory has entries other than name.
 func Others(globalDir, name string) (bool, error) {
 	entries, err := os.ReadDir(globalDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,10 +21,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
-// protection is the finalizer that keeps a claim which pods use.
+// protection is the finalizer that protects a claim while pods use it.
 const protection = "kubernetes.io/pvc-protection"
 
-// API is the part of the core API that is needed here.
+// API is the part of the core API that Claims needs.
 type API interface {
 	PersistentVolumeClaims(namespace string) corev1.PersistentVolumeClaimInterface
 	PersistentVolumes() corev1.PersistentVolumeInterface
@@ -48,7 +48,7 @@ func New(cfg Config) (*Claims, error) {
 	return &Claims{cfg}, nil
 }
 
-// Resolve implements volume.Claims. Errors read as upstream's.
+// Resolve implements volume.Claims. Errors have upstream's text.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec, getPVCExtractPV, getPVSpec.
 func (c *Claims) Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error) {
@@ -83,7 +83,7 @@ func (c *Claims) bound(ctx context.Context, namespace, name string) (*v1.Persist
 	case err != nil:
 		return nil, fmt.Errorf("failed to fetch PVC from API server: %w", err)
 	case pvc.DeletionTimestamp != nil && !slices.Contains(pvc.Finalizers, protection):
-		// With the finalizer, the pod was there first.
+		// With the finalizer, the pod used it before the deletion.
 		return nil, errors.New("PVC is being deleted")
 	case pvc.Status.Phase != v1.ClaimBound:
 		return nil, errors.New("PVC is not bound")

@@ -35,7 +35,7 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	switch status.Code(cause(growErr)) {
 	case codes.OK:
 	case codes.FailedPrecondition:
-		// The driver cannot while the volume is in use: the next mount tries again.
+		// The driver cannot expand a volume in use: the next mount retries.
 		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
 		return pvc, err
 	case codes.InvalidArgument, codes.OutOfRange, codes.NotFound:
@@ -45,7 +45,7 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 		})
 		return pvc, errors.Join(growErr, err)
 	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
-		return pvc, growErr // it may still be under way
+		return pvc, growErr // it may still be in progress
 	default:
 		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
 		return pvc, errors.Join(growErr, err)
@@ -68,7 +68,7 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	return pvc, nil
 }
 
-// cause finds the driver's answer in an error.
+// cause returns the driver's error in an error.
 func cause(err error) error {
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
@@ -77,8 +77,8 @@ func cause(err error) error {
 	return err
 }
 
-// note patches the claim's status. With strict, it fails if the claim was changed meanwhile. On an
-// error it returns the claim as it was.
+// note patches the claim's status. With strict, it fails if the claim was changed meanwhile. On an error it returns the
+// unchanged claim.
 func (c *Claims) note(ctx context.Context, pvc *v1.PersistentVolumeClaim, strict bool, change func(*v1.PersistentVolumeClaimStatus)) (*v1.PersistentVolumeClaim, error) {
 	changed := pvc.DeepCopy()
 	change(&changed.Status)
@@ -120,7 +120,7 @@ func withVersion(patch []byte, version string) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// setResize notes how far growth of the storage is; "" for none.
+// setResize sets the state of the expansion of the storage; "" for none.
 func setResize(st *v1.PersistentVolumeClaimStatus, to v1.ClaimResourceStatus) {
 	all := maps.Clone(st.AllocatedResourceStatuses)
 	if all == nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// How often a VolumeAttachment is looked at: nodes may get it, but not watch it.
+// How often a VolumeAttachment is read: nodes may get it, but not watch it.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 2 * time.Second
 )
 
-// attachWait waits until the controller has attached the volume, and returns what it says of it
-// to the driver. It waits at most two minutes.
+// attachWait waits until the controller has attached the volume, and returns its publish context for the driver. It
+// waits at most two minutes.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, WaitForAttach; csi_plugin.go, getPublishContext.
 func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, error) {
@@ -65,7 +65,7 @@ func publishContext(va *storagev1.VolumeAttachment) map[string]string {
 	return va.Status.AttachmentMetadata
 }
 
-// attachment returns the VolumeAttachment if the volume is attached, and nothing while that can come.
+// attachment returns the VolumeAttachment if the volume is attached, and nil while it may still be attached.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, verifyAttachmentStatus.
 func (p *Plugin) attachment(ctx context.Context, v vol, id string) (*storagev1.VolumeAttachment, error) {
@@ -76,7 +76,7 @@ func (p *Plugin) attachment(ctx context.Context, v vol, id string) (*storagev1.V
 		return nil, nil
 	case err != nil:
 		if ctx.Err() != nil {
-			return nil, nil // the caller says why
+			return nil, nil // the caller reports the reason
 		}
 		return nil, fmt.Errorf("volume %v has GET error for volume attachment %v: %w", v.handle, id, err)
 	case va.DeletionTimestamp != nil:

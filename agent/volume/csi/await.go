@@ -8,12 +8,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// registration is how long a volume that is there already waits for its driver. After a start of the
-// agent, drivers that run have registered long before.
+// registration is how long an existing volume waits for its driver. After a start of the agent, running drivers
+// register much sooner.
 const registration = 10 * time.Second
 
-// awaitDriver returns a registered driver. One of a volume that an earlier agent left is on its way in
-// all likelihood: that it is not here yet is nothing to frighten people with.
+// awaitDriver returns a registered driver. For a volume of an earlier agent, it waits for the driver, which will
+// probably register soon, instead of reporting an error.
 func (p *Plugin) awaitDriver(ctx context.Context, name string, s volume.Spec) (*driver, error) {
 	p.mu.Lock()
 	d, arrived := p.drivers[name], p.arrived

@@ -134,11 +134,11 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 	if err := p.unstageBlock(ctx, d, data, at.Name); err != nil {
 		return err
 	}
-	// The link goes last: until then the volume is known to be there.
+	// The link is removed last: until then the volume is known to exist.
 	return blockdev.Unmap(p.cfg.Mounter, p.blockGlobal(at.Name), uid, at.Dir)
 }
 
-// unstageBlock has the driver undo stageBlock, if no pod has the device any more.
+// unstageBlock calls the driver to undo stageBlock, if no pod uses the device any more.
 func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name string) error {
 	for _, dir := range []string{p.blockGlobal(name), p.blockPublish(name)} {
 		if others, err := blockdev.Others(dir, ""); err != nil || others {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// traceUnary publishes begin and end of each call of a driver and sends its span on. What is in a
-// request, secrets among it, is not published.
+// traceUnary publishes begin and end of each call of a driver and sends the span's context with it. The content of a
+// request, which may include secrets, is not published.
 func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		call := trace.CSICall{Driver: driver, Method: path.Base(method)}
@@ -35,7 +35,7 @@ func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 	}
 }
 
-// final reports whether a failed call has certainly ended, so that what it made can be removed.
+// final reports whether a failed call has certainly ended, so that what it created can be removed.
 //
 // Upstream: pkg/volume/csi/csi_client.go, isFinalError.
 func final(err error) bool {

@@ -19,7 +19,7 @@ const (
 	canMulti  = csipb.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER
 )
 
-// access is how a volume is to be used, in the driver's words.
+// access returns the use of a volume as the driver's type.
 //
 // Upstream: pkg/volume/csi/csi_client.go, asCSIAccessModeV1, NodePublishVolume.
 func (d *driver) access(ctx context.Context, v vol, block bool, group *int64) (*csipb.VolumeCapability, error) {
@@ -60,7 +60,7 @@ func accessMode(mode v1.PersistentVolumeAccessMode, multi bool) csipb.VolumeCapa
 	return csipb.VolumeCapability_AccessMode_UNKNOWN
 }
 
-// secret returns what a reference of a pod's volume names; nothing for no reference.
+// secret returns the data of the Secret that a reference names; nil if there is no reference.
 func (p *Plugin) secret(ctx context.Context, pod types.UID, what string, ref *v1.SecretReference) (map[string]string, error) {
 	out := map[string]string{}
 	if ref == nil {

@@ -53,7 +53,7 @@ func TestNotesAreUpstreams(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// sha256 of "hdn" and of "h", as upstream names them.
+	// sha256 of "hdn" and of "h", as in upstream's names.
 	if got := (vol{driver: "d", handle: "h"}).attachment("n"); got != "csi-9072ed11cc1acb5fa433a877ff339b6311d013f33bddd1d0092711a8ace5b16d" {
 		t.Errorf("attachment %s", got)
 	}
@@ -64,7 +64,7 @@ func TestNotesAreUpstreams(t *testing.T) {
 	}
 }
 
-// A note that a crash or a bad disk has spoilt stops no other volume, and its own only while something is mounted there.
+// A corrupt data file affects no other volume, and its own only while something is mounted there.
 func TestSpoiltNote(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "half written": `{"specVolID":"pv","volumeHa`, "zeros": "\x00\x00\x00\x00", "another document": "[]", "of nobody": "{}",
@@ -217,7 +217,7 @@ func TestVersionsOfDrivers(t *testing.T) {
 		versions       []string
 		ok             bool
 	}{
-		{"d", "/a", []string{"1.0.0"}, true}, // the same again
+		{"d", "/a", []string{"1.0.0"}, true}, // the same driver again
 		{"d", "/b", []string{"1.0.0"}, false},
 		{"d", "/b", []string{"1.1.0"}, true},
 		{"e", "/b", nil, false},
@@ -230,7 +230,7 @@ func TestVersionsOfDrivers(t *testing.T) {
 	}
 }
 
-// A driver that does not come is waited for only where there is something of it, and not for ever.
+// The plugin waits for a missing driver only if there is a volume of it, and for a bounded time.
 func TestAwaitDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Plugin{drivers: map[string]*driver{}, arrived: make(chan struct{})}

@@ -16,7 +16,7 @@ import (
 
 const dataFile = "vol_data.json"
 
-// volData is what is noted of a volume, as upstream does.
+// volData is the content of a volume's data file, upstream's vol_data.json.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, volDataKey.
 type volData struct {
@@ -30,7 +30,7 @@ type volData struct {
 
 func (d volData) id() string { return d.Driver + "^" + d.Handle }
 
-// saveData replaces the note in dir, which is made if necessary. It is on the disk before the driver is called.
+// saveData replaces the data file in dir, which is created if necessary. It is on the disk before the driver is called.
 func saveData(dir string, data volData) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -45,7 +45,7 @@ func saveData(dir string, data volData) error {
 	return nil
 }
 
-// errSpoilt is of a note that is not as it was written. Only root writes there, so a crash or a bad disk did it.
+// errSpoilt means that a data file is corrupt. Only root writes there, so a crash or a bad disk is the cause.
 type errSpoilt struct {
 	path string
 	err  error
@@ -69,7 +69,7 @@ func loadData(dir string) (volData, error) {
 	return data, nil
 }
 
-// parseData reads a note.
+// parseData decodes a data file.
 func parseData(text []byte) (data volData, err error) {
 	if err := json.Unmarshal(text, &data); err != nil {
 		return data, err
@@ -80,7 +80,7 @@ func parseData(text []byte) (data volData, err error) {
 	return data, nil
 }
 
-// users lists the directories of pods' volumes that are the driver's volume, but for one.
+// users lists the directories of pods' volumes that use the driver's volume, except but.
 func (p *Plugin) users(id, but string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(escape(p.cfg.RootDir), "pods", "*", "volumes", strings.ReplaceAll(Name, "/", "~"), "*", dataFile))
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Plugin) users(id, but string) ([]string, error) {
 			continue
 		}
 		if err != nil {
-			// It might be this volume, if it is in use at all.
+			// It may be this volume, if it is in use.
 			if mounted, mountErr := isMounted(filepath.Join(dir, target)); mountErr == nil && !mounted {
 				continue
 			}
@@ -110,7 +110,7 @@ func (p *Plugin) users(id, but string) ([]string, error) {
 	return dirs, nil
 }
 
-// escape has Glob take a path literally.
+// escape makes Glob take a path literally.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
@@ -130,7 +130,7 @@ func removeTarget(path string) error {
 	return nil
 }
 
-// removeNote removes a note and its directory, which has nothing else in it.
+// removeNote removes a data file and its directory, which has no other content.
 func removeNote(dir string) error {
 	for _, path := range []string{filepath.Join(dir, dataFile+wholefile.Unfinished), filepath.Join(dir, dataFile), dir} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func isMounted(path string) (bool, error) {
 	return mounted, nil
 }
 
-// labeled reports whether the file system at path can carry SELinux labels.
+// labelled reports whether the file system at path can carry SELinux labels.
 func labelled(path string) bool {
 	mounts, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(path))
 	return err == nil && len(mounts) > 0 && strings.Contains(","+mounts[0].VFSOptions+",", ",seclabel,")

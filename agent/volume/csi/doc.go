@@ -1,16 +1,16 @@
 // Package csi is the volume plugin kubernetes.io/csi: volumes of CSI drivers.
 //
-// It owns the list of registered drivers, the calls to them, the paths where their volumes are staged and published, the files
-// (vol_data.json) that a later agent needs to tear them down, and the drivers in the CSINode object and in the node's annotation.
-// The layout and the files are upstream's. It never attaches or detaches: it waits until the controller has. It never removes
-// anything that is still mounted.
+// It owns the list of registered drivers, the calls to them, the paths where their volumes are staged and published,
+// the files (vol_data.json) that a later agent needs to tear them down, and the drivers in the CSINode object and in
+// the node's annotation. The layout and the files are upstream's. It never attaches or detaches a volume: it waits for
+// the controller. It never removes anything that is still mounted.
 //
-// A volume that several pods share is staged once. Its users are read from the pods' directories, so they are known after a restart
-// too; one volume has one changing call at a time.
+// A volume that several pods share is staged once. Its users are read from the pods' directories, so they are known
+// after a restart too; one volume has one changing call at a time.
 //
-// It runs no goroutine but Run, which writes the CSINode object. It publishes CSICall begin/end around each call of a driver, Wait
-// begin/end while a volume is not attached, is used by another pod's operation, or was found and its driver has not registered yet,
-// and a Decision for each driver that is registered or gone.
+// It runs no goroutine but Run, which writes the CSINode object. It publishes CSICall begin/end around each call of a
+// driver, Wait begin/end while a volume is not attached, is in use by another pod's operation, or was found on disk and
+// its driver has not registered yet, and a Decision for each driver that registers or disappears.
 //
 // Upstream: pkg/volume/csi.
 package csi

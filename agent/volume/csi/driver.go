@@ -24,7 +24,7 @@ type driver struct {
 	node           csipb.NodeClient
 
 	mu   sync.Mutex
-	caps map[csipb.NodeServiceCapability_RPC_Type]bool // nil until asked
+	caps map[csipb.NodeServiceCapability_RPC_Type]bool // nil until requested
 }
 
 // Register implements pluginwatch.Handler: it gets the node's information from the driver and updates the API.
@@ -71,7 +71,7 @@ func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
 	d := p.drivers[name]
 	if d == nil || d.endpoint != endpoint {
 		p.mu.Unlock()
-		return // it is another one's now
+		return // another driver uses the name now
 	}
 	delete(p.drivers, name)
 	p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Plugin) validate(name, endpoint string, versions []string) (*utilversio
 func (p *Plugin) dial(name, endpoint string, version *utilversion.Version) (*driver, error) {
 	conn, err := grpc.NewClient("unix://"+endpoint,
 		grpc.WithAuthority("localhost"), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		// A driver that restarts is back in a moment, and nobody else suffers from many attempts.
+		// A driver that restarts is back soon, and frequent attempts do no harm.
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: 2 * time.Second}}),
 		grpc.WithChainUnaryInterceptor(traceUnary(p.cfg.Bus, name)))
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *Plugin) driver(name string) (*driver, error) {
 	return d, nil
 }
 
-// can reports what the driver says that it can do on a node.
+// can reports whether the driver has a node capability.
 func (d *driver) can(ctx context.Context, what csipb.NodeServiceCapability_RPC_Type) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

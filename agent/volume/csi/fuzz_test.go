@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzVolData reads notes of volumes, as this agent, upstream's, or a bad disk left them.
+// FuzzVolData reads data files from this agent, from upstream's kubelet, or from a bad disk.
 func FuzzVolData(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", "null", "[]", `{"volumeHandle":"h","driverName":"d"}`, `{"driverName":"csi.example.com","nodeName":"n1","specVolID":"pv","volumeHandle":"v-1","volumeLifecycleMode":"Ephemeral","attachmentID":"csi-1"}`,

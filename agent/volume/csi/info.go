@@ -15,23 +15,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How long an answer about a CSIDriver object is good for. Nothing is asked while no pod needs it.
+// How long an answer about a CSIDriver object is valid. No request is sent while no pod needs it.
 const (
 	infoGood    = time.Minute
 	missingGood = 5 * time.Second
-	// askTime is how long the API server has to answer.
+	// askTime is the timeout of a request to the API server.
 	askTime = 10 * time.Second
-	// maxInfos is of how many drivers an answer is kept: who makes a pod can name any.
+	// maxInfos limits the number of drivers whose answers are kept: authors of pods can name any driver.
 	maxInfos = 256
 )
 
-// csiDriver is a CSIDriver object; nil when there is none.
+// csiDriver is a CSIDriver object; nil if there is none.
 
 type csiDriver struct{ *storagev1.CSIDriver }
 
-// infos remembers CSIDriver objects.
+// infos caches CSIDriver objects.
 type infos struct {
-	asking singleflight.Group // by driver: nobody waits with the lock held
+	asking singleflight.Group // by driver: no request is sent with mu held
 
 	mu    sync.Mutex
 	known map[string]known
@@ -42,8 +42,8 @@ type known struct {
 	at   time.Time
 }
 
-// info returns what the API says of a driver, nil if there is no object. While the API server does not
-// answer, an earlier answer is good.
+// info returns the API server's object for a driver, nil if there is none. While the API server does not respond, an
+// earlier answer is used.
 func (p *Plugin) info(ctx context.Context, driver string) (*csiDriver, error) {
 	had, ok := p.infos.get(driver)
 	if ok && had.good(time.Now()) {
@@ -79,7 +79,7 @@ func (i *infos) get(driver string) (known, bool) {
 	return k, ok
 }
 
-// put keeps an answer. Others make room for it: that there is no such driver first, then the oldest.
+// put stores an answer. To make room, it removes expired answers that a driver has no object, then the oldest answer.
 func (i *infos) put(driver string, info *csiDriver) *csiDriver {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -108,7 +108,7 @@ func (k known) good(now time.Time) bool {
 	return now.Sub(k.at) < infoGood
 }
 
-// attached reports whether a controller attaches the driver's volumes: yes, unless it says otherwise.
+// attached reports whether a controller attaches the driver's volumes: yes, unless the object says no.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, skipAttach.
 func (i *csiDriver) attached() bool {
@@ -119,7 +119,7 @@ func (i *csiDriver) podInfo() bool {
 	return i != nil && i.Spec.PodInfoOnMount != nil && *i.Spec.PodInfoOnMount
 }
 
-// supports reports whether the driver does volumes of this lifecycle.
+// supports returns an error if the driver does not support volumes of this lifecycle.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, supportsVolumeLifecycleMode.
 func (i *csiDriver) supports(v vol) error {
@@ -134,7 +134,7 @@ func (i *csiDriver) supports(v vol) error {
 	return nil
 }
 
-// groupPolicy says who gives files to the pod's group.
+// groupPolicy returns who sets the group of files.
 func (i *csiDriver) groupPolicy() storagev1.FSGroupPolicy {
 	if i == nil || i.Spec.FSGroupPolicy == nil || *i.Spec.FSGroupPolicy == "" {
 		return storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy
@@ -142,7 +142,7 @@ func (i *csiDriver) groupPolicy() storagev1.FSGroupPolicy {
 	return *i.Spec.FSGroupPolicy
 }
 
-// groups reports whether the agent is to give the volume's files to the pod's group.
+// groups reports whether the agent sets the group of the volume's files to the pod's.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, supportsFSGroup.
 func (i *csiDriver) groups(v vol) bool {

@@ -13,7 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Pods may name any driver: answers are kept of so many only.
+// Pods may name any driver: the number of cached answers is limited.
 func TestInfosAreBounded(t *testing.T) {
 	p := newPlugin(t, fake.NewClientset(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "d"}}))
 	for i := range 2 * maxInfos {
@@ -29,7 +29,7 @@ func TestInfosAreBounded(t *testing.T) {
 	}
 }
 
-// An API server that does not answer about one driver holds up no pod of another, nor one that gives up.
+// An API server that does not respond about one driver delays neither a pod of another, nor one that is canceled.
 func TestInfoOfOneDriverHoldsNobodyUp(t *testing.T) {
 	api := fake.NewClientset(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "b"}})
 	asked, give := make(chan struct{}), make(chan struct{})

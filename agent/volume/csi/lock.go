@@ -8,13 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// locks gives one caller at a time each volume.
+// locks is a lock for each volume.
 type locks struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // closed when given up
+	held map[string]chan struct{} // closed when released
 }
 
-// take waits for a volume and returns what gives it up.
+// take waits for a volume's lock and returns the function that releases it.
 func (p *Plugin) take(ctx context.Context, id string) (func(), error) {
 	give, busy := p.locks.try(id)
 	if busy == nil {

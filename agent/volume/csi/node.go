@@ -19,14 +19,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 )
 
-// nodeIDs is the node's annotation with its ids for drivers.
+// nodeIDs is the node's annotation with its IDs for drivers.
 const nodeIDs = "csi.volume.kubernetes.io/nodeid"
 
 // tries are the delays between attempts to change objects that others change too.
 var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
-// Run makes the CSINode object, once the node is there, and returns when it did or ctx ends. Without
-// it, schedulers do not know that there are no drivers yet.
+// Run creates the CSINode object when the node exists, and returns when that is done or ctx ends. Without it,
+// schedulers do not know that there are no drivers yet.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
 func (p *Plugin) Run(ctx context.Context) error {
@@ -47,7 +47,7 @@ func (p *Plugin) Run(ctx context.Context) error {
 	}
 }
 
-// install tells the API of a driver: labels and annotation of the node, then the CSINode object.
+// install registers a driver in the API: labels and annotation of the node, then the CSINode object.
 //
 // Upstream: pkg/volume/csi/nodeinfomanager, InstallCSIDriver.
 func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetInfoResponse) error {
@@ -74,7 +74,7 @@ func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetIn
 	return nil
 }
 
-// uninstall is the other way round.
+// uninstall is the reverse of install.
 func (p *Plugin) uninstall(ctx context.Context, name string) error {
 	err := p.again(ctx, func() error {
 		return p.updateCSINode(ctx, func(all []storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return withoutDriver(all, name) })
@@ -105,7 +105,7 @@ func (p *Plugin) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// patchNode changes the ids in the node's annotation and adds labels. A label that has another value is an error.
+// patchNode changes the IDs in the node's annotation and adds labels. It is an error if a label has another value.
 //
 // Upstream: pkg/volume/csi/nodeinfomanager, updateNodeIDInNode, updateTopologyLabels.
 func (p *Plugin) patchNode(ctx context.Context, labels map[string]string, change func(ids map[string]string)) error {
@@ -121,7 +121,7 @@ func (p *Plugin) patchNode(ctx context.Context, labels map[string]string, change
 	return err
 }
 
-// nodePatch is nil when there is nothing to change.
+// nodePatch returns the patch; nil if nothing changes.
 func nodePatch(node *v1.Node, labels map[string]string, change func(ids map[string]string)) ([]byte, error) {
 	ids := map[string]string{}
 	had := node.Annotations[nodeIDs]
@@ -178,8 +178,8 @@ func (p *Plugin) updateCSINode(ctx context.Context, change func([]storagev1.CSIN
 	return err
 }
 
-// csiNode returns the node's CSINode object, made if necessary. One that belongs to an earlier node of
-// the name is replaced.
+// csiNode returns the node's CSINode object, creating it if necessary. It replaces one that belongs to an earlier node
+// of the name.
 //
 // Upstream: pkg/volume/csi/nodeinfomanager, tryInitializeCSINodeWithAnnotation, ensureNodeOwnsCSINode.
 func (p *Plugin) csiNode(ctx context.Context) (*storagev1.CSINode, error) {
@@ -211,7 +211,7 @@ func (p *Plugin) csiNode(ctx context.Context) (*storagev1.CSINode, error) {
 	}, metav1.CreateOptions{})
 }
 
-// withDriver returns the list with an entry; nil if it is in there as it is.
+// withDriver returns the list with an entry; nil if the list has the same entry.
 func withDriver(all []storagev1.CSINodeDriver, entry storagev1.CSINodeDriver) []storagev1.CSINodeDriver {
 	same := func(d storagev1.CSINodeDriver) bool {
 		return d.Name == entry.Name && d.NodeID == entry.NodeID && slices.Equal(slices.Sorted(slices.Values(d.TopologyKeys)), entry.TopologyKeys) &&
@@ -223,7 +223,7 @@ func withDriver(all []storagev1.CSINodeDriver, entry storagev1.CSINodeDriver) []
 	return append(slices.DeleteFunc(all, func(d storagev1.CSINodeDriver) bool { return d.Name == entry.Name }), entry)
 }
 
-// withoutDriver returns the list without a driver; nil if it is not in there.
+// withoutDriver returns the list without a driver; nil if the list does not have it.
 func withoutDriver(all []storagev1.CSINodeDriver, name string) []storagev1.CSINodeDriver {
 	n := len(all)
 	left := slices.DeleteFunc(all, func(d storagev1.CSINodeDriver) bool { return d.Name == name })

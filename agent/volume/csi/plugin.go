@@ -22,16 +22,16 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/csi"
 
-// timeout bounds each operation's calls of a driver, as upstream's.
+// timeout limits the calls of a driver in each operation, as upstream's.
 const timeout = 2 * time.Minute
 
-// API is the part of a client that is needed here: a kubernetes.Interface is one.
+// API is the part of a client that the plugin needs: a kubernetes.Interface implements it.
 type API interface {
 	CoreV1() corev1.CoreV1Interface
 	StorageV1() storagev1.StorageV1Interface
 }
 
-// Tokens makes service account tokens for drivers that ask for them.
+// Tokens creates service account tokens for drivers that require them.
 type Tokens interface {
 	Token(ctx context.Context, namespace, serviceAccount string, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 }
@@ -49,14 +49,14 @@ type Config struct {
 	NodeName string
 	API      API
 	Mounter  Mounter
-	// Tokens may be nil: then drivers that ask for tokens are refused.
+	// Tokens may be nil: then drivers that require tokens are refused.
 	Tokens Tokens
 	// Events may be nil.
 	Events events.Publisher
 	// Registered, if set, is called after a driver registered: volumes that waited for it can continue.
 	Registered func(driver string)
 	Bus        *trace.Bus
-	// Secrets learns what drivers are given of Secrets; may be nil.
+	// Secrets learns the values of Secrets that drivers receive; may be nil.
 	Secrets *redact.Vault
 }
 
@@ -65,17 +65,17 @@ type Plugin struct {
 	cfg   Config
 	infos infos
 	locks locks
-	// nodeMu serialises changes to the CSINode object and the node's annotation.
+	// nodeMu serializes changes to the CSINode object and the node's annotation.
 	nodeMu sync.Mutex
 
 	mu      sync.Mutex
 	drivers map[string]*driver
-	// arrived is closed when the next driver has registered.
+	// arrived is closed when the next driver registers.
 	arrived chan struct{}
-	// staged are the volumes, by id, that this agent staged, as they were then. Others are staged again, and what was
-	// removed or unmounted since: it is idempotent.
+	// staged are the volumes, by ID, that this agent staged, with their Sight at that time. Others, and those that
+	// others removed or unmounted since, are staged again: staging is idempotent.
 	staged map[string]volume.Sight
-	// leftovers says that an earlier agent may have left staged volumes of drivers that are registered.
+	// leftovers says that an earlier agent may have left staged volumes of registered drivers.
 	leftovers bool
 }
 
@@ -144,7 +144,7 @@ func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
 	if err != nil || s.Block {
 		return time.Time{}
 	}
-	had, _ := p.infos.get(v.driver) // SetUp has asked just now; here nobody may wait
+	had, _ := p.infos.get(v.driver) // SetUp has just read it; this function must not wait
 	info := had.info
 	if info == nil || info.Spec.RequiresRepublish == nil || !*info.Spec.RequiresRepublish {
 		return time.Time{}

@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// publish has the driver show the volume at a path of the pod's.
+// publish calls the driver to mount the volume at a path of the pod.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, SetUpAt.
 func (w *work) publish(ctx context.Context, path string) error {
@@ -72,7 +72,7 @@ func podInfo(pod *v1.Pod, v vol) map[string]string {
 	}
 }
 
-// tokens are of the pod's service account, for the audiences that the driver asks for.
+// tokens returns tokens of the pod's service account, for the audiences that the driver requires.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, podServiceAccountTokenAttrs.
 func (w *work) tokens(ctx context.Context) (map[string]string, error) {

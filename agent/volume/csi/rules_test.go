@@ -44,7 +44,7 @@ func TestAccessMode(t *testing.T) {
 	}
 }
 
-// What a call made is removed only when the call has certainly ended.
+// What a call created is removed only when the call has certainly ended.
 func TestFinal(t *testing.T) {
 	for code, want := range map[codes.Code]bool{
 		codes.Canceled: false, codes.DeadlineExceeded: false, codes.Unavailable: false, codes.ResourceExhausted: false, codes.Aborted: false,
@@ -156,7 +156,7 @@ func TestAttachment(t *testing.T) {
 	}
 }
 
-// A volume that the controller never attaches is given up with upstream's error, after two minutes.
+// If the controller never attaches a volume, the plugin gives up after two minutes, with upstream's error.
 func TestAttachTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, began := newPlugin(t, fake.NewClientset()), time.Now()
@@ -168,7 +168,7 @@ func TestAttachTimesOut(t *testing.T) {
 	})
 }
 
-// One operation at a time has a volume; the next one waits, and stops waiting with its context.
+// One operation at a time holds a volume; the next one waits until its context ends.
 func TestLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlugin(t, fake.NewClientset())

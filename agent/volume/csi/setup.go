@@ -17,13 +17,13 @@ type work struct {
 	v    vol
 	d    *driver
 	info *csiDriver
-	// attached is what the attacher says to the driver.
+	// attached is the publish context that the attacher has for the driver.
 	attached map[string]string
-	// staged is where the volume is staged, "" if the driver does not stage.
+	// staged is the path where the volume is staged, "" if the driver does not stage volumes.
 	staged string
 }
 
-// begin looks up all that a set-up needs, and waits for the volume to be attached.
+// begin reads everything that a setup needs, and waits until the volume is attached.
 func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 	v, err := volOf(s)
 	if err != nil {
@@ -59,7 +59,7 @@ func mountDevice(s volume.Spec) string {
 	return "MountVolume.MountDevice"
 }
 
-// stage names the stage of an error, for volumes that have the stage.
+// stage adds the stage's name to an error, unless the volume lacks the stage.
 func stage(name string, without bool, err error) error {
 	if without || err == nil {
 		return err
@@ -82,7 +82,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	defer give()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// The note comes first: whatever happens from here on, somebody can take the volume down.
+	// The data file is written first: whatever happens later, a later agent can tear down the volume.
 	if err := saveData(s.Dir, w.note()); err != nil {
 		return criconfig.Volume{}, err
 	}
@@ -108,7 +108,7 @@ func (w *work) note() volData {
 	}
 }
 
-// own gives the files to the pod's group, unless that is the driver's business.
+// own sets the group of the files to the pod's, unless the driver does.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, supportsFSGroup.
 func (w *work) own(ctx context.Context, path string) error {
@@ -119,7 +119,7 @@ func (w *work) own(ctx context.Context, path string) error {
 	if delegated, err := w.d.can(ctx, canGroup); err != nil || delegated {
 		return err
 	}
-	// Big trees take longer than a driver may.
+	// Large trees take longer than a driver's timeout.
 	ctx = context.WithoutCancel(ctx)
 	return fsgroup.Change{Dir: path, Pod: w.spec.Pod, ReadOnly: w.v.readOnly, Bus: w.p.cfg.Bus, Events: w.p.cfg.Events}.Apply(ctx)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// TestSpoiltNoteMounted: what is mounted might be any driver's volume, so nothing is taken for unused, and the error says what to do.
+// TestSpoiltNoteMounted: the mount may be any driver's volume, so no volume counts as unused, and the error says what
+// to do.
 func TestSpoiltNoteMounted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 )
 
-// stage has the driver stage the volume on the node, once for all pods.
+// stage calls the driver to stage the volume on the node, once for all pods.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, MountDevice.
 func (w *work) stage(ctx context.Context) error {
@@ -51,7 +51,7 @@ func (w *work) stage(ctx context.Context) error {
 	return nil
 }
 
-// unstage has the driver undo stage, if nobody uses the volume any more.
+// unstage calls the driver to undo stage, if the volume is no longer in use.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, UnmountDevice.
 func (p *Plugin) unstage(ctx context.Context, d *driver, data volData, but string) error {
@@ -83,7 +83,7 @@ func (p *Plugin) removeStaging(path string) error {
 	return removeNote(filepath.Dir(path))
 }
 
-// delegated is the pod's group if the driver wants to see to it itself.
+// delegated returns the pod's group if the driver sets it itself.
 func (w *work) delegated(ctx context.Context) *int64 {
 	if can, err := w.d.can(ctx, canGroup); err != nil || !can {
 		return nil
@@ -91,7 +91,7 @@ func (w *work) delegated(ctx context.Context) *int64 {
 	return fsgroup.Of(w.spec.Pod)
 }
 
-// isStaged looks whether the volume is staged at path still.
+// isStaged reports whether the volume is still staged at path.
 func (p *Plugin) isStaged(id, path string) bool {
 	p.mu.Lock()
 	was, ok := p.staged[id]
@@ -99,7 +99,7 @@ func (p *Plugin) isStaged(id, path string) bool {
 	return ok && was.Lost(volume.See(path)) == ""
 }
 
-// setStaged notes that a volume is staged at path.
+// setStaged records that a volume is staged at path.
 func (p *Plugin) setStaged(id, path string) {
 	seen := volume.See(path)
 	p.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// stages is a driver that counts how often it is told to stage.
+// stages is a driver that counts the calls to stage.
 type stages struct {
 	csipb.NodeClient
 	n int
@@ -21,7 +21,7 @@ func (s *stages) NodeStageVolume(context.Context, *csipb.NodeStageVolumeRequest,
 	return &csipb.NodeStageVolumeResponse{}, nil
 }
 
-// A volume is staged once, and again when others have removed where it was.
+// A volume is staged once, and again if others removed its staging path.
 func TestStagedIsLookedAt(t *testing.T) {
 	p := newPlugin(t, fake.NewClientset())
 	node := &stages{}

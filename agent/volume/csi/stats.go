@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ErrNoStats says that a driver does not report how full volumes are.
+// ErrNoStats says that a driver does not report volume statistics.
 var ErrNoStats = errors.New("the driver does not tell how full its volumes are")
 
-// Stats is how full a volume is. A figure that the driver does not report is 0.
+// Stats are the statistics of a volume. A figure that the driver does not report is 0.
 type Stats struct {
 	Capacity, Used, Available      int64 // bytes
 	Inodes, InodesUsed, InodesFree int64

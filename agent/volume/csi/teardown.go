@@ -12,14 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// TearDown implements volume.Plugin. The note goes last: until then the volume is known to be there.
+// TearDown implements volume.Plugin. The data file is removed last: until then the volume is known to exist.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, TearDownAt.
 func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	path := filepath.Join(at.Dir, target)
 	data, err := loadData(at.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		// It never came to a call of the driver, or all is done but for directories.
+		// The driver was never called, or only directories are left.
 		if err := removeTarget(path); err != nil {
 			return fmt.Errorf("nothing says which driver's volume this is: %w", err)
 		}
@@ -56,8 +56,9 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	return removeNote(at.Dir)
 }
 
-// tearDownSpoilt ends a volume of which nobody can say what it is. Where nothing is mounted, it is gone, and what is staged for it is
-// looked at by Clean; where something is, the driver would have to be asked, so it stays until somebody fixes the note.
+// tearDownSpoilt removes a volume whose data file is corrupt. If nothing is mounted, it is removed, and Clean handles
+// what is staged for it. Otherwise only the driver could unmount it, so the volume is kept until an administrator fixes
+// the data file.
 func (p *Plugin) tearDownSpoilt(dir string, spoilt error) error {
 	if err := removeTarget(filepath.Join(dir, target)); err != nil {
 		return errors.Join(spoilt, err)
@@ -104,7 +105,7 @@ func (p *Plugin) cleanAll(ctx context.Context) error {
 		}
 		d, err := p.driver(data.Driver)
 		if err != nil {
-			continue // when the driver comes back, this is looked at again
+			continue // when the driver returns, a later call handles this
 		}
 		if err := p.cleanOne(ctx, d, data); err != nil {
 			errs = append(errs, fmt.Errorf("unstage volume %s of %s: %w", data.Handle, data.Driver, err))
@@ -116,7 +117,7 @@ func (p *Plugin) cleanAll(ctx context.Context) error {
 func (p *Plugin) cleanOne(ctx context.Context, d *driver, data volData) error {
 	give, busy := p.locks.try(data.id())
 	if busy != nil {
-		return nil // somebody sees to it
+		return nil // another operation handles it
 	}
 	defer give()
 	ctx, cancel := context.WithTimeout(ctx, timeout)

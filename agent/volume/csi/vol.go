@@ -11,16 +11,16 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// The lifecycle modes as notes spell them.
+// The lifecycle modes in data files.
 const (
 	persistentMode = "Persistent"
 	ephemeralMode  = "Ephemeral"
 )
 
-// vol is a driver's volume, of a persistent volume or inline in a pod.
+// vol is a driver's volume: a persistent volume, or inline in a pod.
 type vol struct {
 	driver, handle string
-	// name is the persistent volume's, or the volume's in the pod.
+	// name is the persistent volume's name, or the volume's name in the pod.
 	name       string
 	ephemeral  bool
 	fsType     string
@@ -33,7 +33,7 @@ type vol struct {
 	stageSecret, publishSecret, expandSecret *v1.SecretReference
 }
 
-// volOf reads a spec.
+// volOf returns the volume of a spec.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, NewMounter; csi_mounter.go, SetUpAt.
 func volOf(s volume.Spec) (vol, error) {
@@ -81,7 +81,7 @@ func inlineHandle(uid types.UID, name string) string {
 	return fmt.Sprintf("csi-%x", sha256.Sum256([]byte(string(uid)+name)))
 }
 
-// attachment is the name of the volume's VolumeAttachment.
+// attachment returns the name of the volume's VolumeAttachment.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, getAttachmentName.
 func (v vol) attachment(node string) string {
@@ -101,7 +101,7 @@ func (v vol) lifecycle() string {
 
 func (p *Plugin) dir() string { return filepath.Join(p.cfg.RootDir, "plugins", Name) }
 
-// staging is where a volume with files is staged.
+// staging returns the path where a volume with files is staged.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, makeDeviceMountPath.
 func (p *Plugin) staging(driver, handle string) string {

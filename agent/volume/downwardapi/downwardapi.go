@@ -25,7 +25,7 @@ const Name = "kubernetes.io/downward-api"
 // Config is the configuration of the plugin.
 type Config struct {
 	Memory *memdir.Maker
-	// Allocatable is the node's; it replaces limits that are not set.
+	// Allocatable is the node's allocatable; it replaces limits that are not set.
 	Allocatable v1.ResourceList
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/files"
 )
 
-// Files says which files the items make. Of two items with one path the later counts.
+// Files returns the files of the items. If two items have the same path, the later one counts.
 //
 // Upstream: pkg/volume/downwardapi/downwardapi.go, CollectData.
 func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode *int32) (files.Set, error) {

@@ -28,7 +28,7 @@ const Name = "kubernetes.io/empty-dir"
 // Config is the configuration of the plugin.
 type Config struct {
 	Memory *memdir.Maker
-	// Allocatable is the node's: its memory bounds a volume in memory without a limit.
+	// Allocatable is the node's: its memory is the limit of a volume in memory that has none.
 	Allocatable v1.ResourceList
 }
 
@@ -55,7 +55,7 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 	return "", err
 }
 
-// SetUp implements volume.Plugin. A volume that is marked ready and is there is left as it is.
+// SetUp implements volume.Plugin. An existing volume that is marked ready is not changed.
 func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
 	out := criconfig.Volume{HostPath: s.Dir, SELinuxRelabel: true}
 	med, err := mediumOf(s)
@@ -85,7 +85,7 @@ func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	return memdir.Make(s.Dir)
 }
 
-// own gives the directory to the pod's group. What is in it, if anything, containers made: it has the group from the directory.
+// own sets the directory's group to the pod's. Containers created its content, which has the group from the directory.
 func (p *Plugin) own(s volume.Spec) error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *Plugin) own(s volume.Spec) error {
 	return fsgroup.One(root, ".", fsgroup.Of(s.Pod), false)
 }
 
-// ready reports whether the volume was finished before, by either agent, and is there.
+// ready reports whether the volume was finished before, by either agent, and still exists.
 func (p *Plugin) ready(s volume.Spec, med medium) (bool, error) {
 	mark, err := os.Lstat(filepath.Join(s.Meta, "ready"))
 	if err != nil || !mark.Mode().IsRegular() {

@@ -84,7 +84,7 @@ func TestDiskKeepsWhatIsThere(t *testing.T) {
 	if err := os.WriteFile(s.Dir+"/kept", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whatever its containers did to it stays.
+	// Changes by its containers are kept.
 	if err := os.Chmod(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func TestMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			setUp(t, p, s)
-			stat(t, s.Dir+"/kept") // not mounted over
-			// Also without the mark, as after a crash before it was written.
+			stat(t, s.Dir+"/kept") // nothing was mounted over it
+			// Also without the mark, for example after a crash before it was written.
 			if err := os.RemoveAll(s.Meta); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestTrapsAreNotFollowed(t *testing.T) {
 	}
 	p, s := newPlugin(t), spec(t, v1.EmptyDirVolumeSource{})
 	s.Pod.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: new(int64(4321))}
-	// A link inside a volume that was not finished.
+	// A link in a volume that was not finished.
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// medium is what the volume is kept on.
+// medium is the volume's storage medium.
 type medium struct {
 	memory    bool
 	hugePages bool
@@ -35,8 +35,8 @@ func mediumOf(s volume.Spec) (medium, error) {
 	return medium{}, fmt.Errorf("emptyDir.medium %q: want Memory, HugePages, HugePages-SIZE or nothing", name)
 }
 
-// memorySize is what a volume in memory may hold, in bytes: the least of the volume's limit, the
-// pod's memory limit and the node's allocatable memory. 0 when none is known.
+// memorySize returns the size limit of a volume in memory, in bytes: the least of the volume's limit, the pod's memory
+// limit and the node's allocatable memory; 0 if none is known.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go, calculateEmptyDirMemorySize.
 func memorySize(s volume.Spec, allocatable v1.ResourceList) int64 {
@@ -55,8 +55,8 @@ func memorySize(s volume.Spec, allocatable v1.ResourceList) int64 {
 	return size
 }
 
-// pageSize is the size in the medium's name, or else the only one that the pod requests; the
-// pod must request it.
+// pageSize returns the size in the medium's name, otherwise the only one that the pod requests; the pod must request
+// it.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go, getPageSizeMountOption.
 func pageSize(pod *v1.Pod, name v1.StorageMedium) (int64, error) {

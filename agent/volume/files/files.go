@@ -27,17 +27,17 @@ import (
 // Set is the desired content of a volume, by path.
 type Set map[string]atomicdir.File
 
-// Holds is a name that each volume has in it once it was set up, for volume.Holder.
+// Holds is a name that exists in each volume after it was set up, for volume.Holder.
 const Holds = atomicdir.Current
 
-// Store keeps volumes.
+// Store creates and removes volumes.
 type Store struct {
 	Memory *memdir.Maker
-	// Disk keeps them on disk. Otherwise nothing of them reaches one, unless the agent may not mount.
+	// Disk stores them on disk. Otherwise they are only in memory, unless the agent cannot mount.
 	Disk bool
 }
 
-// SetUp makes the volume hold exactly these files. A reader sees all of the old or all of the new.
+// SetUp sets the volume's content to exactly these files. A reader sees either all of the old or all of the new ones.
 func (st Store) SetUp(s volume.Spec, set Set) (criconfig.Volume, error) {
 	if err := st.makeDir(s.Dir); err != nil {
 		return criconfig.Volume{}, err
@@ -74,7 +74,7 @@ func (st Store) TearDown(ctx context.Context, at volume.Place) error {
 	return st.Memory.Remove(ctx, at.Dir)
 }
 
-// Mode is a file's mode as the API has it: the first that is set, or 0644.
+// Mode returns a file's mode as in the API: the first that is set, or 0644.
 func Mode(modes ...*int32) fs.FileMode {
 	for _, m := range modes {
 		if m != nil {
@@ -84,7 +84,7 @@ func Mode(modes ...*int32) fs.FileMode {
 	return 0o644
 }
 
-// Digest changes whenever a file's path, mode or data does.
+// Digest returns a digest of all files' paths, modes and data.
 func (set Set) Digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(set)) {

@@ -119,7 +119,7 @@ func TestConfigMapHasBinaryData(t *testing.T) {
 	}
 }
 
-// TestDigest: no two sets that differ have the same, also where one file ends as another begins.
+// TestDigest: different sets have different digests, even if one file ends as another begins.
 func TestDigest(t *testing.T) {
 	seen := map[string]string{}
 	for name, set := range map[string]Set{
@@ -177,7 +177,7 @@ func TestNested(t *testing.T) {
 }
 
 func TestUser(t *testing.T) {
-	as := func(users ...int64) (out []v1.Container) { // -1: it does not say
+	as := func(users ...int64) (out []v1.Container) { // -1: not set
 		for _, u := range users {
 			c := v1.Container{SecurityContext: &v1.SecurityContext{}}
 			if u >= 0 {

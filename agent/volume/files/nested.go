@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// makeNested makes the directories on which containers mount other volumes within this one:
-// a runtime cannot, because the volume is read-only to it.
+// makeNested creates the mount points of other volumes within this one: a runtime cannot, because the volume is
+// read-only for it.
 //
 // Upstream: pkg/volume/util/nested_volumes.go.
 func makeNested(s volume.Spec) error {
@@ -33,7 +33,7 @@ func makeNested(s volume.Spec) error {
 	return nil
 }
 
-// nested lists paths within the volume on which others are mounted directly.
+// nested lists paths within the volume that are direct mount points of others.
 func nested(pod *v1.Pod, name string) []string {
 	var out []string
 	look := func(mounts []v1.VolumeMount) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
 )
 
-// Keys selects an object of a pod's namespace, and the keys that become files: those of Items, or all, each under its own name.
-// Mode is the mode of files for which Items has none.
+// Keys selects an object in a pod's namespace, and the keys that become files: those of Items, or all, with their own
+// names. Mode is the mode of files without one in Items.
 type Keys struct {
 	Object   string
 	Items    []v1.KeyToPath
@@ -20,10 +20,10 @@ type Keys struct {
 	Optional *bool // the object, or a key of Items, may be missing
 }
 
-// Getter gets an object of the API; agent/objcache has one.
+// Getter gets an object of the API; agent/objcache implements it.
 type Getter[T any] func(ctx context.Context, namespace, name string) (*T, error)
 
-// OfConfigMap returns the files of a ConfigMap. If a key is in both maps, Data counts.
+// OfConfigMap returns the files of a ConfigMap. If a key is in both maps, Data takes precedence.
 //
 // Upstream: pkg/volume/configmap/configmap.go, MakePayload.
 func OfConfigMap(ctx context.Context, get Getter[v1.ConfigMap], namespace string, keys Keys) (Set, error) {
@@ -39,7 +39,7 @@ func OfConfigMap(ctx context.Context, get Getter[v1.ConfigMap], namespace string
 	return keys.pick(all, "configmap references non-existent config key: %s")
 }
 
-// OfSecret says which files a Secret makes.
+// OfSecret returns the files of a Secret.
 //
 // Upstream: pkg/volume/secret/secret.go, MakePayload.
 func OfSecret(ctx context.Context, get Getter[v1.Secret], namespace string, keys Keys) (Set, error) {
@@ -50,7 +50,7 @@ func OfSecret(ctx context.Context, get Getter[v1.Secret], namespace string, keys
 	return keys.pick(obj.Data, "references non-existent secret key: %s")
 }
 
-// object is empty where there is none and none is needed.
+// object returns an empty object if there is none and it is optional.
 func object[T any](ctx context.Context, get Getter[T], namespace string, keys Keys) (*T, error) {
 	obj, err := get(ctx, namespace, keys.Object)
 	if apierrors.IsNotFound(err) && keys.optional() {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
-// A volume has exactly the files of the latest set-up, and the mount points of other volumes; nothing is left after it.
+// A volume has exactly the files of the latest setup, and the mount points of other volumes; nothing remains after it.
 func TestSetUpAndTearDown(t *testing.T) {
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{VolumeMounts: []v1.VolumeMount{{Name: "conf", MountPath: "/c"}, {Name: "data", MountPath: "/c/data"}}}}}}
 	for name, store := range map[string]Store{"disk": {Memory: memdir.Plain(), Disk: true}, "memory, but may not mount": {Memory: memdir.Plain()}} {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// When people are told about a change that takes long, and how often the stream is.
+// When a long change is reported as a Kubernetes Event, and how often on the bus.
 const (
 	firstTold    = 30 * time.Second
 	toldAgain    = 60 * time.Second
@@ -28,8 +28,8 @@ const (
 
 const inProgress = "VolumePermissionChangeInProgress"
 
-// Change sets the pod's fsGroup on a whole volume, according to its change policy. While it runs, a goroutine publishes VolumeProgress each
-// second; after 30 s it records a Kubernetes Event too.
+// Change sets the pod's fsGroup on a whole volume, according to its change policy. While it runs, a goroutine publishes
+// VolumeProgress each second; after 30 s it records a Kubernetes Event too.
 type Change struct {
 	Dir      string
 	Pod      *v1.Pod
@@ -39,8 +39,8 @@ type Change struct {
 	Events events.Publisher
 }
 
-// Apply does nothing if the pod has no fsGroup, or if the policy is OnRootMismatch and the volume's
-// root is right already. The root is done last, so that a change that was cut short is taken up again.
+// Apply does nothing if the pod has no fsGroup, or if the policy is OnRootMismatch and the volume's root is already
+// correct. The root is changed last, so that an interrupted change is repeated.
 //
 // Upstream: pkg/volume/volume_linux.go, ChangePermissions.
 func (c Change) Apply(ctx context.Context) error {
@@ -81,11 +81,12 @@ func (c Change) rootIsRight(group int64) bool {
 	return ok && int64(stat.Gid) == group && info.Mode().Perm()&want == want && info.Mode()&fs.ModeSetgid != 0
 }
 
-// maxDepth is how deep a volume may be nested: each level takes a walk from the top, and maybe an open directory.
+// maxDepth limits how deep a volume may be nested: each level needs a walk from the top, and maybe an open directory.
 const maxDepth = 1000
 
-// deep changes what is in a directory before the directory. Containers wrote the volume, and may at the same time write to it on
-// another node: directories may have any number of entries, which are read some at a time, and become anything else.
+// deep changes the content of a directory before the directory itself. Containers wrote the volume, and may be writing
+// to it on another node: directories may have any number of entries, which are read in parts, and may be replaced by
+// anything.
 func (c Change) deep(ctx context.Context, root *os.Root, name string, depth int, group int64, files *atomic.Int64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -109,13 +110,13 @@ func (c Change) deep(ctx context.Context, root *os.Root, name string, depth int,
 	return one(root, name, fs.FileInfoToDirEntry(info), int(group), c.ReadOnly)
 }
 
-// each calls do for what is in a directory. A small one is not open meanwhile.
+// each calls do for the entries of a directory. A small directory is closed before.
 func each(root *os.Root, name string, do func(fs.DirEntry) error) error {
 	dir, err := root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // it was only read
+	defer func() { _ = dir.Close() }() // nothing was written
 	const some = 256
 	for {
 		entries, err := dir.ReadDir(some)
@@ -136,7 +137,7 @@ func each(root *os.Root, name string, do func(fs.DirEntry) error) error {
 	}
 }
 
-// watch tells how far the change is until stop is closed.
+// watch publishes the progress until stop is closed.
 func (c Change) watch(ctx context.Context, files *atomic.Int64, stop <-chan struct{}) {
 	tick := time.NewTicker(progressTick)
 	defer tick.Stop()

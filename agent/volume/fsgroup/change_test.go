@@ -89,7 +89,7 @@ func TestChangePolicy(t *testing.T) {
 	if gid(deep+"/file") != 4321 || gid(dir) != 4321 || gid(outside) == 4321 {
 		t.Errorf("groups %d %d, outside %d", gid(deep+"/file"), gid(dir), gid(outside))
 	}
-	// The root is right: what is in it is not looked at.
+	// The root is correct: its content is not checked.
 	if err := os.Chown(deep+"/file", 0, 0); err != nil {
 		t.Fatal(err)
 	}

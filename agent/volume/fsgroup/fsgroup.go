@@ -1,7 +1,7 @@
-// Package fsgroup gives a volume's files to the pod's fsGroup.
+// Package fsgroup sets the group of a volume's files to the pod's fsGroup.
 //
-// It owns which bits and which group that means. It never follows a link. Only a Change runs a
-// goroutine, while it works, and publishes VolumeProgress.
+// It decides the group and the mode bits. It never follows a link. Only a Change runs a goroutine, while it works, and
+// publishes VolumeProgress.
 //
 // Upstream: pkg/volume/volume_linux.go.
 package fsgroup
@@ -23,9 +23,9 @@ func Of(pod *v1.Pod) *int64 {
 	return pod.Spec.SecurityContext.FSGroup
 }
 
-// Apply gives everything at and below path in root to the group, readable and, unless readOnly, writable. Files that are created
-// later in these directories get the group too. A nil group changes nothing. Links are not changed. An agent that does not run as
-// root cannot change the group of files, and changes nothing.
+// Apply sets the group of everything at and below path in root, and makes it readable and, unless readOnly, writable
+// for the group. Files that are created later in these directories get the group too. A nil group changes nothing.
+// Links are not changed. An agent that does not run as root cannot change the group of files, and changes nothing.
 func Apply(root *os.Root, path string, group *int64, readOnly bool) error {
 	if group == nil {
 		return nil

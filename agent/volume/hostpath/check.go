@@ -39,7 +39,7 @@ const (
 	blockDev  = "block device"
 )
 
-// check sees that path is of the type, and makes it if the type says so. Links are followed.
+// check checks the type of path, and creates it if the type requires it. Links are followed.
 //
 // Upstream: pkg/volume/hostpath/host_path.go, checkTypeInternal.
 func check(path string, typ v1.HostPathType) error {
@@ -48,7 +48,7 @@ func check(path string, typ v1.HostPathType) error {
 		return nil
 	case v1.HostPathDirectoryOrCreate:
 		if missing(path) {
-			return os.MkdirAll(path, 0o755) // as users of this type are promised
+			return os.MkdirAll(path, 0o755) // as documented for this type
 		}
 		return expect(path, directory)
 	case v1.HostPathFileOrCreate:
@@ -76,7 +76,7 @@ func missing(path string) bool {
 }
 
 func makeFile(path string) error {
-	// As users of this type are promised. Somebody may have put a pipe there just now: it is not waited for.
+	// As documented for this type. Others may have replaced it by a pipe just now: do not block on it.
 	f, err := os.OpenFile(path, os.O_CREATE|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func TestTypes(t *testing.T) {
 	if err := os.Symlink(dir, at("link")); err != nil {
 		t.Fatal(err)
 	}
-	// The address is relative: a socket's path has a short limit.
+	// A relative address, because the length of a socket's path is limited.
 	t.Chdir(dir)
 	l, err := net.Listen("unix", "socket")
 	if err != nil {

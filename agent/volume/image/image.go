@@ -1,7 +1,8 @@
 // Package image is the volume plugin kubernetes.io/image: the content of an image, mounted by the runtime.
 //
-// It makes sure that the image is on the node before a container is created. The runtime makes the mount, and a subPath in it: the
-// pod's directory has no entry for the volume. It runs no goroutine and publishes no event; the puller and the manager do.
+// It makes sure that the image is on the node before a container is created. The runtime creates the mount, and a
+// subPath in it: the pod's directory has no entry for the volume. It runs no goroutine and publishes no event; the
+// puller and the manager do.
 //
 // Upstream: pkg/volume/image, pkg/kubelet/kuberuntime/kuberuntime_manager.go, getImageVolumes.
 package image

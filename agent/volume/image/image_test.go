@@ -50,7 +50,7 @@ func TestSetUp(t *testing.T) {
 	}
 }
 
-// A volume is set up again when its image or its policy changes, and only then.
+// A volume is set up again only when its image or its policy changes.
 func TestVersion(t *testing.T) {
 	p, err := New(func(context.Context, *v1.Pod, *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) { return nil, nil })
 	if err != nil {

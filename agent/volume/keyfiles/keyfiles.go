@@ -24,17 +24,17 @@ import (
 // Kind is the kind of object whose keys a plugin mounts. It is the plugin's name.
 type Kind string
 
-// The kinds, by their names upstream.
+// The kinds, with upstream's names.
 const (
 	ConfigMap Kind = "kubernetes.io/configmap"
 	Secret    Kind = "kubernetes.io/secret" //nolint:gosec // G101: the name of a plugin, not a credential
 )
 
-// Objects gets ConfigMaps and Secrets. It is agent/objcache's.
+// Objects gets ConfigMaps and Secrets. agent/objcache implements it.
 type Objects interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
-	// RefreshAfter is the time after which a volume must be set up again; 0 is never.
+	// RefreshAfter returns the time after which a volume must be set up again; 0 means never.
 	RefreshAfter() time.Duration
 }
 
@@ -76,7 +76,7 @@ func (p *Plugin) CanSupport(v *v1.Volume) bool {
 	return v.ConfigMap != nil
 }
 
-// Version implements volume.Plugin: the cache says when the files change.
+// Version implements volume.Plugin: the cache reports changes of the files.
 func (*Plugin) Version(volume.Spec) (string, error) { return "", nil }
 
 // SetUp implements volume.Plugin.

@@ -100,7 +100,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// held is mode and data by path, nil if the volume was not set up.
+// held returns mode and data by path, nil if the volume was not set up.
 func held(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	data, err := filepath.EvalSymlinks(filepath.Join(dir, "..data"))

@@ -1,8 +1,8 @@
-// Package local is the volume plugin kubernetes.io/local-volume: a directory or disk of the node that
-// an administrator set aside as a persistent volume.
+// Package local is the volume plugin kubernetes.io/local-volume: a directory or disk of the node that an administrator
+// set aside as a persistent volume.
 //
-// It owns the mounts. It never removes data; it creates a file system only on a disk that has none. It runs no goroutine of its own
-// and publishes no event; the manager does.
+// It owns the mounts. It never removes data; it creates a file system only on a disk that has none. It runs no
+// goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/local/local.go.
 package local
@@ -110,7 +110,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	return out, p.own(ctx, s, others)
 }
 
-// own gives the files to the pod's group, unless another pod has them.
+// own sets the group of the files to the pod's, unless another pod uses them.
 func (p *Plugin) own(ctx context.Context, s volume.Spec, others bool) error {
 	group := fsgroup.Of(s.Pod)
 	if group == nil || s.ReadOnly {
@@ -130,7 +130,7 @@ func (p *Plugin) own(ctx context.Context, s volume.Spec, others bool) error {
 	return nil
 }
 
-// source is the directory to bind. A disk is mounted below the plugin's own directory first.
+// source returns the directory to bind. A disk is first mounted below the plugin's own directory.
 func (p *Plugin) source(s volume.Spec) (string, error) {
 	src := s.PV.Spec.Local
 	info, err := os.Stat(src.Path)
@@ -166,7 +166,7 @@ func (p *Plugin) source(s volume.Spec) (string, error) {
 	return at, nil
 }
 
-// disks is where disks are mounted.
+// disks returns the directory for mounts of disks.
 func (p *Plugin) disks() string { return filepath.Join(p.cfg.RootDir, "plugins", Name, "mounts") }
 
 func (p *Plugin) podsDir() string {

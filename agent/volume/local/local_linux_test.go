@@ -72,7 +72,7 @@ func TestBlock(t *testing.T) {
 		t.Skip("needs root")
 	}
 	root := t.TempDir()
-	device := filepath.Join(t.TempDir(), "disk") // stands in for a device: it is only bound and linked to
+	device := filepath.Join(t.TempDir(), "disk") // replaces a device: it is only bound and linked
 	if err := os.WriteFile(device, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const (
 	hugetlbfs = "hugetlbfs"
 )
 
-// Mounter is the part of k8s.io/mount-utils that is needed here.
+// Mounter is the part of k8s.io/mount-utils that a Maker needs.
 type Mounter interface {
 	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
 	Unmount(target string) error
@@ -30,12 +30,12 @@ type UnsupportedError struct {
 // Error implements error.
 func (e *UnsupportedError) Error() string { return "memory-backed volumes cannot be mounted: " + e.Why }
 
-// Maker makes and removes. Safe for concurrent use on different directories.
+// Maker creates and removes directories in memory. Safe for concurrent use on different directories.
 type Maker struct {
 	mounter Mounter
-	// plain makes directories on disk and mounts nothing.
+	// plain creates directories on disk and mounts nothing.
 	plain bool
-	// noNoswap is set once the kernel was seen to refuse the noswap option.
+	// noNoswap is set when the kernel has rejected the noswap option.
 	noNoswap atomic.Bool
 }
 
@@ -47,8 +47,8 @@ func New(mounter Mounter) (*Maker, error) {
 	return &Maker{mounter: mounter}, nil
 }
 
-// Plain returns a Maker that makes directories on disk instead of mounting memory: with a
-// simulated runtime no container would see the difference, and no mount is left behind.
+// Plain returns a Maker that creates directories on disk instead of mounting memory: with a simulated runtime, no
+// container sees the difference, and no mount remains.
 func Plain() *Maker { return &Maker{plain: true} }
 
 // Tmpfs mounts a tmpfs on dir, which is created if necessary. It is never swapped out if the kernel supports this (6.4). size is in
@@ -76,7 +76,7 @@ func (m *Maker) Tmpfs(dir string, size int64) error {
 	return nil
 }
 
-// HugePages is as Tmpfs, with huge pages of a size in bytes.
+// HugePages is Tmpfs with huge pages of a size in bytes.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go, setupHugepages.
 func (m *Maker) HugePages(dir string, pageSize int64) error {
@@ -103,7 +103,7 @@ func (m *Maker) mount(dir, fstype string, options []string) error {
 	return m.mounter.MountSensitiveWithoutSystemd(fstype, dir, fstype, options, nil)
 }
 
-// expect checks what is mounted on dir.
+// expect checks the type of the mount on dir.
 func expect(dir, fstype string) error {
 	mounts, err := Within(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func expect(dir, fstype string) error {
 	return fmt.Errorf("%s already has something other than %s mounted on it", dir, fstype)
 }
 
-// Mounted reports whether something is mounted on dir itself. A dir that is not there has nothing.
+// Mounted reports whether something is mounted on dir itself; false if dir does not exist.
 func (m *Maker) Mounted(dir string) (bool, error) {
 	mounted, err := mountinfo.Mounted(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -126,15 +126,15 @@ func (m *Maker) Mounted(dir string) (bool, error) {
 	return mounted && err == nil, nil
 }
 
-// Make makes a directory for a volume, open to all, in parents that are the agent's. One that
-// is there is left as it is; something else of that name, also a link, is an error.
+// Make creates a directory for a volume, with mode 0777, in parents that only the agent writes. An existing directory
+// is not changed; any other file of that name, including a link, is an error.
 func Make(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err
 	}
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {
-		return os.Chmod(dir, 0o777) // the umask may have taken bits away
+		return os.Chmod(dir, 0o777) // the umask may have removed bits
 	}
 	info, statErr := os.Lstat(dir)
 	if statErr != nil {

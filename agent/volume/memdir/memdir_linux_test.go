@@ -13,11 +13,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
-// mounter mounts for real and notes what it was asked.
+// mounter mounts for real and records its calls.
 type mounter struct {
 	mount.Interface
 	options [][]string
-	refuse  string // an option
+	refuse  string // the option to reject
 }
 
 func (m *mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitive []string) error {
@@ -56,7 +56,7 @@ func TestKernelWithoutNoswap(t *testing.T) {
 	}
 }
 
-// TestForeignMountsSurvive: nothing is removed through a mount that is not the volume's own.
+// TestForeignMountsSurvive: nothing is removed through other mounts than the volume's own.
 func TestForeignMountsSurvive(t *testing.T) {
 	for _, below := range []string{"", "sub"} {
 		mk, _ := maker(t, "")
@@ -101,7 +101,7 @@ func TestOtherFileSystemInPlace(t *testing.T) {
 	}
 }
 
-// TestStacked: a mount on a mount, as a crash at the wrong moment could leave, goes as a whole.
+// TestStacked: two mounts on one directory, which a crash could leave, are both removed.
 func TestStacked(t *testing.T) {
 	mk, m := maker(t, "")
 	link := filepath.Join(t.TempDir(), "link")

@@ -44,7 +44,7 @@ func (m *Maker) Remove(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	return guestfile.RemoveAll(ctx, dir) // a container wrote what is in it
+	return guestfile.RemoveAll(ctx, dir) // a container wrote the content
 }
 
 // Within lists the mounts on dir and below it. The path of dir may contain links.

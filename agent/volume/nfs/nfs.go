@@ -1,7 +1,7 @@
 // Package nfs is the volume plugin kubernetes.io/nfs: a directory of an NFS server.
 //
-// It owns the mount, which the node's mount.nfs makes. It never removes data. It runs no goroutine and publishes no event; the
-// manager does.
+// It owns the mount, which the node's mount.nfs creates. It never removes data. It runs no goroutine and publishes no
+// event; the manager does.
 //
 // Upstream: pkg/volume/nfs/nfs.go.
 package nfs
@@ -79,7 +79,7 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	return out, nil
 }
 
-// source is what to mount, as server:path. An IPv6 address stands in brackets.
+// source returns what to mount, as server:path. An IPv6 address is in brackets.
 func source(src *v1.NFSVolumeSource) string {
 	server := src.Server
 	if strings.Contains(server, ":") && !strings.HasPrefix(server, "[") {

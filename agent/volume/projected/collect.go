@@ -16,8 +16,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 )
 
-// collect says what the volume shall hold. Of two files with one path the later counts. All sources
-// are tried, so that a pod learns at once all that it lacks.
+// collect returns the volume's content. If two files have the same path, the later one counts. All sources are tried,
+// so that the error names everything that is missing.
 //
 // Upstream: pkg/volume/projected/projected.go, collectData.
 func (p *Plugin) collect(ctx context.Context, s volume.Spec) (files.Set, error) {
@@ -64,7 +64,7 @@ func (p *Plugin) token(ctx context.Context, s volume.Spec, src *v1.ServiceAccoun
 	return files.Set{src.Path: private(s, []byte(got.Status.Token))}, nil
 }
 
-// request asks for a token that dies with the pod.
+// request returns the request for a token that is bound to the pod.
 func request(pod *v1.Pod, src *v1.ServiceAccountTokenProjection) *authenticationv1.TokenRequest {
 	want := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: src.ExpirationSeconds,
@@ -93,8 +93,8 @@ func (p *Plugin) certificate(ctx context.Context, s volume.Spec, i int) (files.S
 	return out, nil
 }
 
-// private is a file for the pod's user alone, if it has one, or for its fsGroup, which opens it by
-// itself. Else everybody has to be able to read it.
+// private returns a file that only the pod's user can read, if there is one, or its fsGroup, which sets the permissions
+// itself. Otherwise everybody can read it.
 func private(s volume.Spec, data []byte) atomicdir.File {
 	f := atomicdir.File{Data: data, Mode: files.Mode(s.Volume.Projected.DefaultMode), User: files.User(s.Pod)}
 	if f.User != nil || fsgroup.Of(s.Pod) != nil {

@@ -25,27 +25,27 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/projected"
 
-// Objects gets objects of the API. It is agent/objcache's.
+// Objects gets objects of the API. agent/objcache implements it.
 type Objects interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*v1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*v1.Secret, error)
 	TrustAnchors(ctx context.Context, src *v1.ClusterTrustBundleProjection) ([]byte, error)
-	// RefreshAfter is the time after which a volume must be set up again; 0 is never.
+	// RefreshAfter returns the time after which a volume must be set up again; 0 means never.
 	RefreshAfter() time.Duration
 }
 
-// Tokens gets service-account tokens. It is agent/token's.
+// Tokens gets service-account tokens. agent/token implements it.
 type Tokens interface {
 	Token(ctx context.Context, namespace, account string, want *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
-	// RefreshAt is when to ask for the same again; zero is never.
+	// RefreshAt returns when to request the same token again; zero means never.
 	RefreshAt(namespace, account string, want *authenticationv1.TokenRequest) time.Time
 	Forget(pod types.UID)
 }
 
-// Certificates gets pods their certificates. It is agent/podcert's.
+// Certificates gets pods their certificates. agent/podcert implements it.
 type Certificates interface {
-	// Certificate returns the key and the certificate chain for a source of a volume, in PEM. It says
-	// by itself when there is a new one.
+	// Certificate returns the key and the certificate chain for a source of a volume, in PEM. The implementation
+	// reports a new one itself.
 	Certificate(ctx context.Context, pod *v1.Pod, volume string, source int) (key, chain []byte, err error)
 }
 
@@ -104,8 +104,8 @@ func (p *Plugin) knows(src *v1.VolumeProjection) bool {
 	return p.cfg.Objects != nil
 }
 
-// Version implements volume.Plugin: a digest of what shows the pod itself. The caches say when the
-// rest changes.
+// Version implements volume.Plugin: a digest of the files with the pod's own data. The caches report changes of the
+// others.
 func (p *Plugin) Version(s volume.Spec) (string, error) {
 	set, err := p.cfg.Fields.Files(s.Pod, fields(s.Volume.Projected), s.Volume.Projected.DefaultMode)
 	return set.Digest(), err

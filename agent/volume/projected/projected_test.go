@@ -98,7 +98,7 @@ func spec(t *testing.T, src v1.VolumeSource) volume.Spec {
 	}
 }
 
-// tree is what a container sees: mode, owner and data by path.
+// tree returns what a container sees: mode, owner and data by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prepare has what sub is in the volume mounted on name in dir. create says that an error is
-// about a directory that was to be made.
+// prepare mounts sub of the volume at name in dir. create says that the error is about a directory that had to be
+// created.
 func prepare(volumePath, sub, dir, name string) (at string, create bool, err error) {
 	if sub, err = local(sub); err != nil {
 		return "", false, err
@@ -37,7 +37,7 @@ func prepare(volumePath, sub, dir, name string) (at string, create bool, err err
 	return at, false, bind(src, at)
 }
 
-// bind mounts what is open on at, if it is not mounted there already.
+// bind mounts the open file on at, if it is not already mounted there.
 func bind(src *os.File, at string) error {
 	info, err := src.Stat()
 	if err != nil {
@@ -60,7 +60,7 @@ func bind(src *os.File, at string) error {
 	return nil
 }
 
-// makeTarget makes what is mounted on: a directory or a file, as what is to be mounted.
+// makeTarget creates the mount point: a directory or a file, like the source.
 func makeTarget(at string, dir bool) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
 		return err
@@ -83,14 +83,14 @@ func makeTarget(at string, dir bool) error {
 	return f.Close()
 }
 
-// unmountAll unmounts whatever is mounted on at, however often. That nothing is there is no error.
+// unmountAll unmounts everything on at. If nothing is mounted, there is no error.
 func unmountAll(at string, flags int) error {
 	for {
 		mounted, err := mountinfo.Mounted(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
-		// A dead file system cannot be looked at, only unmounted.
+		// A dead file system cannot be inspected, only unmounted.
 		case err == nil && !mounted:
 			return nil
 		}

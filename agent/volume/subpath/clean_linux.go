@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// clean removes the mounts in root, of all volumes: of one container, or of all if container is
-// "". Directories go when they are empty.
+// clean removes the mounts in root, of all volumes: of one container, or of all if container is "". Empty directories
+// are removed.
 //
 // Upstream: pkg/volume/util/subpath/subpath_linux.go, doCleanSubPaths.
 func clean(root, container string) error {
@@ -45,7 +45,7 @@ func cleanContainer(dir string) error {
 			errs = append(errs, err)
 			continue
 		}
-		// Never more than an empty directory or the file that was mounted on.
+		// Only an empty directory or file, which was a mount point, is removed.
 		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -53,7 +53,7 @@ func cleanContainer(dir string) error {
 	return errors.Join(append(errs, removeEmpty(dir))...)
 }
 
-// names lists a directory, without looking at what is mounted there; nil if it is not there.
+// names lists a directory, without accessing its mount points; nil if it does not exist.
 func names(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func names(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// removeEmpty removes a directory, unless something is in it.
+// removeEmpty removes a directory, if it is empty.
 func removeEmpty(dir string) error {
 	err := os.Remove(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBeneath opens what rel is below base, for its place only. Links are followed as long as
-// they stay beneath base; other mounts below it are entered.
+// openBeneath opens rel below base with O_PATH. Links are followed as long as they stay beneath base; other mounts
+// below it are entered.
 func openBeneath(base *os.File, rel string) (*os.File, error) {
 	how := unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, // which has an automount happen
+		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, // triggers automounts
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	fd, err := retry(base, rel, &how)
@@ -29,7 +29,7 @@ func openBeneath(base *os.File, rel string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), rel), nil
 }
 
-// retry repeats what the kernel gives up because something was renamed meanwhile.
+// retry repeats a call that the kernel gave up because something was renamed meanwhile.
 func retry(base *os.File, rel string, how *unix.OpenHow) (fd int, err error) {
 	for range 64 {
 		fd, err = unix.Openat2(int(base.Fd()), rel, how)
@@ -40,7 +40,7 @@ func retry(base *os.File, rel string, how *unix.OpenHow) (fd int, err error) {
 	return fd, err
 }
 
-// makeBeneath makes the directories of rel that are missing, with a mode.
+// makeBeneath creates the missing directories of rel, with a mode.
 //
 // Upstream: pkg/volume/util/subpath/subpath_linux.go, doSafeMakeDir.
 func makeBeneath(base *os.File, rel string, mode os.FileMode) error {
@@ -68,7 +68,7 @@ func makeBeneath(base *os.File, rel string, mode os.FileMode) error {
 	return nil
 }
 
-// makeIn makes one directory. What somebody else makes there at the same time is left as it is.
+// makeIn creates one directory. If others create it at the same time, it is not changed.
 func makeIn(parent *os.File, name string, mode os.FileMode) error {
 	bits := uint32(mode.Perm())
 	for _, b := range []struct {
@@ -88,12 +88,12 @@ func makeIn(parent *os.File, name string, mode os.FileMode) error {
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	if err := unix.Fchmod(fd, bits); err != nil {
-		return &os.PathError{Op: "chmod", Path: name, Err: err} // the umask may have taken bits away
+		return &os.PathError{Op: "chmod", Path: name, Err: err} // the umask may have removed bits
 	}
 	return nil
 }
 
-// openVolume opens the volume itself, which the agent vouches for.
+// openVolume opens the volume itself, which the agent trusts.
 func openVolume(dir string) (*os.File, os.FileMode, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -108,7 +108,7 @@ func openVolume(dir string) (*os.File, os.FileMode, error) {
 	return f, info.Mode(), nil
 }
 
-// local checks a subPath's form and gives it its one spelling.
+// local validates a subPath and returns it in canonical form.
 func local(sub string) (string, error) {
 	clean := filepath.Clean(sub)
 	if !filepath.IsLocal(sub) || strings.Contains("/"+sub+"/", "/../") {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// dirName is below a pod's directory.
+// dirName is a directory below a pod's directory.
 const dirName = "volume-subpaths"
 
 // Config is what a Maker needs.
@@ -25,7 +25,7 @@ type Config struct {
 	Bus     *trace.Bus
 }
 
-// Maker makes and removes. Safe for concurrent use.
+// Maker prepares and removes subPath mounts. Safe for concurrent use.
 type Maker struct {
 	cfg Config
 
@@ -33,7 +33,7 @@ type Maker struct {
 	busy map[string]*lock // by pod directory
 }
 
-// lock has one user at a time, and is dropped with its last.
+// lock has one user at a time, and is removed with the last.
 type lock struct {
 	sync.Mutex
 	users int
@@ -47,9 +47,9 @@ func New(cfg Config) (*Maker, error) {
 	return &Maker{cfg: cfg, busy: map[string]*lock{}}, nil
 }
 
-// Error says what failed in words that are safe to show to the pod's owner.
+// Error describes a failure in words that are safe to show to the pod's owner.
 type Error struct {
-	// Create says that a directory could not be made.
+	// Create says that a directory could not be created.
 	Create    bool
 	Mount     string
 	Container string
@@ -67,8 +67,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Prepare returns the path on the node that one mount of a container shows: subPath in the volume. Called again for the same mount it
-// returns the same path. A path that is refused is an [*Error].
+// Prepare returns the path on the node that one mount of a container shows: subPath in the volume. A further call for
+// the same mount returns the same path. A rejected path is an [*Error].
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, makeMounts; pkg/volume/util/subpath/subpath_linux.go, doBindSubPath.
 func (m *Maker) Prepare(ctx context.Context, pod *v1.Pod, container string, mountIndex int, vol criconfig.Volume, subPath string) (string, error) {
@@ -90,14 +90,14 @@ func (m *Maker) Prepare(ctx context.Context, pod *v1.Pod, container string, moun
 	return at, nil
 }
 
-// Clean removes what was prepared for a container, or for all of the pod's when container is "". None
-// of them may run any more.
+// Clean removes what was prepared for a container, or for the whole pod if container is "". None of these containers
+// may still run.
 func (m *Maker) Clean(_ context.Context, uid types.UID, container string) error {
 	return m.clean(m.podDir(uid), container)
 }
 
-// BeforeTearDown removes all that was prepared for a pod, whatever the volume, before volumes are
-// torn down: no container runs then.
+// BeforeTearDown removes everything that was prepared for a pod, for all volumes, before volumes are torn down: no
+// container runs then.
 func (m *Maker) BeforeTearDown(_ context.Context, podDir, _ string) error { return m.clean(podDir, "") }
 
 func (m *Maker) clean(podDir, container string) error {
@@ -112,7 +112,7 @@ func (m *Maker) podDir(uid types.UID) string {
 	return filepath.Join(m.cfg.RootDir, "pods", string(uid))
 }
 
-// lock has a pod's directory for the caller alone until the result is called.
+// lock locks a pod's directory for the caller until unlock is called.
 func (m *Maker) lock(podDir string) (unlock func()) {
 	m.mu.Lock()
 	l := m.busy[podDir]
@@ -133,7 +133,7 @@ func (m *Maker) lock(podDir string) (unlock func()) {
 	}
 }
 
-// mountName is the volume that a mount of a container shows, in the pod's words.
+// mountName returns the name, in the pod, of the volume of a container's mount.
 func mountName(pod *v1.Pod, container string, index int) (string, error) {
 	var mounts []v1.VolumeMount
 	for i := range pod.Spec.InitContainers {

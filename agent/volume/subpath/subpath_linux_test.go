@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// place has a volume with a few traps, beside something that must not be seen.
+// place has a volume with a few traps, and a directory outside that must not be reachable.
 type place struct {
 	*Maker
 	t                     *testing.T
@@ -135,7 +135,7 @@ func TestEscapesAreRefused(t *testing.T) {
 	}
 }
 
-// A pod that exchanges a directory for a link all the time never gets out.
+// A pod that continuously replaces a directory by a link never gets out of the volume.
 func TestRace(t *testing.T) {
 	p := newPlace(t)
 	must(t, os.Mkdir(filepath.Join(p.volume, "real"), 0o755))
@@ -190,7 +190,7 @@ func TestReuseAndClean(t *testing.T) {
 	if n := mounts(); n != 3 {
 		t.Errorf("%d mounts, want 3", n)
 	}
-	// What was there was replaced: the next container sees the new one.
+	// If the directory was replaced, the next container gets the new one.
 	must(t, os.Rename(filepath.Join(p.volume, "dir"), filepath.Join(p.volume, "old")))
 	at, err := p.prepare("d", 0, "dir")
 	must(t, err)

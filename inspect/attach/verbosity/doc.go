@@ -1,10 +1,9 @@
 // Package verbosity raises the verbosity of a kubelet that is not ours for a while, and puts it back however that ends.
 //
-// It owns the calls to the kubelet's API (/configz, /debug/flags/v) and the watchdog: a process of its own that is armed before the
-// verbosity is raised. It puts the old value back when the time is over, when whoever raised it ends, also by SIGKILL, and when it is
-// itself told to end. It tries until the kubelet answers. Only the watchdog's own SIGKILL leaves the value raised, until the kubelet
-// starts again.
+// It owns what is asked of the kubelet's API (/configz, /debug/flags/v) and what puts the old value back when whoever raised it ends, also by
+// SIGKILL. It is armed before the verbosity is raised, and tries until the kubelet answers. With systemd, it is a transient timer, which is
+// armed anew while whoever raised the verbosity lives. Elsewhere it is a watchdog: a process of its own, whose own SIGKILL leaves the value
+// raised, until the kubelet starts again.
 //
-// The kubelet's serving certificate must be one of the files in its certificate directory, which root writes: whoever else listens on its
-// port gets no request. Raise runs the watchdog's process; nothing is published.
+// Package kubeletapi makes the calls. Raise runs the watchdog's process and RaiseByTimer systemd's programs; nothing is published.
 package verbosity

@@ -4,7 +4,7 @@ package ring
 // Ring keeps the last max values put into it.
 type Ring[T any] struct {
 	items []T // in a circle; their number grows up to max
-	from  int // where the oldest is
+	from  int // the index of the oldest
 	n     int
 	max   int
 }
@@ -32,7 +32,7 @@ func (r *Ring[T]) Push(v T) (old T, displaced bool) {
 	return old, false
 }
 
-// Pop removes the newest, of which there is at least one.
+// Pop removes and returns the newest item. The ring must not be empty.
 func (r *Ring[T]) Pop() (newest T) {
 	var none T
 	r.n--
@@ -49,13 +49,13 @@ func (r *Ring[T]) index(i int) int {
 	return i
 }
 
-// Len is how many there are.
+// Len returns the number of items.
 func (r *Ring[T]) Len() int { return r.n }
 
-// At returns the i-th, 0 being the oldest.
+// At returns item i; 0 is the oldest.
 func (r *Ring[T]) At(i int) T { return r.items[r.index(i)] }
 
-// Drop removes what matches.
+// Drop removes the items that match.
 func (r *Ring[T]) Drop(match func(T) bool) {
 	kept := r.items[:0:0]
 	r.Each(func(v T) {
@@ -72,14 +72,14 @@ func (r *Ring[T]) Halve() {
 	r.Drop(func(T) bool { left--; return left >= 0 })
 }
 
-// Each visits from the oldest to the newest.
+// Each calls f for each item, from the oldest to the newest.
 func (r *Ring[T]) Each(f func(T)) {
 	for i := range r.n {
 		f(r.At(i))
 	}
 }
 
-// Back visits from the newest to the oldest until f returns false.
+// Back calls f from the newest item to the oldest until f returns false.
 func (r *Ring[T]) Back(f func(T) bool) {
 	for i := range r.n {
 		if !f(r.At(r.n - 1 - i)) {
@@ -88,7 +88,7 @@ func (r *Ring[T]) Back(f func(T) bool) {
 	}
 }
 
-// List returns a copy, oldest first.
+// List returns a copy of the items, oldest first.
 func (r *Ring[T]) List() []T {
 	out := make([]T, 0, r.n)
 	r.Each(func(v T) { out = append(out, v) })

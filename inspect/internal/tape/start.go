@@ -6,12 +6,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Start is how one pod with one container comes up.
+// Start describes the start of one pod with one container.
 type Start struct {
 	Pod   trace.Pod
 	At    time.Duration
 	Image string
-	Bytes int64 // of the image, where it is pulled
+	Bytes int64 // of the image, if it is pulled
 	// Queue is the wait before the sandbox.
 	Queue, Sandbox, Volumes, Pull, Create, Run, Probe time.Duration
 }

@@ -24,7 +24,7 @@ writes one record per line, in this encoding. Recordings and the control socket 
 | --- | --- | --- |
 `
 
-// wireNames are the names of Record's fields as encoded.
+// wireNames are the encoded names of Record's fields.
 var wireNames = []struct{ field, name, kind string }{
 	{"", "v", "integer"},
 	{"Seq", "seq", "integer"},
@@ -42,7 +42,7 @@ var wireNames = []struct{ field, name, kind string }{
 	{"Event", "event", "object"},
 }
 
-// wireDocs replace comments that speak of Go rather than of the encoding.
+// wireDocs replace comments that are about Go, not the encoding.
 var wireDocs = map[string]string{
 	"time":         "RFC 3339 in UTC with nine decimals. It follows the monotonic clock from the creation of the bus, so it never runs backwards.",
 	"v":            "The version of the schema: 2. Records of the first schema have none.",
@@ -119,7 +119,7 @@ func (s *source) table(b *strings.Builder, t reflect.Type, parts *queue) error {
 	return nil
 }
 
-// typeName names a field's type as encoded.
+// typeName returns the encoded name of a field's type.
 func typeName(t reflect.Type, name string, parts *queue) (string, error) {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
@@ -162,7 +162,7 @@ func typeOf(kind string) reflect.Type {
 	return reflect.TypeOf(e).Elem()
 }
 
-// queue yields each type once, in the order of first mention.
+// queue yields each type once, in the order of the first mention.
 type queue struct {
 	types []reflect.Type
 	known map[reflect.Type]bool
@@ -190,8 +190,8 @@ func (q *queue) pop() (reflect.Type, bool) {
 	return t, true
 }
 
-// anchor is the id that a heading gets where Markdown is shown.
-// article is the indefinite article of a type's name, by its first letter.
+// anchor is the ID of a heading where Markdown is shown. article returns the indefinite article of a type's name, by
+// its first letter.
 func article(name string) string {
 	if strings.ContainsRune("AEIO", rune(name[0])) {
 		return "an"
@@ -206,5 +206,5 @@ func firstSentence(doc string) string {
 	return strings.TrimSuffix(strings.TrimSpace(s), ".") + "."
 }
 
-// cell makes text fit into a table.
+// cell escapes text for a table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

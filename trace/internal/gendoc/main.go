@@ -1,6 +1,5 @@
-// Command gendoc writes docs/events.md from the source of package trace: the event
-// types, their fields as encoded, and their doc comments. A test of its own fails
-// while the committed file is not what it would write.
+// Command gendoc writes docs/events.md from the source of package trace: the event types, their fields as encoded, and
+// their doc comments. Its test fails if the committed file differs from its output.
 //
 // It owns that one page, runs no goroutine and publishes nothing.
 package main

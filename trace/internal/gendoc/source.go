@@ -12,7 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// source is what the doc comments say.
+// source has the doc comments.
 type source struct {
 	types  map[string]string            // doc by type
 	fields map[string]map[string]string // doc by type and field
@@ -77,7 +77,8 @@ func (s *source) typeSpec(g *ast.GenDecl, spec *ast.TypeSpec) {
 	}
 }
 
-// numbered are types whose values are numbers, by the names that they have as encoded. The first constant has the type, the others follow.
+// numbered are types whose values are numbers, with the encoded names. The first constant has the type, the others
+// follow.
 var numbered = map[string][]string{"Observer": trace.Observers()}
 
 func (s *source) valueSpec(spec *ast.ValueSpec) {

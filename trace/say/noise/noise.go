@@ -6,12 +6,13 @@ package noise
 
 import "sync/atomic"
 
-// Word is what each text is while the switch is on.
+// Word replaces each text while the switch is on.
 const Word = "noise"
 
 var on atomic.Bool
 
-// On sets the switch, for the whole process. A test that sets it runs alone, and resets it.
+// On sets the switch for the whole process. A test that sets it must not run in parallel with others, and must reset
+// it.
 func On(yes bool) { on.Store(yes) }
 
 // Of returns a rendered text. While the switch is on, it returns Word for all but the empty text.

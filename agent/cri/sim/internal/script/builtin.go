@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin runs the commands that are part of the shell itself; ok is false for any other name.
+// builtin runs the shell's built-in commands; ok is false for any other name.
 func (sh *shell) builtin(args []string) (status int, ok bool, err error) {
 	switch args[0] {
 	case "exit":

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// compound executes a command that has others within.
+// compound executes a compound command.
 func (sh *shell) compound(st *syntax.Stmt) error {
 	out, errOut := sh.out, sh.err
 	defer func() { sh.out, sh.err = out, errOut }()
@@ -31,12 +31,12 @@ func (sh *shell) compound(st *syntax.Stmt) error {
 	case *syntax.ForClause:
 		return sh.forLoop(n)
 	}
-	return unsupported(fmt.Sprintf("%T", st.Cmd)) // check has refused it
+	return unsupported(fmt.Sprintf("%T", st.Cmd)) // cannot happen: check rejects it
 }
 
 func (sh *shell) ifElse(n *syntax.IfClause) error {
 	for ; n != nil; n = n.Else {
-		if n.ThenPos.IsValid() { // if or elif
+		if n.ThenPos.IsValid() { // an if or elif clause
 			if err := sh.list(n.Cond); err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (sh *shell) loop(n *syntax.WhileClause) error {
 func (sh *shell) forLoop(n *syntax.ForClause) error {
 	words, ok := n.Loop.(*syntax.WordIter)
 	if !ok {
-		return unsupported("for ((...))") // POSIX has none: parse has refused it
+		return unsupported("for ((...))") // not in POSIX: parse rejects it
 	}
 	values := sh.params[min(1, len(sh.params)):]
 	if words.InPos.IsValid() {
@@ -98,7 +98,7 @@ func (sh *shell) forLoop(n *syntax.ForClause) error {
 	return nil
 }
 
-// body runs one turn of a loop; stop is true after break.
+// body runs one iteration of a loop; stop is true after break.
 func (sh *shell) body(l []*syntax.Stmt) (stop bool, err error) {
 	err = sh.list(l)
 	if le, ok := errors.AsType[loopError](err); ok {

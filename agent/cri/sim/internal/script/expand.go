@@ -13,12 +13,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxExpansion bounds what variables and commands put into one command line, in bytes, as a kernel bounds arguments.
+// maxExpansion limits the size of an expanded command line, in bytes, as a kernel limits arguments.
 const maxExpansion = 128 << 10
 
 var errTooLong = errors.New("argument list too long")
 
-// fields expands words to arguments. File name patterns stay as they are.
+// fields expands words to arguments. It does not expand file name patterns.
 func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 	var out []string
 	e := &expansion{sh: sh, left: maxExpansion}
@@ -40,17 +40,17 @@ func (sh *shell) literal(w *syntax.Word) (string, error) {
 	return strings.Join(got, ""), err
 }
 
-// expansion is what the expansion of one command line sees of its shell, and nothing of the host.
+// expansion is the environment of the expansion of one command line: parts of its shell, and nothing of the host.
 type expansion struct {
 	sh   *shell
-	left int // bytes; below 0 it was too long
+	left int // bytes left; below 0 if it was too long
 }
 
 func (e *expansion) config() *expand.Config {
 	return &expand.Config{Env: e, CmdSubst: e.command}
 }
 
-// result is what an expansion comes to. A word with arithmetic that has no result, such as a division by zero, is 0.
+// result returns the result of an expansion. A word with arithmetic without a result, such as a division by zero, is 0.
 func (e *expansion) result(got []string, err error) ([]string, error) {
 	if e.left < 0 {
 		return nil, errTooLong
@@ -78,13 +78,13 @@ func (e *expansion) Get(name string) expand.Variable {
 	return v
 }
 
-// Each implements expand.Environ. Nothing that is simulated asks.
+// Each implements expand.Environ. Nothing that is simulated calls it.
 func (*expansion) Each(func(string, expand.Variable) bool) {}
 
 // Set implements expand.WriteEnviron, for ${name:=value} and arithmetic.
 func (e *expansion) Set(name string, v expand.Variable) error { return e.sh.vars.set(name, v.Str) }
 
-// command runs the inside of $(...).
+// command runs the commands in $(...).
 func (e *expansion) command(w io.Writer, cs *syntax.CmdSubst) error {
 	sh := e.sh
 	if err := check(cs.Stmts); err != nil {
@@ -93,7 +93,7 @@ func (e *expansion) command(w io.Writer, cs *syntax.CmdSubst) error {
 	}
 	out := &buffer{room: e.left + 1}
 	sub := sh.fork(out)
-	_ = sub.list(cs.Stmts) // its exit is its own affair
+	_ = sub.list(cs.Stmts) // its error does not affect the outer command
 	sh.status = sub.status
 	b := out.bytes()
 	e.left -= len(b)
@@ -101,7 +101,7 @@ func (e *expansion) command(w io.Writer, cs *syntax.CmdSubst) error {
 	return err
 }
 
-// buffer keeps the beginning of what is written. Background jobs may write on when nobody reads it any more.
+// buffer keeps the beginning of what is written. Background jobs may still write after it was read.
 type buffer struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -122,7 +122,7 @@ func (b *buffer) bytes() []byte {
 	return bytes.Clone(b.b.Bytes())
 }
 
-// variable is a variable or a special parameter. Unset ones are the zero value.
+// variable returns a variable or a special parameter. Unset ones are the zero value.
 func (sh *shell) variable(name string) expand.Variable {
 	is := func(s string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: s} }
 	switch name {
@@ -141,7 +141,7 @@ func (sh *shell) variable(name string) expand.Variable {
 		}
 		return expand.Variable{}
 	}
-	if user, ok := strings.CutPrefix(name, "HOME "); ok { // ~user: without an answer the host's users would be asked
+	if user, ok := strings.CutPrefix(name, "HOME "); ok { // ~user: without a result, package expand would look up the host's users
 		return is("~" + user)
 	}
 	if v, ok := sh.vars.values[name]; ok {

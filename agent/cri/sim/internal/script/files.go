@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// maxFile bounds a file in memory: a script that appends for ever keeps the newest part.
+	// maxFile limits a file in memory: of a file that grows forever, the newest part is kept.
 	maxFile = 64 << 10
-	// maxFiles bounds how many there are.
+	// maxFiles limits the number of files.
 	maxFiles = 500
 )
 
-// Files is the file system of one container: the files of its processes, in memory. The zero value is empty and ready.
+// Files is the file system of one container: the files of its processes, in memory. The zero value is empty and ready
+// to use.
 type Files struct {
 	mu   sync.Mutex
 	data map[string][]byte
@@ -69,7 +70,7 @@ func (f *Files) read(name string) ([]byte, bool) {
 	return b, ok
 }
 
-// exists is true for files and for the directories above them.
+// exists returns true for files and for their parent directories.
 func (f *Files) exists(name string) (file, dir bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +100,7 @@ func (f *Files) remove(name string) bool {
 	return found
 }
 
-// firstError returns the first error that is not nil.
+// firstError returns the first non-nil error.
 func firstError(a, b error) error {
 	if a != nil {
 		return a

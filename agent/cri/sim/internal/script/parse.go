@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// maxScript is the longest script that is parsed, in bytes: the parser takes stack for what is nested, 2 KiB for a byte.
+	// maxScript limits the length of a script, in bytes: for nested code, the parser needs 2 KiB of stack per byte.
 	maxScript = 32 << 10
-	// maxPattern is the longest pattern of ${name%pattern}, in bytes: matching takes time for each byte of it and of the value.
+	// maxPattern limits the length of a pattern of ${name%pattern}, in bytes: matching takes time for each byte of it
+	// and of the value.
 	maxPattern = 100
 )
 
-// errUnsupported marks syntax that a shell would take and this package does not.
+// errUnsupported marks syntax that a shell accepts and this package does not.
 var errUnsupported = errors.New("not simulated")
 
 func unsupported(what string) error { return fmt.Errorf("%s: %w", what, errUnsupported) }
 
-// parse turns a script into commands. Nothing writes to them later: background jobs share them. Who made the pod wrote the
-// script. The error is errUnsupported for what only other shells know, and for what is not simulated.
+// parse parses a script. Nothing changes the result later: background jobs share it. The author of the pod wrote the
+// script. The error is errUnsupported for syntax of other shells, and for what is not simulated.
 func parse(src string) ([]*syntax.Stmt, error) {
 	if len(src) > maxScript {
 		return nil, unsupported(fmt.Sprintf("more than %d bytes", maxScript))
@@ -44,8 +45,8 @@ func parse(src string) ([]*syntax.Stmt, error) {
 	return file.Stmts, check(file.Stmts)
 }
 
-// quoted makes quoted parts of what backslashes quote, which package expand leaves in assignments, and of braces, which it
-// expands though a POSIX shell does not.
+// quoted converts backslashes to quoted parts, because package expand keeps them in assignments, and quotes braces,
+// because package expand expands them, which a POSIX shell does not.
 func quoted(parts []syntax.WordPart) []syntax.WordPart {
 	var out []syntax.WordPart
 	for _, part := range parts {
@@ -75,7 +76,7 @@ func quoted(parts []syntax.WordPart) []syntax.WordPart {
 	return out
 }
 
-// check says what of the commands is not simulated. What is within $(...) is checked when it runs.
+// check returns an error for commands that are not simulated. Commands in $(...) are checked when they run.
 func check(stmts []*syntax.Stmt) error {
 	var err error
 	for _, st := range stmts {
@@ -96,7 +97,7 @@ func checkNode(n syntax.Node) error {
 		if n.Op != syntax.AndStmt && n.Op != syntax.OrStmt {
 			return unsupported(n.Op.String())
 		}
-	case *syntax.CallExpr, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause: // run knows them
+	case *syntax.CallExpr, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause: // run supports them
 	case *syntax.Subshell:
 		return unsupported("( )")
 	case *syntax.CaseClause:

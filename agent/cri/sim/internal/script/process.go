@@ -12,23 +12,23 @@ import (
 
 // Config describes one process.
 type Config struct {
-	// Args is the command line; Args[0] names the program.
+	// Args is the command line; Args[0] is the program.
 	Args []string
 	// Env holds KEY=VALUE pairs.
 	Env []string
-	// Hostname is what hostname prints.
+	// Hostname is the output of hostname.
 	Hostname string
-	// Init is true for the first process of a PID namespace, which ignores signals it has no handler for.
+	// Init is true for the first process of a PID namespace, which ignores signals without a handler.
 	Init bool
 	// Once makes unknown programs succeed immediately instead of running until stopped; it is for the commands of probes.
 	Once bool
-	// MemoryLimit in bytes; a program that eats memory is killed by it. 0 means none.
+	// MemoryLimit, in bytes, kills a program that consumes memory. 0 means none.
 	MemoryLimit int64
-	// Exists says whether the image has a program; nil means that it has every program.
+	// Exists reports whether the image has a program; nil means that it has every program.
 	Exists func(name string) bool
 	// Files is the container's file system, shared by its processes. It may be nil.
 	Files *Files
-	// Stdout and Stderr receive the output. Both must be safe for concurrent use. Nil discards.
+	// Stdout and Stderr receive the output. Both must be safe for concurrent use. Nil discards it.
 	Stdout, Stderr io.Writer
 }
 
@@ -36,7 +36,7 @@ type Config struct {
 type Exit struct {
 	// Code is the exit code; 128 + n after signal n.
 	Code int
-	// OOM is true when the memory limit killed the process.
+	// OOM is true if the memory limit killed the process.
 	OOM bool
 }
 
@@ -45,7 +45,7 @@ type Process struct {
 	cfg     Config
 	signals chan string
 	jobs    sync.WaitGroup
-	running atomic.Int32 // jobs
+	running atomic.Int32 // running jobs
 
 	once   sync.Once
 	killed chan struct{}
@@ -55,7 +55,7 @@ type Process struct {
 // ErrNotFound means that the image has no such program.
 var ErrNotFound = errors.New("executable file not found in $PATH")
 
-// New returns a process that has not started. It fails with ErrNotFound when the program does not exist.
+// New returns a process that has not started. It returns ErrNotFound if the program does not exist.
 func New(cfg Config) (*Process, error) {
 	if len(cfg.Args) == 0 {
 		return nil, errors.New("no command specified")
@@ -85,7 +85,7 @@ func (p *Process) Run() Exit {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		exit = e.Exit
 	}
-	p.Kill(exit) // ends background jobs; keeps the first verdict
+	p.Kill(exit) // ends background jobs; the first result counts
 	p.jobs.Wait()
 	return p.exit
 }
@@ -98,7 +98,7 @@ func (p *Process) Signal(name string) {
 	}
 	select {
 	case p.signals <- name:
-	default: // sixteen undelivered signals: one more of them makes no difference
+	default: // sixteen signals are pending; one more makes no difference
 	}
 }
 
@@ -122,7 +122,7 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.Code
 
 var errInterrupted = errors.New("interrupted by a signal")
 
-// block waits for the timer or for done, whatever is first; either may be nil. Signals are handled meanwhile.
+// block waits for the timer or for done, whichever is first; either may be nil. It handles signals meanwhile.
 func (sh *shell) block(timer <-chan time.Time, done <-chan struct{}, interruptible bool) error {
 	signals := sh.p.signals
 	if !sh.main {
@@ -147,7 +147,7 @@ func (sh *shell) block(timer <-chan time.Time, done <-chan struct{}, interruptib
 	}
 }
 
-// deliver applies the disposition of a signal: ignored, trapped, or the default.
+// deliver handles a signal by its disposition: ignored, trapped, or the default.
 func (sh *shell) deliver(sig string) error {
 	if action, ok := sh.traps[sig]; ok {
 		if action != "" {
@@ -161,7 +161,7 @@ func (sh *shell) deliver(sig string) error {
 	return &exitError{Exit{Code: 128 + signalNumber(sig)}}
 }
 
-// signalNumbers are Linux's, for the signals that stop containers.
+// signalNumbers are Linux's numbers of the signals that stop containers.
 var signalNumbers = map[string]int{ //nolint:gochecknoglobals // a constant table
 	"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "USR2": 12, "TERM": 15, "RTMIN+3": 37,
 }

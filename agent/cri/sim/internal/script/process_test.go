@@ -33,9 +33,9 @@ func TestProcess(t *testing.T) {
 		termAt time.Duration // 0: no TERM
 		killAt time.Duration // 0: no KILL
 		want   Exit
-		after  time.Duration // exact, in fake time
+		after  time.Duration // exact, in simulated time
 		out    string
-		errOut string // contained
+		errOut string // text that it contains
 	}{
 		{name: "true", args: []string{"/bin/true"}},
 		{name: "false", args: []string{"false"}, want: Exit{Code: 1}},
@@ -164,7 +164,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzScript checks that no script panics or hangs the parser, and that a kill ends every one that runs.
+// FuzzScript checks that no script makes the parser panic or hang, and that a kill ends every running one.
 func FuzzScript(f *testing.F) {
 	for _, s := range []string{
 		"a && b", "while :; do x; done", `echo "$(a "b")" $((1+`, "trap '' TERM; wait", "$(", "2>&1 x >", "for i in", "${", "$", "`a`",

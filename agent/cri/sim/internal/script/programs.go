@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// hungry is how long a program that eats memory takes to reach its limit.
+// hungry is how long a program that consumes memory takes to reach its limit.
 const hungry = time.Second
 
-// program runs a program: a shell, one from the table, one that finishes at once, or one that runs until stopped.
+// program runs a program: a shell, one of the table, one that exits at once, or one that runs until stopped.
 func (sh *shell) program(args []string) (int, error) {
 	name, args := path.Base(args[0]), args[1:]
 	if isShell(name) {
@@ -101,14 +101,14 @@ func (sh *shell) program(args []string) (int, error) {
 	return sh.forever()
 }
 
-// shell runs sh -c SCRIPT, with the options that change nothing here. A shell without a script has no input and ends.
+// shell runs sh -c SCRIPT, with the options that have no effect here. A shell without a script has no input and exits.
 func (sh *shell) shell(name string, args []string) (int, error) {
 	for i, a := range args {
 		if !strings.HasPrefix(a, "-") {
 			break
 		}
 		if strings.HasSuffix(a, "c") && i+1 < len(args) {
-			if !sh.execed { // a shell in a shell: a child
+			if !sh.execed { // a shell in a shell is a child
 				child := *sh
 				child.params = append([]string{name}, args[min(i+3, len(args)):]...)
 				child.traps, child.pending, child.jobs = map[string]string{}, nil, nil
@@ -122,13 +122,13 @@ func (sh *shell) shell(name string, args []string) (int, error) {
 			return sh.script(args[i+1])
 		}
 	}
-	if len(operands(args)) > 0 { // a script of the image, which is not known here
+	if len(operands(args)) > 0 { // a script in the image, which is not available here
 		return sh.forever()
 	}
 	return 0, nil
 }
 
-// childStatus turns the exit of a child shell into a status, unless the whole process ends.
+// childStatus converts the exit of a child shell to a status, unless the whole process exits.
 func childStatus(status int, err error, sh *shell) (int, error) {
 	e, ok := err.(*exitError) //nolint:errorlint // exits are never wrapped
 	if !ok {
@@ -214,7 +214,7 @@ func (sh *shell) cat(args []string) (int, error) {
 	return status, nil
 }
 
-// tail -f runs until stopped; tail of /dev/zero eats memory.
+// tail -f runs until stopped; tail of /dev/zero consumes memory.
 func (sh *shell) tail(args []string) (int, error) {
 	if slices.Contains(args, "/dev/zero") {
 		return sh.eat()
@@ -225,7 +225,7 @@ func (sh *shell) tail(args []string) (int, error) {
 	return sh.cat(args)
 }
 
-// eat takes memory until the limit kills the process, or for ever when there is none.
+// eat consumes memory until the limit kills the process, or runs forever without a limit.
 func (sh *shell) eat() (int, error) {
 	if sh.p.cfg.MemoryLimit <= 0 {
 		return 0, sh.block(nil, nil, false)
@@ -315,7 +315,7 @@ func (sh *shell) printEnv() int {
 	return 0
 }
 
-// operands are the arguments that are not options.
+// operands returns the arguments that are not options.
 func operands(args []string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
 }

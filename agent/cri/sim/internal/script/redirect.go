@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect points the outputs at their targets; ok is false where one cannot be. Input redirections read nothing.
+// redirect connects the outputs to their targets; ok is false if one is not possible. Input redirections are empty.
 func (sh *shell) redirect(all []*syntax.Redirect) (ok bool, err error) {
 	for _, r := range all {
 		if r.Op == syntax.RdrIn || r.Op == syntax.DplIn {

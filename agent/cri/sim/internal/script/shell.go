@@ -15,14 +15,14 @@ import (
 type shell struct {
 	p        *Process
 	main     bool // receives the process's signals
-	execed   bool // the program is the process itself, not a child of a shell
-	handles  bool // the program has a handler of its own for signals
+	execed   bool // the program is the process itself, not the child of a shell
+	handles  bool // the program has its own signal handler
 	vars     *variables
-	params   []string // $0 and on
+	params   []string // $0 and following
 	traps    map[string]string
-	pending  []string // actions of traps that wait for the current command to end
+	pending  []string // actions of traps that wait until the current command ends
 	status   int
-	depth    int // of shells and eval within each other
+	depth    int // nesting of shells and eval
 	jobs     []chan struct{}
 	out, err io.Writer
 }
@@ -32,17 +32,18 @@ type loopError struct{ again bool }
 
 func (loopError) Error() string { return "only meaningful in a loop" }
 
-// idle is the time that a loop takes for a turn that took none, so that a busy loop does not occupy a core.
+// idle is the duration of a loop iteration that took no time, so that a busy loop does not use a whole core.
 const idle = 10 * time.Millisecond
 
 const (
-	// maxDepth bounds how deep shells and eval are within each other: each takes stack.
+	// maxDepth limits the nesting of shells and eval: each needs stack.
 	maxDepth = 16
-	// maxJobs bounds the background jobs of a process that run at once.
+	// maxJobs limits the number of concurrent background jobs of a process.
 	maxJobs = 500
 )
 
-// script parses and runs source text. Syntax that is not simulated runs until stopped, and says so.
+// script parses and runs source text. If its syntax is not simulated, it writes that to standard error and runs until
+// stopped.
 func (sh *shell) script(src string) (int, error) {
 	if sh.depth++; sh.depth > maxDepth {
 		fmt.Fprintln(sh.err, "sh: shells are nested too deeply")
@@ -57,7 +58,7 @@ func (sh *shell) script(src string) (int, error) {
 		fmt.Fprintf(sh.err, "sh: syntax error: %v\n", err)
 		return 2, nil
 	}
-	// A shell replaces itself by its only command.
+	// A shell replaces itself with its only command.
 	if only, ok := soleCommand(l); ok && sh.execed {
 		sh.status, err = sh.simple(only, l[0].Redirs, true)
 	} else {
@@ -88,7 +89,7 @@ func (sh *shell) list(l []*syntax.Stmt) error {
 	return nil
 }
 
-// fork is a shell of its own with what this one has, but for its traps.
+// fork returns a copy of the shell, without its traps.
 func (sh *shell) fork(out io.Writer) *shell {
 	return &shell{
 		p: sh.p, vars: sh.vars.clone(), params: sh.params, traps: map[string]string{},
@@ -110,7 +111,7 @@ func (sh *shell) start(st *syntax.Stmt) error {
 	sh.p.jobs.Go(func() {
 		defer close(done)
 		defer sh.p.running.Add(-1)
-		_ = job.run(st) // a job's exit is its own affair
+		_ = job.run(st) // a job's error does not affect the shell
 	})
 	sh.status = 0
 	return nil
@@ -125,7 +126,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// run executes one command, leaves its status in sh.status and then runs the traps that became due.
+// run executes one command, stores its status in sh.status and then runs the traps that are due.
 func (sh *shell) run(st *syntax.Stmt) error {
 	var err error
 	if call, ok := st.Cmd.(*syntax.CallExpr); ok || st.Cmd == nil {
@@ -143,7 +144,7 @@ func (sh *shell) run(st *syntax.Stmt) error {
 }
 
 func (sh *shell) runTraps() error {
-	// Take signals that came while nothing was waiting.
+	// Handle signals that arrived while nothing waited.
 	for sh.main {
 		select {
 		case sig := <-sh.p.signals:
@@ -177,7 +178,7 @@ func (sh *shell) runTraps() error {
 	return nil
 }
 
-// failed reports why a command did not run. Only what ends the shell is returned.
+// failed reports why a command did not run. It returns only errors that end the shell.
 func (sh *shell) failed(err error) error {
 	if _, ok := errors.AsType[*exitError](err); ok {
 		return err
@@ -187,7 +188,7 @@ func (sh *shell) failed(err error) error {
 	return nil
 }
 
-// simple expands and runs one simple command; n is nil where there are only redirections.
+// simple expands and runs one simple command; n is nil if there are only redirections.
 func (sh *shell) simple(n *syntax.CallExpr, redirects []*syntax.Redirect, exec bool) (int, error) {
 	var args []string
 	if n != nil {
@@ -221,7 +222,7 @@ func (sh *shell) simple(n *syntax.CallExpr, redirects []*syntax.Redirect, exec b
 	}
 	for sig, action := range sh.traps {
 		if action != "" {
-			delete(sh.traps, sig) // handlers do not survive exec, ignored signals do
+			delete(sh.traps, sig) // handlers do not survive exec; ignored signals do
 		}
 	}
 	sh.execed = true
@@ -232,7 +233,7 @@ func (sh *shell) simple(n *syntax.CallExpr, redirects []*syntax.Redirect, exec b
 	return status, err
 }
 
-// command runs a built-in command or a program from within a shell.
+// command runs a built-in command or a program in a shell.
 func (sh *shell) command(args []string) (int, error) {
 	if status, ok, err := sh.builtin(args); ok {
 		return status, err
@@ -250,7 +251,7 @@ func (sh *shell) sleep(d time.Duration) error {
 	return sh.block(timer.C, nil, false)
 }
 
-// forever is a program that runs until it is stopped. One that is the process itself handles the signal.
+// forever is a program that runs until it is stopped. If it is the process itself, it handles the signal.
 func (sh *shell) forever() (int, error) {
 	if sh.p.cfg.Once {
 		return 0, nil

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxVariables bounds what a script adds to its variables, in bytes.
+// maxVariables limits how much a script adds to its variables, in bytes.
 const maxVariables = 256 << 10
 
-// variables are a shell's variables. Those of the environment are given; what the script adds is bounded.
+// variables are a shell's variables. What the script adds to the environment's is limited.
 type variables struct {
 	values map[string]string
 	added  int // bytes
