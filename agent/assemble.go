@@ -26,7 +26,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/pressure"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
-	"github.com/kubeloupe/kubeloupe/agent/selfstats"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
@@ -34,34 +33,35 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/usage"
 )
 
 // syncLoopLimit is how long an iteration may take before /healthz/syncloop fails.
 // Upstream: pkg/kubelet/server/server.go, syncLoopHealthCheck (twice the sync frequency, at least 2 min).
 const syncLoopLimit = 2 * time.Minute
 
-// parts is the assembled agent. Each is made after what it needs; assemble has the order.
+// parts is the assembled agent. Each part is created after those that it needs; assemble has the order.
 type parts struct {
 	cfg     Config
 	client  *cri.Client
 	host    machine
-	self    *node.Self       // this node in the API; it stays empty where the agent is standalone
-	files   *guestfile.Files // what containers can write
+	self    *node.Self       // this node in the API; empty for a standalone agent
+	files   *guestfile.Files // files that containers can write
 	pleg    *pleg.PLEG
 	state   *runtimestate.State
-	cgroups *cgroup.Manager  // nil where none are made
-	slots   *semaphore.Slots // of the container runtime
+	cgroups *cgroup.Manager  // nil if no cgroups are created
+	slots   *semaphore.Slots // for the container runtime
 	cluster *cluster
 	volumes *volume.Manager
-	// subpaths and userns are nil on the simulated runtime, which mounts nothing.
+	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges
-	// pulled are the records of who pulled which image; nil where none are kept.
+	// pulled are the records of pulled images; nil if none are kept.
 	pulled    *pulled.Store
 	pods      podParts
-	usage     *selfstats.Sampler // nil without a bus
+	usage     *usage.Sampler // nil without a bus
 	collector *gc.Collector
-	serving   *certs.Serving // nil where the authenticated port is off
+	serving   *certs.Serving // nil if the authenticated port is disabled
 	server    *server.Server
 
 	all []part
@@ -69,13 +69,13 @@ type parts struct {
 
 // machine is the machine that the agent runs on.
 type machine struct {
-	machine   allocatable.Machine   // what there is
-	resources allocatable.Resources // what of it is for pods
+	machine   allocatable.Machine   // its resources
+	resources allocatable.Resources // the part for pods
 	ips       []string              // its addresses, the primary one first
-	shortage  *pressure.Shortage    // what it runs short of
+	shortage  *pressure.Shortage    // its resource pressure
 }
 
-// part is something that runs for the agent's life.
+// part is a component that runs as long as the agent.
 type part struct {
 	name string
 	run  func(context.Context) error
@@ -144,7 +144,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	return p, p.addPressure(p.collector)
 }
 
-// newFoundation makes what needs no more than the machine and the runtime.
+// newFoundation creates the parts that need only the machine and the runtime.
 func (p *parts) newFoundation(ctx context.Context) (err error) {
 	bus := p.cfg.Bus
 	if err := p.readMachine(); err != nil {
@@ -159,10 +159,10 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	if p.state, err = runtimestate.New(p.client.Runtime, bus); err != nil {
 		return err
 	}
-	p.state.Check(ctx) // what it can do is part of what is asked of it
+	p.state.Check(ctx) // the runtime's features are part of later requests
 	p.newShortage()
 	if bus != nil {
-		p.usage = selfstats.New(selfstats.Config{Bus: bus})
+		p.usage = usage.New(usage.Config{Bus: bus})
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
@@ -170,19 +170,19 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	return err
 }
 
-// describe makes the node's object in the API, or tells what the node is where there is none.
+// describe creates the node's object in the API or, for a standalone agent, publishes the node's description.
 func (p *parts) describe() error {
 	if p.cluster.alone() {
 		p.describeStandalone()
 		return nil
 	}
-	if err := p.newServing(); err != nil { // which learns the addresses from the object
+	if err := p.newServing(); err != nil { // it gets the addresses from the object
 		return err
 	}
 	return p.newNode()
 }
 
-// prepare does what must be done before anything runs: what fails here fails the start.
+// prepare does what must be done before anything runs: an error here fails the start.
 func (p *parts) prepare(ctx context.Context) error {
 	k := p.cfg.Kubelet
 	host.RaiseOpenFiles(p.cfg.Bus, k.Node.MaxOpenFiles, k.Node.MaxOpenFilesSet)
@@ -200,7 +200,7 @@ func (p *parts) prepare(ctx context.Context) error {
 	}
 	err := p.pleg.Relist(ctx, "start")
 	if _, some := errors.AsType[*pleg.UnseenError](err); some {
-		return nil // its record tells; their workers ask about those pods before they do anything
+		return nil // the relist publishes it; the pods' workers ask about those pods before they do anything
 	}
 	if err != nil {
 		return fmt.Errorf("first relist of the runtime: %w", err)
@@ -208,7 +208,7 @@ func (p *parts) prepare(ctx context.Context) error {
 	return nil
 }
 
-// newCgroups returns nil where no cgroups are made: the simulated runtime needs none.
+// newCgroups returns nil if no cgroups are created: the simulated runtime needs none.
 func newCgroups(ctx context.Context, cfg Config, client *cri.Client, node cgroup.Limits) (*cgroup.Manager, error) {
 	k := cfg.Kubelet.Cgroups
 	if cfg.Simulated || !k.PerQOS {

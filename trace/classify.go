@@ -31,7 +31,8 @@ const (
 	FailReplaced      FailureClass = "replaced"           // another object has the name now
 )
 
-// Of reports whether a class is the wider one or a part of it: FailImageMissing is a part of FailImage, FailPlugin of FailNetwork.
+// Of reports whether a class is wider or a part of it: FailImageMissing is a part of FailImage, FailPlugin of
+// FailNetwork.
 func (c FailureClass) Of(wider FailureClass) bool { return c == wider || c.wider() == wider }
 
 func (c FailureClass) wider() FailureClass {
@@ -45,17 +46,18 @@ func (c FailureClass) wider() FailureClass {
 	return c
 }
 
-// pattern is what the errors of one class look like.
+// pattern matches the errors of one class.
 type pattern struct {
 	class FailureClass
 	text  *regexp.Regexp
 }
 
-// patterns are what the errors of the runtime, of CNI plugins and of the API server look like. What stands first in a text counts: the
-// agent's own words and the runtime's come before what they quote, which anybody may have written: an image, a registry, a plugin.
+// patterns match the errors of the runtime, of CNI plugins and of the API server. The first match in a text counts: the
+// text of the agent and the runtime comes before what they quote, which may be from anybody: an image, a registry, a
+// plugin.
 var patterns = []pattern{
 	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
-	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name`)},
+	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name|Kubelet may be retrying requests that are timing out in CRI-O|Conflict\. The container name "[^"]*" is already in use by container`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
 	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server|\bPVC is not bound\b`)},
 	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},
@@ -64,10 +66,10 @@ var patterns = []pattern{
 	{FailUnreachable, regexp.MustCompile(unreachable)},
 }
 
-// sandboxImage is what containerd, docker's shim and CRI-O write where a sandbox has no image.
+// sandboxImage matches the errors of containerd, docker's shim and CRI-O for a sandbox without an image.
 const sandboxImage = `failed to get sandbox image "|failed pulling image "|unable to pull sandbox image "|creating pod sandbox with name "[^"]*": initializing source `
 
-// codes are the codes of gRPC that say what sort of failure it was where the description does not.
+// codes are gRPC codes that decide the class if the description does not.
 var codes = []pattern{
 	{FailDeadline, regexp.MustCompile(`code = DeadlineExceeded`)},
 	{FailCanceled, regexp.MustCompile(`code = Canceled`)},
@@ -76,14 +78,15 @@ var codes = []pattern{
 
 const unreachable = `\bdial (tcp|unix|udp)\b|no such host|connection refused|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|\bx509: |\btls: `
 
-// The two ways in which libcni names the plugin that is at fault.
+// The two forms in which libcni names the failed plugin.
 var (
 	pluginFailed  = regexp.MustCompile(`plugin type="([^"]+)"`)
 	pluginMissing = regexp.MustCompile(`failed to find plugin "([^"]+)"`)
 )
 
-// imagePatterns are what the errors of a pull look like, as the registry, the network or the agent tells. The first that is found
-// anywhere counts: a registry that says that an image does not exist or may need authorization says both.
+// imagePatterns match the errors of a pull, as the registry, the network or the agent reports them. The first pattern
+// of the list that matches counts: a registry's error that an image does not exist or may need authorization matches
+// both.
 var imagePatterns = []pattern{
 	{FailImageNever, regexp.MustCompile(`\bErrImageNeverPull\b|with pull policy of Never`)},
 	{FailImageName, regexp.MustCompile(`\bInvalidImageName\b|invalid reference|repository name must be lowercase`)},
@@ -93,10 +96,10 @@ var imagePatterns = []pattern{
 	{FailImageReach, regexp.MustCompile(`\bRegistryUnavailable\b|` + unreachable + `|timeout|deadline exceeded|connection reset`)},
 }
 
-// maxClassified bounds how much of an error is looked at: where it begins, it says what it is.
+// maxClassified limits how much of an error is searched: its beginning decides the class.
 const maxClassified = 4 << 10
 
-// Classify says what sort of failure an error's text tells of. Anybody may have written parts of it.
+// Classify returns the class of an error's text. Anybody may have written parts of it.
 func Classify(err string) FailureClass {
 	if err == "" {
 		return ""
@@ -123,7 +126,7 @@ func Classify(err string) FailureClass {
 	return class
 }
 
-// ClassifyPull says what sort of failure the text of a pull's error tells of, FailImage where that is not known.
+// ClassifyPull returns the class of the error text of a pull, FailImage if it is unknown.
 func ClassifyPull(err string) FailureClass {
 	if err == "" {
 		return ""
@@ -135,7 +138,7 @@ func ClassifyPull(err string) FailureClass {
 	return FailImage
 }
 
-// ClassifyError is Classify of an error's text, but for a context that ended, which is known without.
+// ClassifyError is Classify for an error. For a context that ended, it does not need the text.
 func ClassifyError(err error) FailureClass {
 	switch {
 	case err == nil:
@@ -148,7 +151,7 @@ func ClassifyError(err error) FailureClass {
 	return Classify(err.Error())
 }
 
-// PluginIn returns the name of the CNI plugin that an error of class FailPlugin or FailPluginMissing is about; "" for others.
+// PluginIn returns the name of the CNI plugin in an error of class FailPlugin or FailPluginMissing; "" for others.
 func PluginIn(err string) string {
 	err = err[:min(len(err), maxClassified)]
 	for _, p := range []*regexp.Regexp{pluginMissing, pluginFailed} {

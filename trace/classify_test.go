@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The texts are those of containerd 2.4.2, CNI plugins 1.9.1 and Kubernetes 1.37.1.
+// The texts are from containerd 2.4.2, CNI plugins 1.9.1 and Kubernetes 1.37.1.
 func TestClassify(t *testing.T) {
 	for text, want := range map[string]FailureClass{
 		"": "",
@@ -37,6 +37,8 @@ func TestClassify(t *testing.T) {
 		`failed to destroy network for sandbox "ab": no address`:                                                                                                                                                                        FailNetwork,
 		`rpc error: code = Unavailable desc = transport is closing`:                                                                                                                                                                     FailUnreachable,
 		`rpc error: code = DeadlineExceeded desc = stream terminated`:                                                                                                                                                                   FailDeadline,
+		`Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage sandbox creation: context deadline exceeded: error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved`:       FailNameReserved,
+		`Error response from daemon: Conflict. The container name "/k8s_web_web_shop_u_0" is already in use by container "ab". You have to remove (or rename) that container to be able to reuse that name.`:                            FailNameReserved,
 		`Kubelet may be retrying requests that are timing out in CRI-O due to system load: error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved`:                                                                       FailNameReserved,
 		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailObject,
 		`no space left on device`: "",
@@ -48,7 +50,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestSchemas: records of the first schema and of this one are read, others are refused by their number.
+// TestSchemas: records of the first and of the current schema are read, others are rejected with their number.
 func TestSchemas(t *testing.T) {
 	const rest = `"seq":4,"time":"2026-03-01T12:00:00.000000000Z","kind":"pod.wait","event":{"for":"init","on":"init container a","target":{"kind":"init-container","name":"b"}}}`
 	for line, want := range map[string]string{`{` + rest: "a", `{"v":1,` + rest: "a", `{"v":2,` + rest: "b"} {
@@ -70,7 +72,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestClassifyPull: the texts are those of containerd 2.4.2 and of the registries that it asked.
+// TestClassifyPull: the texts are from containerd 2.4.2 and from registries.
 func TestClassifyPull(t *testing.T) {
 	for text, want := range map[string]FailureClass{
 		"": "",
@@ -103,7 +105,7 @@ func TestPluginIn(t *testing.T) {
 	}
 }
 
-// TestClasses: those of images and networks are parts of these.
+// TestClasses: the classes that are parts of the image and network classes.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		class, wider FailureClass

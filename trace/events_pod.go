@@ -11,7 +11,7 @@ type Milestone struct {
 	Since time.Duration `json:"since_ns,omitempty"`
 	// Adopted says that the agent found the containers running.
 	Adopted bool `json:"adopted,omitempty"`
-	// Final says, of started, that whoever saw it cannot see whether the pod gets ready.
+	// Final says, for started, that the observer cannot see whether the pod becomes ready.
 	Final bool `json:"final,omitempty"`
 	// Spec describes the pod, for seen.
 	Spec *PodSpec `json:"spec,omitempty"`
@@ -25,6 +25,12 @@ type PodSpec struct {
 	QoS            QoSClass        `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
+	// Grace is the grace period in seconds with which the pod terminates; omitted if it was not known.
+	Grace int64 `json:"grace_s,omitempty"`
+	// Finalizers keep the pod's object after its end: their names, with commas between.
+	Finalizers string `json:"finalizers,omitempty"`
+	// ReadinessGates is how many conditions of others the pod needs to be ready.
+	ReadinessGates int `json:"readiness_gates,omitempty"`
 	// Clipped is how many containers were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
 }
@@ -33,6 +39,26 @@ type PodSpec struct {
 type ContainerSpec struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
+	// Sidecar says that an init container is restarted always: the next container does not wait for its end.
+	Sidecar bool `json:"sidecar,omitempty"`
+	// Probes are the container's probes.
+	Probes []ProbeSpec `json:"probes,omitempty"`
+	// Clipped is how many probes were omitted because of the limit.
+	Clipped int `json:"clipped,omitempty"`
+}
+
+// ProbeSpec is the configuration of a container's probe.
+type ProbeSpec struct {
+	Probe ProbeKind `json:"probe"`
+	How   ProbeHow  `json:"how"`
+	// Delay is the time from the container's start to the first attempt, Period the time from one attempt to the next, Timeout how
+	// long an attempt can take.
+	Delay   time.Duration `json:"delay_ns,omitempty"`
+	Period  time.Duration `json:"period_ns,omitempty"`
+	Timeout time.Duration `json:"timeout_ns,omitempty"`
+	// Success and Failure are how many attempts in a row change the probe's state.
+	Success int `json:"success,omitempty"`
+	Failure int `json:"failure,omitempty"`
 }
 
 // Worker is a state change of a pod worker.
@@ -69,13 +95,13 @@ type Plan struct {
 
 // PlanStep is one action of a plan.
 type PlanStep struct {
-	// ID names the step within its plan, as "create web".
+	// ID is the step's name within its plan, for example "create web".
 	ID string `json:"id"`
 	// Verb is the kind of action.
 	Verb Verb `json:"verb"`
 	// Needs names the steps that must be done before.
 	Needs []string `json:"needs,omitempty"`
-	// Reason says why it is in the plan.
+	// Reason is the reason of the step.
 	Reason string `json:"reason,omitempty" scrub:"text"`
 }
 
@@ -86,7 +112,7 @@ type Action struct {
 	// Verb is the kind of action.
 	Verb      Verb   `json:"verb"`
 	Container string `json:"container,omitempty"`
-	// Target is the id or image that the action is about, if known.
+	// Target is the ID or image that the action is about, if known.
 	Target string `json:"target,omitempty"`
 	// Replaces says what is wrong with the sandbox that this one replaces; omitted for a first sandbox.
 	Replaces SandboxFault `json:"replaces,omitempty"`

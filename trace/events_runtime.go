@@ -55,6 +55,18 @@ type PLEGMode struct {
 	Reason string   `json:"reason,omitempty" scrub:"text"`
 }
 
+// OOMKill reports that the kernel killed a process of a container because it ran out of memory, mostly at the
+// container's limit.
+type OOMKill struct {
+	// Container is the container's id, Name its name in the pod; empty where the observer does not know them.
+	Container string `json:"container,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Cgroup is the path of the cgroup, relative to the cgroup mount, if the observer knows it.
+	Cgroup string `json:"cgroup,omitempty"`
+	// Kills is the number of processes that were killed since the observer's last report; 0 where it does not count them.
+	Kills int `json:"kills,omitempty"`
+}
+
 // ImagePull is one pull of an image from its registry.
 type ImagePull struct {
 	Image string `json:"image"`
@@ -104,9 +116,28 @@ type CgroupOp struct {
 	Err    string `json:"err,omitempty" scrub:"text"`
 }
 
-// SpanBeforeShim is the name of a [RuntimeSpan] that a runtime's log told of: the part of RunPodSandbox until the sandbox's shim was
-// connected to. In it the runtime sets up the pod's network.
+// SpanBeforeShim is the name of a [RuntimeSpan] from a runtime's log: the part of RunPodSandbox before the connection
+// to the sandbox's shim. In it the runtime sets up the pod's network.
 const SpanBeforeShim = "before the shim"
+
+// SpanCNIPlugin is the prefix of the name of a [RuntimeSpan] that is a run of a CNI plugin; the plugin's name follows.
+const SpanCNIPlugin = "cni.plugin."
+
+// Names of a [RuntimeSpan] from the runtime's events. Tasks have the names of containerd's own spans.
+const (
+	SpanNewTask       = "container.NewTask"
+	SpanStartTask     = "client.task.Start"
+	SpanLayerArrived  = "layer arrived"  // since the pull began
+	SpanLayerUnpacked = "layer unpacked" // since its snapshot was prepared, which includes the wait for the layer
+)
+
+// Attributes of a [RuntimeSpan], with the names in containerd's own spans.
+const (
+	AttrSandbox     = "sandbox.id"
+	AttrContainer   = "container.id"
+	AttrLayerDigest = "layer.media.digest"
+	AttrLayerSize   = "layer.media.size"
+)
 
 // RuntimeSpan is a span that the container runtime sent (OpenTelemetry). It is published when it arrives, which is some time after
 // its end. The record's Span and Parent are those of the span; the parent of the root of a tree is the CRI call.

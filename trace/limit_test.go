@@ -13,7 +13,7 @@ import (
 
 const huge = 1 << 20
 
-// fill sets every text to one of size bytes, every list to n such items, every body to size bytes.
+// fill sets every text to size bytes, every list to n such items, every body to size bytes.
 func fill(v reflect.Value, size, n int) {
 	if !v.CanSet() {
 		return
@@ -44,7 +44,7 @@ func fill(v reflect.Value, size, n int) {
 	}
 }
 
-// weigh adds up what v takes in memory with all that it points to; bodies are counted apart.
+// weigh returns the size of v in memory with everything that it references; bodies are counted separately.
 func weigh(v reflect.Value) (size, bodies int) {
 	add := func(v reflect.Value) {
 		s, b := weigh(v)
@@ -79,7 +79,7 @@ func weigh(v reflect.Value) (size, bodies int) {
 	return size, bodies
 }
 
-// place publishes any event; the generic functions want its type.
+// place publishes any event; the generic functions need its type.
 func place(b *Bus, s Span, e Event) {
 	reflect.ValueOf(map[Kind]any{
 		kindAgent: PublishSpan[Agent], kindSource: PublishSpan[Source], kindSourceError: PublishSpan[SourceError], kindLoop: PublishSpan[Loop],
@@ -91,11 +91,11 @@ func place(b *Bus, s Span, e Event) {
 		kindAPICall: PublishSpan[APICall], kindNodeStatus: PublishSpan[NodeStatus], kindProbeAttempt: PublishSpan[ProbeAttempt], kindCSICall: PublishSpan[CSICall],
 		kindVolumeProgress: PublishSpan[VolumeProgress], kindStatusPatch: PublishSpan[StatusPatch], kindServerRequest: PublishSpan[ServerRequest],
 		kindRuntimeSpan: PublishSpan[RuntimeSpan], kindUsage: PublishSpan[Usage], kindNodeDescribed: PublishSpan[NodeDescribed],
-		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped],
+		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped], kindOOMKill: PublishSpan[OOMKill],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
 }
 
-// TestEveryEventHasABudget publishes the largest of each event type, from one huge text to many small ones.
+// TestEveryEventHasABudget publishes the largest events of each type, from one very long text to many small ones.
 func TestEveryEventHasABudget(t *testing.T) {
 	for _, name := range Kinds() {
 		for _, shape := range []struct{ size, n int }{{huge, 1}, {6000, 20}, {300, 100}, {1, 300}} {
@@ -125,7 +125,7 @@ func TestEveryEventHasABudget(t *testing.T) {
 				if got := int(bus.Bytes()); got < size+bodies || got > size+bodies+2*maxWord*3+int(reflect.TypeOf(e).Elem().Size())+2*maxMark {
 					t.Errorf("the bus counts %d bytes, they are %d and %d of bodies", got, size, bodies)
 				}
-				line, err := json.Marshal(Record{Seq: 1, Pod: pod, Event: e}) // as a hostile recording has it
+				line, err := json.Marshal(Record{Seq: 1, Pod: pod, Event: e}) // as in a hostile recording
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,7 +146,8 @@ func TestEveryEventHasABudget(t *testing.T) {
 	}
 }
 
-// TestOrdinaryEventsAreNotCut has what ordinary nodes publish, among it a pod of 60 containers that all fail with a long message.
+// TestOrdinaryEventsAreNotCut checks events of ordinary nodes, including a pod of 60 containers that all fail with a
+// long message.
 func TestOrdinaryEventsAreNotCut(t *testing.T) {
 	status, spec, plan := PodStatus{Phase: PodPending}, &PodSpec{}, Plan{}
 	for i := range 60 {
@@ -159,7 +160,7 @@ func TestOrdinaryEventsAreNotCut(t *testing.T) {
 	}
 	for _, e := range []Event{
 		&status, &Milestone{Name: MilestoneSeen, Spec: spec}, &plan,
-		&PodStatus{Containers: []ContainerStatus{{Name: "one", Message: strings.Repeat("m", 4096)}}}, // a whole termination message
+		&PodStatus{Containers: []ContainerStatus{{Name: "one", Message: strings.Repeat("m", 4096)}}}, // a complete termination message
 		&NodeStatus{Changed: []Change{{Message: strings.Repeat("c", 4000)}}},
 	} {
 		want, _ := json.Marshal(e)
@@ -214,8 +215,8 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestTheRingHasABudgetOfBytes publishes the largest records there are: their number gives way, a reader is told exactly how many it lost,
-// and what is not kept is not held in memory.
+// TestTheRingHasABudgetOfBytes publishes the largest possible records: fewer are kept, a reader gets the exact number
+// of lost ones, and evicted ones are not kept in memory.
 func TestTheRingHasABudgetOfBytes(t *testing.T) {
 	const budget, published = 4 << 20, 400
 	bus := NewBusOf(8192, budget)
@@ -243,7 +244,7 @@ func TestTheRingHasABudgetOfBytes(t *testing.T) {
 	if read, lost = read+uint64(len(recs)), lost+l; read+lost != 2*published || lost == 0 || recs[len(recs)-1].Seq != 2*published {
 		t.Errorf("%d read, %d lost, the last is %d", read, lost, recs[len(recs)-1].Seq)
 	}
-	for i := range 100_000 { // small ones again: the number counts
+	for i := range 100_000 { // small ones again: their number is the limit
 		Point(bus, Span{}, Wait{Note: fmt.Sprint(i)})
 	}
 	recs, l = drain(never, 100_000)
@@ -256,7 +257,7 @@ func TestTheRingHasABudgetOfBytes(t *testing.T) {
 	runtime.KeepAlive(bus)
 }
 
-// heap returns how many bytes are alive.
+// heap returns the size of the live heap in bytes.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -265,7 +266,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestOneRecordIsAlwaysKept: also of a bus that has room for none.
+// TestOneRecordIsAlwaysKept: even by a bus without room for one.
 func TestOneRecordIsAlwaysKept(t *testing.T) {
 	bus := NewBusOf(4, 1)
 	cur := bus.Subscribe(FromOldest)
@@ -277,7 +278,7 @@ func TestOneRecordIsAlwaysKept(t *testing.T) {
 	}
 }
 
-// TestBoxesAreBounded has a ring in which one type of event after the other is the only one.
+// TestBoxesAreBounded has a ring in which only one type of event is published at a time.
 func TestBoxesAreBounded(t *testing.T) {
 	bus := NewBus(256)
 	for _, name := range Kinds() {
@@ -298,7 +299,8 @@ func TestBoxesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLazyReadersMindBytes: large records wake a lazy reader long before an eighth of the ring's places are taken, so it loses none.
+// TestLazyReadersMindBytes: large records wake a lazy reader long before an eighth of the ring's slots is in use, so it
+// loses none.
 func TestLazyReadersMindBytes(t *testing.T) {
 	bus := NewBusOf(8192, 4<<20)
 	cur := bus.Subscribe(FromNow)

@@ -113,11 +113,16 @@ func (e *Milestone) limit(l limiter) int {
 // limit implements limited.
 func (e *PodSpec) limit(l limiter) int {
 	return list(l, &e.Containers, &e.Clipped) + list(l, &e.InitContainers, &e.Clipped) + word(l, &e.RestartPolicy) +
-		word(l, &e.QoS) + textList(l, &e.Volumes)
+		word(l, &e.QoS) + textList(l, &e.Volumes) + line(l, &e.Finalizers)
 }
 
 // limit implements limited.
-func (e *ContainerSpec) limit(l limiter) int { return word(l, &e.Name) + line(l, &e.Image) }
+func (e *ContainerSpec) limit(l limiter) int {
+	return word(l, &e.Name) + line(l, &e.Image) + list(l, &e.Probes, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *ProbeSpec) limit(l limiter) int { return word(l, &e.Probe) + word(l, &e.How) }
 
 // limit implements limited.
 func (e *Worker) limit(l limiter) int { return word(l, &e.From) + word(l, &e.To) + text(l, &e.Reason) }
@@ -193,6 +198,11 @@ func (e *PLEGRelist) limit(l limiter) int { return word(l, &e.Cause) + text(l, &
 // limit implements limited.
 func (e *PLEGEvent) limit(l limiter) int {
 	return word(l, &e.Type) + word(l, &e.Container) + word(l, &e.Name) + word(l, &e.Sandbox) + word(l, &e.From)
+}
+
+// limit implements limited.
+func (e *OOMKill) limit(l limiter) int {
+	return word(l, &e.Container) + word(l, &e.Name) + line(l, &e.Cgroup)
 }
 
 // limit implements limited.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Observer is who observed the event of a record. One stream can have records of several observers.
+// Observer is the observer of a record's event. One stream can have records of several observers.
 type Observer uint8
 
 // The observers.
@@ -27,7 +27,7 @@ const (
 	ObserverAPIServer                     // the Kubernetes API: objects and Events
 )
 
-// observers are their names as encoded. They never change.
+// observers are the encoded names. They never change.
 var observers = [...]string{
 	ObserverAgent: "agent", ObserverRuntimeSpan: "runtime-span", ObserverRuntimeLog: "runtime-log", ObserverRuntimeEvents: "runtime-events",
 	ObserverRuntimeList: "runtime-list", ObserverKernel: "kernel", ObserverKubeletLog: "kubelet-log", ObserverKubeletSpan: "kubelet-span",
@@ -37,7 +37,7 @@ var observers = [...]string{
 // Observers returns the names of all observers, as encoded.
 func Observers() []string { return slices.Clone(observers[:]) }
 
-// Observer returns who observes events of a kind unless the record says otherwise. Encodings leave it out.
+// Observer returns the default observer of a kind, which encodings omit.
 func (k Kind) Observer() Observer {
 	if k == kindRuntimeSpan {
 		return ObserverRuntimeSpan
@@ -70,11 +70,18 @@ func (o *Observer) UnmarshalText(b []byte) error {
 // ObserverSet is a set of observers. Encodings write their names with commas between.
 type ObserverSet uint16
 
-// With returns the set and one more.
+// With returns the set with o.
 func (s ObserverSet) With(o Observer) ObserverSet { return s | 1<<o }
 
-// Without returns the set without one.
+// Without returns the set without o.
 func (s ObserverSet) Without(o Observer) ObserverSet { return s &^ (1 << o) }
+
+// Foreign reports whether one of them watches a kubelet that is not kubeloupe's agent. What such a kubelet does without a record is unknown.
+func (s ObserverSet) Foreign() bool {
+	const foreign = 1<<ObserverRuntimeLog | 1<<ObserverRuntimeEvents | 1<<ObserverRuntimeList | 1<<ObserverKubeletLog | 1<<ObserverKubeletSpan |
+		1<<ObserverKubeletAPI | 1<<ObserverProxy
+	return s&foreign != 0
+}
 
 // All returns the observers of the set, in the order of their constants.
 func (s ObserverSet) All() (out []Observer) {
@@ -111,12 +118,13 @@ func (s *ObserverSet) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Precision is how exactly the observer knew the time, in microseconds: what happened lies no further than that from the record's Time. 0
-// is as exact as the observer's clock, which on one node is everyone's: a program that writes down what it does itself. A log whose times
-// end with milliseconds has a precision of 1 ms, a poll has its period.
+// Precision is how exactly the observer knew the time, in microseconds: the event happened at most that long before or
+// after the record's Time. 0 means as exact as the clock: a program that records its own actions. A log whose times end
+// with milliseconds has a precision of 1 ms; a poll has its period.
 type Precision uint32
 
-// PrecisionOf rounds up to whole microseconds, and down to the largest precision, of some 71 minutes. Less than nothing is exact.
+// PrecisionOf rounds up to whole microseconds, and down to the largest precision, some 71 minutes. A negative duration
+// is exact.
 func PrecisionOf(d time.Duration) Precision {
 	us := max(d, 0) / time.Microsecond
 	if d > us*time.Microsecond {
@@ -128,7 +136,7 @@ func PrecisionOf(d time.Duration) Precision {
 // Duration returns the precision as a duration.
 func (p Precision) Duration() time.Duration { return time.Duration(p) * time.Microsecond }
 
-// SeenBy returns the span stamped with who observed it and how precisely in time; spans below it inherit the stamp.
+// SeenBy returns the span with its observer and the precision of its time; spans below it inherit both.
 func SeenBy(s Span, o Observer, precision time.Duration) Span {
 	s.Observer, s.Precision = o, PrecisionOf(precision)
 	return s

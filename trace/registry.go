@@ -40,6 +40,7 @@ const (
 	kindRuntimeDescribed
 	kindCertificate
 	kindClockStepped
+	kindOOMKill
 	kindCount
 )
 
@@ -82,6 +83,7 @@ var kinds = [kindCount]kindOf{
 	kindRuntimeDescribed: describe[RuntimeDescribed]("runtime.described"),
 	kindCertificate:      describe[Certificate]("certificate"),
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
+	kindOOMKill:          describe[OOMKill]("oom.kill"),
 }
 
 // Kind implements Event.
@@ -197,3 +199,6 @@ func (*Certificate) Kind() Kind { return kindCertificate }
 
 // Kind implements Event.
 func (*ClockStepped) Kind() Kind { return kindClockStepped }
+
+// Kind implements Event.
+func (*OOMKill) Kind() Kind { return kindOOMKill }

@@ -77,9 +77,9 @@ func TestScrubbedLines(t *testing.T) {
 	}
 }
 
-// names are the fields of events that are blanked for nobody: names, ids, figures as words, and what the agent says in its own
-// words. Closed vocabularies have types of their own. A new field is put here, or gets the tag scrub:"text" when it
-// may hold what somebody else wrote.
+// names are the fields of events that are never redacted: names, IDs, figures as words, and the agent's own texts.
+// Closed sets have their own types. A new field must be added here, or have the tag scrub:"text" if it may contain text
+// of others.
 var names = []string{
 	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.Version",
 	"APICall.Name", "APICall.Namespace", "APICall.Resource",
@@ -102,9 +102,10 @@ var names = []string{
 	"NodeEvent.Field", "NodeEvent.Reason",
 	"NodeResource.Allocatable", "NodeResource.Capacity", "NodeResource.Name",
 	"NodeStatus.Refused",
+	"OOMKill.Cgroup", "OOMKill.Container", "OOMKill.Name",
 	"PLEGEvent.Container", "PLEGEvent.Name", "PLEGEvent.Sandbox",
 	"PlanStep.ID", "PlanStep.Needs",
-	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.Volumes",
+	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.Finalizers", "PodSpec.Volumes",
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
 	"RuntimeHandler.Name",
@@ -133,7 +134,7 @@ func TestScrubbedFields(t *testing.T) {
 	}
 }
 
-// plainStrings collects the fields that hold plain strings and are not blanked.
+// plainStrings collects the fields of plain strings that are not redacted.
 func plainStrings(t reflect.Type, seen map[string]bool) {
 	for f := range t.Fields() {
 		inner := f.Type

@@ -7,28 +7,29 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// recent is how old the figures before may be for a difference to say something of now.
+// recent is the maximum age of earlier figures for a meaningful difference.
 const recent = 15 * time.Second
 
-// reading is what the CPU limits of a container and of its pod had done at a time. That a container begins is one too: its own are 0 then,
-// and its pod's are not known.
+// reading is what the CPU limits of a container and of its pod had throttled at a time. A container's begin is a
+// reading too: its own figures are 0 then, and the pod's are unknown.
 type reading struct {
 	at         time.Time
 	own, whole cgroup.Throttling
 	begins     bool
 }
 
-// readings are those of an attempt that failed: in its midst, where it took long, and at its end. They are zero where none were made.
+// readings are the readings of a failed attempt: at half of its timeout, if it took that long, and at its end. Zero
+// without a reading.
 type readings struct{ midst, end reading }
 
-// baseline reads the figures when an attempt has taken half of its timeout, which few do.
+// baseline reads the figures when an attempt has taken half of its timeout. Few attempts do.
 type baseline struct {
 	read  func() reading
 	timer *time.Timer
 	midst chan reading
 }
 
-// baseline begins to wait for that. end must be called.
+// baseline starts the timer. The caller must call end.
 func (p *Prober) baseline(a *attempt) *baseline {
 	b := &baseline{}
 	if p.cfg.CPU == nil {
@@ -43,7 +44,7 @@ func (p *Prober) baseline(a *attempt) *baseline {
 	return b
 }
 
-// end ends the attempt. Only of one that failed it matters what held it back.
+// end ends the attempt. Only a failed one needs the figures at its end.
 func (b *baseline) end(failed bool) (r readings) {
 	if b.timer == nil {
 		return r
@@ -57,8 +58,9 @@ func (b *baseline) end(failed bool) (r readings) {
 	return r
 }
 
-// throttled is what the limits did since the figures before, or since the attempt's midst where those are old: of the two limits, what
-// the one did that held it back more. It is nil where no limit counted anything. The caller holds mu.
+// throttled returns what the limits did since the last reading, or since half of the attempt's timeout if the last
+// reading is too old. Of the two limits, it returns the one that throttled more. It is nil if no limit counted
+// anything. Called with mu.
 func (t *target) throttled(r readings) *trace.Throttle {
 	if r.end.at.IsZero() {
 		return nil
@@ -68,8 +70,8 @@ func (t *target) throttled(r readings) *trace.Throttle {
 		from = r.midst
 	}
 	t.cpu = r.end
-	most := since(from.own, r.end.own)
-	if whole := since(from.whole, r.end.whole); !from.begins && whole.Throttled > most.Throttled {
+	most := r.end.own.Since(from.own)
+	if whole := r.end.whole.Since(from.whole); !from.begins && whole.Throttled > most.Throttled {
 		most = whole
 	}
 	out := trace.Throttle{Interval: r.end.at.Sub(from.at), Periods: most.Periods, Throttled: most.Throttled, Stopped: most.Stopped}
@@ -77,13 +79,4 @@ func (t *target) throttled(r readings) *trace.Throttle {
 		return nil
 	}
 	return &out
-}
-
-// since is what was added to figures; zero where they went back, as when another probe's were taken meanwhile.
-func since(from, to cgroup.Throttling) cgroup.Throttling {
-	d := cgroup.Throttling{Periods: to.Periods - from.Periods, Throttled: to.Throttled - from.Throttled, Stopped: to.Stopped - from.Stopped}
-	if d.Periods < 0 || d.Throttled < 0 || d.Stopped < 0 {
-		return cgroup.Throttling{}
-	}
-	return d
 }

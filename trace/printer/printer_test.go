@@ -24,7 +24,7 @@ var cart = trace.Pod{Namespace: "shop", Name: "cart-7d4f-a1b", UID: "9f"}
 
 const ms = time.Millisecond
 
-// sample has each kind: some worth a line, some not.
+// sample has an event of each kind: some with a line, some without.
 func sample() []trace.Record {
 	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var recs []trace.Record
@@ -116,6 +116,8 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "start", Name: "system:node:lab-1", NotAfter: until})
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "renewed", Name: "system:node:lab-1", NotAfter: until, Renew: until.Add(-30 * 24 * time.Hour)})
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "serving", Cause: "changed", NotAfter: until})
+	add(9019*ms, cart, point, 0, &trace.OOMKill{Container: "c1", Name: "cart"})
+	add(9019*ms, node, point, 0, &trace.OOMKill{Cgroup: "/kubepods", Kills: 2})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs
@@ -156,7 +158,7 @@ func TestText(t *testing.T) {
 
 func last(recs []trace.Record) time.Time { return recs[len(recs)-1].At() }
 
-// TestSampleIsComplete fails when a kind of event was added and not thought of here.
+// TestSampleIsComplete fails if a new kind of event is missing here.
 func TestSampleIsComplete(t *testing.T) {
 	have := map[string]bool{}
 	for _, r := range sample() {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Brief says in a few words what an event is about, without its kind.
+// Brief describes an event in a few words, without its kind.
 func Brief(e trace.Event) string { return noise.Of(brief(e)) }
 
 // Named is [Brief] after the kind and the pod: "pod.sync shop/web create ADD".
@@ -64,6 +64,8 @@ func brief(e trace.Event) string {
 		return string(e.Cause)
 	case *trace.PLEGEvent:
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
+	case *trace.OOMKill:
+		return words(cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:
 		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:
@@ -92,7 +94,7 @@ func brief(e trace.Event) string {
 	return briefNode(e)
 }
 
-// briefNode says in a few words what an event about the node is about.
+// briefNode describes an event about the node in a few words.
 func briefNode(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.NodeDescribed:
@@ -105,7 +107,7 @@ func briefNode(e trace.Event) string {
 	return ""
 }
 
-// Thresholds says what happens at which mark of a resource: "image GC at 85% → 80%, pressure below 100 MiB free".
+// Thresholds returns the thresholds of a resource: "image GC at 85% → 80%, pressure below 100 MiB free".
 func Thresholds(all []trace.Threshold) string {
 	var out []string
 	for i := range all {
@@ -122,7 +124,7 @@ func Thresholds(all []trace.Threshold) string {
 	return noise.Of(strings.Join(out, ", "))
 }
 
-// Threshold says what happens at a mark, and where it is: "pressure", "100 MiB free".
+// Threshold returns what happens at a threshold, and its value: "pressure", "100 MiB free".
 func Threshold(t *trace.Threshold) (does, at string) {
 	does, at = threshold(t)
 	if t.Kind == trace.ThresholdPressure {
@@ -142,7 +144,7 @@ func threshold(t *trace.Threshold) (does, mark string) {
 	return does, mark
 }
 
-// NodeEvent is a Kubernetes Event's message, after the container that its field names.
+// NodeEvent returns a Kubernetes Event's message, after the container in its field.
 func NodeEvent(e *trace.NodeEvent) string {
 	if _, rest, ok := strings.Cut(e.Field, "{"); ok {
 		return noise.Of(strings.TrimSuffix(rest, "}") + ": " + e.Message)
@@ -150,7 +152,7 @@ func NodeEvent(e *trace.NodeEvent) string {
 	return noise.Of(e.Message)
 }
 
-// words joins what is not empty with spaces.
+// words joins the non-empty parts with spaces.
 func words(parts ...string) string {
 	out := parts[:0]
 	for _, p := range parts {

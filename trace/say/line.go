@@ -12,14 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// longEnough is how long a wait or a minor action must have taken to be worth a line.
+// longEnough is the minimum duration of a wait or a minor action for a line.
 const longEnough = 100 * time.Millisecond
 
-// manyFiles is how many files of a volume must have been changed to be worth a line.
+// manyFiles is the minimum number of changed files of a volume for a line.
 const manyFiles = 1000
 
-// Line says what happened, or "" when the record is not worth a line. The comment of package printer says which
-// are. It may hold foreign text with control characters.
+// Line describes a record, or returns "" if it has no line. The comment of package printer lists which have one. It may
+// contain foreign text with control characters.
 func Line(r *trace.Record) string { return noise.Of(line(r)) }
 
 func line(r *trace.Record) string {
@@ -39,7 +39,7 @@ func line(r *trace.Record) string {
 	case *trace.Decision:
 		return decision(e)
 	case *trace.NodeEvent:
-		if e.Type == trace.EventWarning && e.Reason != "Unhealthy" { // the probe's attempt says more
+		if e.Type == trace.EventWarning && e.Reason != "Unhealthy" { // the probe's attempt has more information
 			return fmt.Sprintf("warning %s: %s", e.Reason, withoutPod(e.Message, r.Pod))
 		}
 	case *trace.Milestone:
@@ -56,6 +56,8 @@ func line(r *trace.Record) string {
 		return PLEG(e)
 	case *trace.PLEGEvent:
 		return exited(e)
+	case *trace.OOMKill:
+		return OOM(e)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
@@ -95,30 +97,30 @@ func line(r *trace.Record) string {
 	return ""
 }
 
-// failure is a line for what is worth one only when it failed.
+// failure returns a line only if the event failed.
 func failure(r *trace.Record) string {
 	switch e := r.Event.(type) {
 	case *trace.Sync:
 		return ifFailed("sync "+string(e.Why), e.Err)
 	case *trace.CRICall:
-		if e.Code == "NotFound" { // asked for what is gone: part of the ordinary course
+		if e.Code == "NotFound" { // a request for something that no longer exists is normal
 			return ""
 		}
 		return ifFailed("cri "+e.Method, e.Err)
 	case *trace.APICall:
-		if e.Code == 404 || e.Code == 409 { // read and handled by who asked
+		if e.Code == 404 || e.Code == 409 { // the caller handles it
 			return ""
 		}
 		return ifFailed("api "+string(e.Verb)+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/"), trace.Failure(e))
 	case *trace.StatusPatch:
-		if e.Class == trace.FailGone { // somebody deleted it meanwhile
+		if e.Class == trace.FailGone { // deleted by others meanwhile
 			return ""
 		}
 		return ifFailed("status "+string(e.Op), e.Err)
 	case *trace.CSICall:
 		return ifFailed("csi "+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:
-		if e.Verdict == trace.AccessAllowed && e.Code < 500 { // what a client asked for wrongly is its own
+		if e.Verdict == trace.AccessAllowed && e.Code < 500 { // a client's wrong request is the client's error
 			return ""
 		}
 		return ifFailed("request "+e.Method+" "+e.Path, trace.Failure(e))
@@ -132,8 +134,7 @@ func failure(r *trace.Record) string {
 	return ""
 }
 
-// withoutPod leaves out the pod with which some of the kubelet's messages begin: the
-// line names it.
+// withoutPod removes the pod with which some of the kubelet's messages begin, because the line has it.
 func withoutPod(message string, pod trace.Pod) string {
 	return strings.TrimPrefix(message, fmt.Sprintf("pod: %q. ", pod.Name+"_"+pod.Namespace+"("+pod.UID+")"))
 }
@@ -142,7 +143,7 @@ func nodeStatus(e *trace.NodeStatus) string {
 	return failed(join("node "+string(e.Op), e.Refused, Changes(e.Changed, e.Clipped)), e.Err)
 }
 
-// changes is a line for what was told before and is different now; that it is told first is not news.
+// changes returns a line for differences from an earlier description; a first description has none.
 func changes(what string, changed []string) string {
 	if len(changed) == 0 {
 		return ""
@@ -150,7 +151,7 @@ func changes(what string, changed []string) string {
 	return what + " changed: " + strings.Join(changed, ", ")
 }
 
-// certificate is a line for one that takes another's place; those at the start are as they were left.
+// certificate returns a line for one that replaces another; those at the start are unchanged.
 func certificate(e *trace.Certificate) string {
 	if e.None != "" || e.Cause == trace.CertificateStart {
 		return ""
@@ -171,7 +172,7 @@ func certificate(e *trace.Certificate) string {
 	return s
 }
 
-// Agent says what became of the agent.
+// Agent describes a state of the agent.
 func Agent(e *trace.Agent) string {
 	s := "agent " + string(e.State)
 	if e.Node != "" {
@@ -199,8 +200,8 @@ func source(e *trace.Source) string {
 	return ""
 }
 
-// SourceError is an error of a manifest or a source on one line, in the format of compilers, or the message that it no longer
-// applies.
+// SourceError describes an error of a manifest or a source on one line, in the format of compilers, or says that it no
+// longer applies.
 func SourceError(e *trace.SourceError) string {
 	s, again := e.Path, " is valid again"
 	if s == "" {
@@ -222,18 +223,33 @@ func SourceError(e *trace.SourceError) string {
 	return noise.Of(s)
 }
 
-// PLEG says how the agent learns of changes.
+// PLEG describes how the agent learns of changes.
 func PLEG(e *trace.PLEGMode) string { return noise.Of(join("PLEG "+string(e.Mode), e.Reason)) }
 
-// exited says that a container exited; "" for other events.
+// exited describes the exit of a container; "" for other events.
 func exited(e *trace.PLEGEvent) string {
 	if e.Type != "ContainerDied" {
 		return ""
 	}
-	return "container " + cmp.Or(e.Name, e.Container, e.Sandbox) + " exited" // an init container is to
+	return "container " + cmp.Or(e.Name, e.Container, e.Sandbox) + " exited" // an init container is expected to
 }
 
-// Log is a log line's message with its attributes.
+// OOM describes a container that ran out of memory.
+func OOM(e *trace.OOMKill) string {
+	what := "out of memory: the kernel killed a process"
+	if e.Kills > 1 {
+		what = fmt.Sprintf("out of memory: the kernel killed %d processes", e.Kills)
+	}
+	switch {
+	case e.Name != "" || e.Container != "":
+		what += " of container " + cmp.Or(e.Name, e.Container)
+	case e.Cgroup != "":
+		what += " in cgroup " + e.Cgroup
+	}
+	return noise.Of(what)
+}
+
+// Log returns a log line's message with its attributes.
 func Log(e *trace.Log) string {
 	s := e.Message
 	for _, a := range e.Attrs {
@@ -264,7 +280,7 @@ func decision(e *trace.Decision) string {
 	return join(s, e.Reason)
 }
 
-// decided is a verdict with its subject, such as "remove web" and "web will not be restarted".
+// decided returns a verdict with its subject, for example "remove web" and "web will not be restarted".
 func decided(e *trace.Decision) string {
 	if e.By == trace.ByRestart && e.Verdict == trace.VerdictLeave {
 		return e.Subject + " will not be restarted"
@@ -288,8 +304,8 @@ func milestone(e *trace.Milestone) string {
 
 func wait(r *trace.Record, e *trace.Wait) string {
 	switch {
-	case e.For == trace.WaitGrace: // the kill that it is part of says it
-	case e.For == trace.WaitProbe: // attempts say it
+	case e.For == trace.WaitGrace: // the kill has it
+	case e.For == trace.WaitProbe: // the attempts have it
 	case r.Edge == trace.EdgeBegin && e.For == trace.WaitBackoff:
 		return join("waits: "+Waits(e), Detail(e, r.Start()))
 	case r.Edge == trace.EdgeEnd && r.Dur >= longEnough:
@@ -298,7 +314,7 @@ func wait(r *trace.Record, e *trace.Wait) string {
 	return ""
 }
 
-// probe is a failed attempt, or the success with which a probe's answer becomes yes.
+// probe describes a failed attempt, or the success that changes a probe's result.
 func probe(e *trace.ProbeAttempt) string {
 	what := Target(probeOf(e))
 	switch {
@@ -340,7 +356,7 @@ func pull(r *trace.Record, e *trace.ImagePull) string {
 	return failed(s, e.Err)
 }
 
-// failed adds the error, when there is one.
+// failed appends the error, if there is one.
 func failed(what, err string) string {
 	if err == "" {
 		return what
@@ -355,7 +371,7 @@ func ifFailed(what, err string) string {
 	return failed(what, err)
 }
 
-// join puts colons between what is not empty.
+// join joins the non-empty parts with colons.
 func join(parts ...string) string {
 	out := parts[:0]
 	for _, p := range parts {
@@ -366,7 +382,7 @@ func join(parts ...string) string {
 	return strings.Join(out, ": ")
 }
 
-// gate says where in an action a person who steps said what.
+// gate describes a command of a stepping user, and where in the action it was given.
 func gate(e *trace.Gate) string {
 	line := "gate"
 	if e.When == trace.GateAfter {
@@ -394,7 +410,7 @@ func clockStepped(e *trace.ClockStepped) string {
 	return s
 }
 
-// probeOf is an attempt's probe, as waits for it name it.
+// probeOf returns an attempt's probe as the target of a wait.
 func probeOf(e *trace.ProbeAttempt) trace.Target {
 	return trace.Target{Kind: trace.TargetProbe, Name: string(e.Probe), Container: e.Container}
 }

@@ -1,4 +1,4 @@
-package selfstats
+package usage
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tick is the unit of /proc/stat: USER_HZ is 100 on all architectures that Go knows.
+// tick is the unit of /proc/stat: USER_HZ is 100 on all architectures that Go supports.
 const tick = 10 * time.Millisecond
 
 // parseStatm returns the resident pages, the second figure of /proc/self/statm.
@@ -19,7 +19,7 @@ func parseStatm(raw []byte) (pages int64, ok bool) {
 	return n, ok
 }
 
-// parseSchedstat returns how long a thread was runnable and did not run: the second figure, in nanoseconds.
+// parseSchedstat returns how long a thread was runnable but did not run: the second figure, in nanoseconds.
 func parseSchedstat(raw []byte) (time.Duration, bool) {
 	fields := bytes.Fields(raw)
 	if len(fields) < 3 {
@@ -29,14 +29,14 @@ func parseSchedstat(raw []byte) (time.Duration, bool) {
 	return time.Duration(n), ok
 }
 
-// parseStat returns how long all processors together were not idle, and how many there are. Waiting for a disk is idle. Time that
-// a hypervisor took is not.
+// parseStat returns how long all CPUs together were not idle, and how many there are. Waiting for a disk counts as
+// idle. Time that a hypervisor took does not.
 func parseStat(raw []byte) (busy time.Duration, cpus int) {
 	for line := range bytes.Lines(raw) {
 		name, rest, _ := bytes.Cut(line, []byte(" "))
 		switch {
 		case !bytes.HasPrefix(name, []byte("cpu")):
-			return busy, cpus // the processors come first; what follows is long
+			return busy, cpus // the CPUs come first; the rest is long
 		case len(name) == len("cpu"):
 			busy = busyTicks(bytes.Fields(rest))
 		default:
@@ -46,8 +46,8 @@ func parseStat(raw []byte) (busy time.Duration, cpus int) {
 	return busy, cpus
 }
 
-// busyTicks adds user, nice, system, irq, softirq and steal; idle (3) and iowait (4) are left out, and guests (8, 9), which user and
-// nice have in them already. After some 300 years of a processor the sum wraps round; differences of two sums stay right.
+// busyTicks adds user, nice, system, irq, softirq and steal. It omits idle (3) and iowait (4), and guests (8, 9), which
+// user and nice include. After some 300 years of CPU time the sum wraps around; differences of two sums stay correct.
 func busyTicks(fields [][]byte) time.Duration {
 	var sum int64
 	for i, f := range fields {
@@ -66,7 +66,22 @@ func busyTicks(fields [][]byte) time.Duration {
 	return time.Duration(sum) * tick
 }
 
-// parsePressure reads the totals of a file of /proc/pressure, which are in microseconds. Not each has a line "full".
+// parseOwnStat returns the CPU time of a process from /proc/PID/stat. Its name, in parentheses, may contain anything.
+func parseOwnStat(raw []byte) time.Duration {
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	user, ok := number(fields[11])
+	system, ok2 := number(fields[12])
+	if !ok || !ok2 {
+		return 0
+	}
+	return time.Duration(user+system) * tick
+}
+
+// parsePressure returns the totals of a file of /proc/pressure, which are in microseconds. Not every file has a line
+// "full".
 func parsePressure(raw []byte) (p stall, ok bool) {
 	for line := range bytes.Lines(raw) {
 		kind, rest, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
@@ -88,7 +103,7 @@ func parsePressure(raw []byte) (p stall, ok bool) {
 	return p, ok
 }
 
-// number reads a count. Negative ones are no counts, and none is so large that nanoseconds could not hold it.
+// number parses a count. It rejects negative numbers and those too large for nanoseconds.
 func number(b []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil || n < 0 || n >= 1<<53 {

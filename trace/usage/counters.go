@@ -1,4 +1,4 @@
-package selfstats
+package usage
 
 import (
 	"time"
@@ -6,11 +6,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// counters are figures that only grow, and those of a moment.
+// counters are figures that only grow, and current ones.
 type counters struct {
 	at  time.Time
 	cpu time.Duration
-	// delay is the run delay of each thread, by its id: threads come and go.
+	// delay is the run delay of each thread, by its ID: threads come and go.
 	delay      map[string]time.Duration
 	rss        int64
 	goroutines int
@@ -19,16 +19,16 @@ type counters struct {
 	stalls     map[trace.Resource]stall // by resource
 }
 
-// stall is how long tasks have waited for a resource since the machine came up.
+// stall is how long tasks have waited for a resource since the machine booted.
 type stall struct{ some, full time.Duration }
 
-// between tells what was taken between two readings.
+// between returns the usage between two readings.
 func between(a, b counters) trace.Usage {
 	u := trace.Usage{
 		Interval: b.at.Sub(a.at), CPU: grown(a.cpu, b.cpu), RSS: b.rss, Goroutines: b.goroutines, CPUs: b.cpus, Busy: grown(a.busy, b.busy),
 	}
 	for id, now := range b.delay {
-		u.RunDelay += grown(a.delay[id], now) // a thread that is new began at 0; what one that ended had since is lost
+		u.RunDelay += grown(a.delay[id], now) // a new thread began at 0; the figures of one that ended are lost
 	}
 	for _, resource := range resources() {
 		was, before := a.stalls[resource]
@@ -40,7 +40,7 @@ func between(a, b counters) trace.Usage {
 	return u
 }
 
-// grown is how much a counter grew; 0 where it went back, as that of a thread whose id was used again.
+// grown returns how much a counter grew; 0 if it went back, for example because a thread ID was reused.
 func grown(a, b time.Duration) time.Duration { return max(0, b-a) }
 
 func resources() []trace.Resource {

@@ -1,7 +1,8 @@
-package selfstats
+package usage
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,10 +15,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// sampled is when each record came, since the start, and what it is about.
+// sampled is the time of a record since the start, and its interval.
 type sampled struct{ At, Interval time.Duration }
 
-// run runs a sampler in a bubble while script acts, and returns what it published.
+// run runs a sampler in simulated time while script acts, and returns what it published.
 func run(t *testing.T, script func(*Sampler)) []sampled {
 	t.Helper()
 	var out []sampled
@@ -61,7 +62,7 @@ func TestPace(t *testing.T) {
 				}
 				time.Sleep(5 * s)
 			},
-			// The first is no longer ago than what would say something: the next one covers it.
+			// The first interval is too short for a sample: the next one includes it.
 			[]sampled{{s, s}, {2 * s, s}, {3 * s, s}, {4 * s, s}, {5 * s, s}},
 		},
 		"two pods far apart": {
@@ -94,7 +95,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestNobodyListens nudges a sampler that does not run, and one that is not there.
+// TestNobodyListens nudges a sampler that does not run, and a nil one.
 func TestNobodyListens(*testing.T) {
 	s := New(Config{})
 	for range 100 {
@@ -122,8 +123,9 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := source{root: root, cpu: func() time.Duration { return 42 }, rss: func() int64 { return 1 }}.read()
-	got.at, got.goroutines = time.Time{}, 0
+	none := func() int { return 0 }
+	got := source{root: root, self: "self", cpu: func() time.Duration { return 42 }, rss: func() int64 { return 1 }, goroutines: none}.read()
+	got.at = time.Time{}
 	want := counters{
 		cpu: 42, delay: map[string]time.Duration{"7": 2 * time.Millisecond, "8": 3 * time.Millisecond}, rss: 500 * int64(os.Getpagesize()), cpus: 2,
 		busy: 1720 * time.Millisecond, stalls: map[trace.Resource]stall{trace.ResourceCPU: {some: 4 * time.Millisecond}, trace.ResourceMemory: {7 * time.Microsecond, 5 * time.Microsecond}},
@@ -133,8 +135,29 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestOther reads the figures of another process.
+func TestOther(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/7/statm": "3000 500 200 10 0 300 0\n", "proc/7/task/7/schedstat": "900 2000000 3\n", "proc/7/task/9/schedstat": "900 1000000 3\n",
+		"proc/7/stat": "7 (ku) be) S 1 7 7 0 -1 4194560 2043 0 0 0 150 30 0 0 20 0 14 0 100 1 2\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := other(root, 7).read()
+	if got.cpu != 1800*time.Millisecond || got.rss != 500*int64(os.Getpagesize()) || got.delay["7"]+got.delay["9"] != 3*time.Millisecond || got.goroutines != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := other(root, 8).read(); got.cpu != 0 || got.rss != 0 || got.delay != nil {
+		t.Errorf("a process that is not there: %+v", got)
+	}
+}
+
 func TestReadNothing(t *testing.T) {
-	got := source{root: t.TempDir(), cpu: func() time.Duration { return 0 }, rss: func() int64 { return 5 }}.read()
+	got := source{root: t.TempDir(), self: "self", cpu: func() time.Duration { return 0 }, rss: func() int64 { return 5 }, goroutines: func() int { return 0 }}.read()
 	if got.rss != 5 || got.cpus < 1 || got.delay != nil || len(got.stalls) != 0 || got.busy != 0 {
 		t.Errorf("%+v", got)
 	}

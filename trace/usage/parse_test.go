@@ -1,4 +1,4 @@
-package selfstats
+package usage
 
 import (
 	"testing"
@@ -59,7 +59,7 @@ func TestParsePressure(t *testing.T) {
 	}
 }
 
-// FuzzParse sees that no file makes a parser panic, or a figure negative.
+// FuzzParse checks that no file makes a parser panic or a figure negative.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("cpu  1 1 1 100 100 1 1 1 50 50\ncpu0 1\nintr 7\n"))
 	f.Add([]byte("some avg10=0.09 avg60=0.71 avg300=2.55 total=9272908370\n"))

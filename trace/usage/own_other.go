@@ -1,6 +1,6 @@
 //go:build !unix
 
-package selfstats
+package usage
 
 import "time"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package selfstats
+package usage
 
 import (
 	"runtime"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ownCPU is how long the agent has been on processors.
+// ownCPU returns the agent's CPU time.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,7 +17,7 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ownRSS is the most memory that the agent has had: without /proc, nothing tells what it has now.
+// ownRSS returns the agent's maximum memory: without /proc, the current one is not available.
 func ownRSS() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

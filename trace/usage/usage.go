@@ -1,0 +1,117 @@
+package usage
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+const (
+	// Idle is the interval of Run's samples.
+	Idle = 10 * time.Second
+	// Awake is this interval while pods start.
+	Awake = time.Second
+	// Linger is how long it publishes every second after the last nudge.
+	Linger = 3 * time.Second
+	// fresh is an interval too short for meaningful figures: the kernel counts some in ticks of 10 ms.
+	fresh = 100 * time.Millisecond
+)
+
+// Config is what a Sampler needs.
+type Config struct {
+	// Bus receives the events; nil drops them.
+	Bus *trace.Bus
+	// Publish receives the events instead of the bus, if it is set.
+	Publish func(trace.Usage)
+	// PID is the agent's process; 0 means this one.
+	PID int
+	// Root is the parent of proc; empty means "/".
+	Root string
+}
+
+// Sampler publishes the agent's resource usage.
+type Sampler struct {
+	publish func(trace.Usage)
+	read    func() counters
+	born    time.Time
+	nudged  atomic.Int64  // when, as time since born, which setting a clock does not change; 0: never
+	wake    chan struct{} // read while idle
+	last    counters
+}
+
+// New returns a Sampler before its first reading.
+func New(c Config) *Sampler {
+	if c.Root == "" {
+		c.Root = "/"
+	}
+	src := source{root: c.Root, self: "self", cpu: ownCPU, rss: ownRSS, goroutines: runtime.NumGoroutine}
+	if c.PID != 0 {
+		src = other(c.Root, c.PID)
+	}
+	if c.Publish == nil {
+		c.Publish = func(u trace.Usage) { trace.Point(c.Bus, trace.Span{}, u) }
+	}
+	return &Sampler{publish: c.Publish, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
+}
+
+// Nudge reports that a pod is starting. It never blocks. Safe for concurrent use, also before Run; a nil Sampler
+// ignores it.
+func (s *Sampler) Nudge() {
+	if s == nil {
+		return
+	}
+	s.nudged.Store(max(1, int64(time.Since(s.born))))
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run samples until ctx is done.
+func (s *Sampler) Run(ctx context.Context) error {
+	begun, timer := time.Now(), time.NewTimer(Idle)
+	defer timer.Stop()
+	s.last = s.read()
+	awake := false
+	for {
+		wake := s.wake
+		if awake {
+			wake = nil // one wake-up per second is enough, however many pods start
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+			if !s.lately() {
+				continue // a nudge from the time when it was awake
+			}
+		case <-timer.C:
+		}
+		s.sample()
+		if awake = s.lately(); awake {
+			timer.Reset(Awake)
+		} else {
+			// At the same times as the agent's other work every ten seconds, so that it wakes up once for all.
+			timer.Reset(Idle - time.Since(begun)%Idle)
+		}
+	}
+}
+
+// lately reports whether a nudge was less than Linger ago.
+func (s *Sampler) lately() bool {
+	at := s.nudged.Load()
+	return at != 0 && time.Since(s.born)-time.Duration(at) < Linger
+}
+
+// sample publishes the usage since the last time.
+func (s *Sampler) sample() {
+	if time.Since(s.last.at) < fresh {
+		return
+	}
+	now := s.read()
+	s.publish(between(s.last, now))
+	s.last = now
+}
