@@ -10,45 +10,45 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// How much is kept of manifests that are wrong, and of signals.
+// Limits on errors in manifests, and on signals.
 const (
 	maxFiles        = 200
 	maxErrorsOfFile = 10
 	maxSignals      = 64
-	maxFigures      = 60 // of a signal: ten minutes, at one every 10 s
+	maxFigures      = 60 // per signal: ten minutes, with one every 10 s
 	maxSteps        = 64 // of the wall clock
 )
 
-// node is the latest of what is about the node itself.
+// node is the latest about the node itself.
 //
-// Many fields: one for each kind of record that a late reader needs of the node itself.
+// Many fields: one for each kind of record that a late reader needs about the node itself.
 type node struct {
 	state    string
-	first    map[string]*store.Item // the first and the last word of each state of the agent
+	first    map[string]*store.Item // the first and the last record of each agent state
 	latest   map[string]*store.Item
 	pleg     *store.Item
 	relist   *store.Item
 	loop     *store.Item // the last iteration that ended
 	usage    *store.Item
-	steps    ring.Ring[*store.Item]              // of the wall clock: a start in which one falls is not longer by it
+	steps    ring.Ring[*store.Item]              // of the wall clock: a step during a start does not make the start longer
 	pressure map[string]*ring.Ring[*store.Item]  // by signal
 	short    map[string]*store.Item              // the last verdict on each signal
-	sources  map[evidence.Manifest][]*store.Item // errors of manifests that are not known to be mended
-	origins  map[origin]*store.Item              // the last word of each source of each sort
+	sources  map[evidence.Manifest][]*store.Item // errors in manifests that are not known to be fixed
+	origins  map[origin]*store.Item              // the last record of each kind from each source
 
-	// Writes of the node's object: the last, the last that worked, the last registration that did.
+	// Writes of the node's object: the last, the last successful one, the last successful registration.
 	written, good, registered *store.Item
-	// conditions are the writes that changed each of the node's conditions last.
+	// conditions are the writes that last changed each of the node's conditions.
 	conditions map[string]*store.Item
 	ready      bool
 	unlike     *store.Item // the write before the one that changed Ready
 
-	// What the node and its runtime are, and the agent's certificates by use: the last words.
+	// The latest descriptions of the node and its runtime, and the agent's certificates by use.
 	described, handlers *store.Item
 	certificates        map[trace.CertificateUse]*store.Item
 }
 
-// origin is a sort of word of a source of pods: that it delivered its set, where from, or what became of a pod.
+// origin is a source of pods with a kind of record: that it delivered its set, its location, or the outcome for a pod.
 type origin struct{ source, sort string }
 
 func newNode() node {
@@ -78,7 +78,7 @@ func (n *node) walk(v visit) {
 	maps.DeleteFunc(n.sources, func(_ evidence.Manifest, errs []*store.Item) bool { return len(errs) == 0 })
 }
 
-// foldNode keeps what a record says of the node as a whole.
+// foldNode keeps a record about the node as a whole.
 func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 	n, over := &k.node, r.Edge != trace.EdgeBegin
 	switch e := r.Event.(type) {
@@ -90,7 +90,7 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 			n.loop = it
 		}
 	case *trace.CRICall:
-		if r.Edge == it.Edge { // the first that is seen of it
+		if r.Edge == it.Edge { // the first record of it
 			k.calls.Push(it)
 		}
 	case *trace.GC:
@@ -130,7 +130,13 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 	case *trace.SourceError:
 		n.wrong(r, e, it)
 		k.lines.Push(it)
-	case *trace.Log, *trace.NodeEvent:
+	case *trace.Log:
+		if e.Level == trace.LevelWarn || e.Level == trace.LevelError {
+			k.alarms.Push(it)
+		} else {
+			k.lines.Push(it)
+		}
+	case *trace.NodeEvent, *trace.OOMKill:
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it
@@ -177,14 +183,14 @@ func (n *node) write(e *trace.NodeStatus, it *store.Item) {
 	}
 }
 
-// keepLatest replaces what is kept under a name, of which there are at most maxSignals.
+// keepLatest replaces the item kept for a name, with at most maxSignals names.
 func keepLatest[K comparable](in map[K]*store.Item, name K, it *store.Item) {
 	if in[name] != nil || len(in) < maxSignals {
 		in[name] = it
 	}
 }
 
-// press keeps the last figures of a signal.
+// press keeps the last values of a signal.
 func (n *node) press(e *trace.Pressure, it *store.Item) {
 	r := n.pressure[string(e.Signal)]
 	if r == nil {
@@ -197,7 +203,7 @@ func (n *node) press(e *trace.Pressure, it *store.Item) {
 	r.Push(it)
 }
 
-// told keeps the last words of a source of pods.
+// told keeps the last records of a source of pods.
 func (n *node) told(r *trace.Record, e *trace.Source, it *store.Item) {
 	switch {
 	case e.Op != trace.OpSet:
@@ -210,7 +216,7 @@ func (n *node) told(r *trace.Record, e *trace.Source, it *store.Item) {
 	}
 }
 
-// wrong keeps an error of a manifest until it is known to be mended.
+// wrong keeps an error in a manifest until it is known to be fixed.
 func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *store.Item) {
 	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if e.Message == "" {
@@ -231,8 +237,8 @@ func (n *node) wrong(r *trace.Record, e *trace.SourceError, it *store.Item) {
 	n.sources[key] = errs
 }
 
-// delivered drops the errors of what a source delivered. It is kept beside the lines that told of them: they are
-// about errors that are over.
+// delivered drops the errors in what a source delivered, and keeps the record with the log lines that reported them: it
+// shows that these errors are over.
 func (k *Store) delivered(r *trace.Record, e *trace.Source, it *store.Item) {
 	key := evidence.ManifestOf(e.Source, e.Path, r.Pod)
 	if !evidence.Delivered(r, e) || len(k.node.sources[key]) == 0 {

@@ -13,63 +13,64 @@ import (
 // Source is where records come from, as a trace.Cursor.
 type Source interface {
 	Next(ctx context.Context, buf []trace.Record) (recs []trace.Record, lost uint64, err error)
-	// Flush has Next return what is there. It is called while somebody waits for records: the source may be lazy.
+	// Flush makes Next return what is available. It is called while a reader waits for records: the source may be lazy.
 	Flush()
 }
 
-// Store is what is kept of one stream. Safe for concurrent use.
+// Store keeps the backlog of one stream. It is safe for concurrent use.
 //
-// Many fields: one for each kind of record that a late reader needs of a node.
+// Many fields: one for each kind of record that a late reader needs about a node.
 type Store struct {
 	opt Options
 
 	mu    sync.Mutex
 	seq   uint64        // of the last record folded
-	moved chan struct{} // closed when seq moves on; nil while nobody waits for that
+	moved chan struct{} // closed when seq changes; nil while nobody waits for it
 	from  Source        // while Run reads it
 	ended bool          // Run has returned
 
 	last  *store.Item
-	bytes int    // what is kept takes about that: what was counted last, and all that came since
-	lost  uint64 // records for which there was no room, but for those of starts
+	bytes int    // the approximate size of what is kept: as measured last, plus all later records
+	lost  uint64 // records dropped because of the limits, except those of starts
 	holes []Hole
-	kept  *store.Store // what explains pods
+	kept  *store.Store // the records that explain pods
 	pods  map[trace.Pod]*pod
-	heard *list.List // the pods, the least recently heard of first
-	gone  []*pod     // in the order in which they went
-	swept int64      // when sweep looked last
+	heard *list.List // the pods, the least recently mentioned first
+	gone  []*pod     // in the order of their removal
+	swept int64      // the time of the last sweep
 
 	node      node
 	api       api
 	calls     ring.Ring[*store.Item]
 	decisions ring.Ring[*store.Item]
 	lines     ring.Ring[*store.Item]
+	alarms    ring.Ring[*store.Item] // warnings and errors, which other lines must not displace
 	loops     groups
 	passes    groups
 }
 
-// How many effects of a loop iteration and verdicts of a pass are kept.
+// Limits on the effects kept for a loop iteration and the verdicts kept for a pass.
 const (
 	maxCaused   = 32
 	maxVerdicts = 500
 )
 
-// New returns a store that knows nothing yet.
+// New returns an empty store.
 func New(opt Options) *Store {
 	opt = opt.withDefaults()
 	return &Store{
 		opt: opt,
-		kept: store.New(store.Policy{ // of a run one record more than explain it, by which readers see that there were more
+		kept: store.New(store.Policy{ // one more record for a run than explain it: so readers see that there were more
 			First: opt.PerRun / 2, Newest: opt.PerRun - opt.PerRun/2 + 1, Earlier: opt.PerRun, Node: opt.Node, Open: opt.Open, Traces: 4 * opt.Pods, Patches: true,
 		}),
 		pods: map[trace.Pod]*pod{}, heard: list.New(),
 		node: newNode(), api: newAPI(opt.Calls),
-		calls: ring.New[*store.Item](opt.Calls), decisions: ring.New[*store.Item](opt.Decisions), lines: ring.New[*store.Item](opt.Lines),
+		calls: ring.New[*store.Item](opt.Calls), decisions: ring.New[*store.Item](opt.Decisions), lines: ring.New[*store.Item](opt.Lines), alarms: ring.New[*store.Item](opt.Lines),
 		loops: newGroups(opt.Loops, maxCaused), passes: newGroups(opt.Passes, maxVerdicts),
 	}
 }
 
-// Run folds what the source gives until ctx is done or the source ends, which is no error.
+// Run folds the source's records until ctx is done or the source ends, which is no error.
 func (k *Store) Run(ctx context.Context, source Source) error {
 	k.reads(source)
 	defer k.reads(nil)
@@ -83,7 +84,7 @@ func (k *Store) Run(ctx context.Context, source Source) error {
 	}
 }
 
-// reads says where records come from now. Who waits for one already has it hurry; when there is no source, he waits no longer.
+// reads sets the source. If a reader waits already, it flushes the source; without a source the wait ends.
 func (k *Store) reads(source Source) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,7 +99,7 @@ func (k *Store) reads(source Source) {
 	}
 }
 
-// Apply folds records, before which lost ones are missing. Their events must not be changed afterwards.
+// Apply folds records, with the number of records lost before them. Their events must not change afterwards.
 func (k *Store) Apply(recs []trace.Record, lost uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

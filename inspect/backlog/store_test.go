@@ -34,7 +34,7 @@ func TestBodiesAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestGonePodsAreDropped also of what lists still say of them.
+// TestGonePodsAreDropped: also if lists still mention them.
 func TestGonePodsAreDropped(t *testing.T) {
 	tp := tape.New()
 	pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
@@ -86,7 +86,25 @@ func TestBacklogWaitsForTheRecord(t *testing.T) {
 	})
 }
 
-// TestRun reads a bus until it is told to stop.
+// TestAlarmsStay: other lines do not displace an error.
+func TestAlarmsStay(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: trace.LevelError, Message: "it failed"})
+	for i := range 1000 {
+		tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: trace.LevelInfo, Message: fmt.Sprint(i)})
+	}
+	k := backlog.New(backlog.Options{})
+	k.Apply(tp.Records(), 0)
+	b, err := k.Backlog(t.Context(), 1001)
+	if err != nil || len(b.Records) != 201 {
+		t.Fatalf("%d records, %v", len(b.Records), err)
+	}
+	if l, ok := b.Records[0].Event.(*trace.Log); !ok || l.Message != "it failed" {
+		t.Errorf("the first record is %+v", b.Records[0].Event)
+	}
+}
+
+// TestRun reads a bus until it is stopped.
 func TestRun(t *testing.T) {
 	bus := trace.NewBus(64)
 	k := backlog.New(backlog.Options{})
@@ -105,7 +123,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded plays many pods, each with a long start, none of which goes.
+// TestMemoryIsBounded plays many pods, each with a long start, none of which goes away.
 func TestMemoryIsBounded(t *testing.T) {
 	opt := backlog.Options{Pods: 20, PerRun: 50, Node: 10, Calls: 10, Loops: 5, Decisions: 5, Lines: 5, Open: 100}
 	k := backlog.New(opt)
@@ -126,8 +144,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// what explains runs (their first records, the newest with their begins), the rest of pods, rings with begins and ends, iterations with
-	// what they caused, what is open
+	// records that explain runs (the first ones, the newest with their begins), the rest of the pods, rings with begins
+	// and ends, iterations with their effects, open operations
 	most := 20*(2*25+2*26) + 20*10 + 10*2 + 10*2 + 5*2 + 5*2 + 5 + 100
 	if len(b.Records) > most {
 		t.Errorf("%d records are kept, want at most %d", len(b.Records), most)
@@ -144,7 +162,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkBacklog keeps 110 pods with whole starts, and says how much memory a record kept takes.
+// BenchmarkBacklog keeps 110 pods with complete starts, and reports the memory per kept record.
 func BenchmarkBacklog(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -178,7 +196,7 @@ func BenchmarkBacklog(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/record")
 }
 
-// TestUsages: what the agent took while a pod started is kept as long as the pod, also when much idle time came after it.
+// TestUsages: the agent's usage during a pod's start is kept as long as the pod, also if much idle time follows.
 func TestUsages(t *testing.T) {
 	k := backlog.New(backlog.Options{})
 	at := func(seq int, interval time.Duration) trace.Record {
@@ -210,7 +228,8 @@ func TestUsages(t *testing.T) {
 	}
 }
 
-// TestStepsOfTheClock: who attaches after the wall clock was set learns of it, and so that a start is not longer by it.
+// TestStepsOfTheClock: a reader that attaches after a step of the wall clock sees the step, and that it does not make a
+// start longer.
 func TestStepsOfTheClock(t *testing.T) {
 	k := backlog.New(backlog.Options{})
 	k.Apply([]trace.Record{

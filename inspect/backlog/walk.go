@@ -36,6 +36,7 @@ func (k *Store) walkNode(v visit) {
 	history(v, needHistory, &k.calls)
 	history(v, needHistory, &k.decisions)
 	history(v, needHistory, &k.lines)
+	history(v, needHistory, &k.alarms)
 	k.loops.walk(v)
 	k.passes.walk(v)
 	k.node.walk(v)

@@ -11,9 +11,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// pluginSpan is how the spans of CNI plugins' runs are named.
-const pluginSpan = "cni.plugin."
-
 // isCNI reports whether a span of the runtime is about all of a pod's network, and not a part of that.
 func isCNI(e *trace.RuntimeSpan) bool { return strings.HasSuffix(e.Name, "setup_pod_network") }
 
@@ -33,7 +30,7 @@ func (c *Case) pluginRuns(under trace.SpanID) (out []pluginRun) {
 		points = c.runtimeSpans(under)
 	}
 	for _, p := range points {
-		name, ok := strings.CutPrefix(p.Event.Name, pluginSpan)
+		name, ok := strings.CutPrefix(p.Event.Name, trace.SpanCNIPlugin)
 		if !ok || attr(p.Event, "cni.command") != "ADD" {
 			continue
 		}

@@ -18,7 +18,7 @@ func slowNetwork() Rule {
 	return Rule{
 		ID: "KL02", Name: "slow network in a pull",
 		About: "The layers of an image took long to arrive: at least 500ms of the critical path at less than 64 MiB/s. Containerd's " +
-			"spans show when the last layer was there, else its content store does; without either, the rule reports nothing.",
+			"spans show when the last layer was there, else its events or its content store do; without any of them, the rule reports nothing.",
 		Find: findSlowNetwork,
 	}
 }

@@ -54,6 +54,15 @@ func TestSlowNetwork(t *testing.T) {
 			},
 		},
 		{
+			name: "by the runtime's events", want: "68 MiB of the image web:1 took 4.20s to arrive, 16 MiB/s", cost: 4200 * ms, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				span := pull(s, 5*sec, 68*mib)
+				runtimeSpan(s, span, 0, 2*sec, trace.SpanLayerArrived, trace.KV{K: trace.AttrLayerSize, V: "10485760"})
+				runtimeSpan(s, span, 0, 4200*ms, trace.SpanLayerArrived, trace.KV{K: trace.AttrLayerSize, V: "60817408"})
+				start(s, 5*sec, "image shop/web:1")
+			},
+		},
+		{
 			name: "still", want: "10 MiB of the image web:1 arrived in 20.0s so far, 512 KiB/s", cost: 20 * sec, current: true, confidence: cause.Likely, now: 21 * sec,
 			write: func(s *casetest.Script) {
 				pull(s, casetest.Open, 68*mib, progress{sec, mib}, progress{20 * sec, 10 * mib})

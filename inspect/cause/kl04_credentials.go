@@ -9,8 +9,9 @@ import (
 func slowCredentials() Rule {
 	return Rule{
 		ID: "KL04", Name: "credential provider slow",
-		About: "A pull waited for an exec credential provider to answer. It is reported for waits of kind credentials on the critical path.",
-		Find:  findSlowCredentials,
+		About: "A pull waited for an exec credential provider to answer. It is reported for waits of kind credentials on the critical path. Of a kubelet " +
+			"that is not ours, the kernel shows how long the provider ran, and the kubelet's log from V3 on for which pull.",
+		Find: findSlowCredentials,
 	}
 }
 

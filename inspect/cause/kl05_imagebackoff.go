@@ -40,7 +40,11 @@ func findImageBackoff(c *Case) []Finding {
 	if !c.fails(w.cost, open) {
 		return nil
 	}
-	why, image := last.Err(), cmp.Or(last.Event.Target, "of the sandbox")
+	whose := "of the sandbox"
+	if last.Event.Verb == trace.VerbImage {
+		whose = "of container " + last.Event.Container
+	}
+	why, image := last.Err(), cmp.Or(last.Event.Target, whose)
 	f := Finding{Confidence: Certain, Cost: w.cost, Current: open}
 	for _, a := range failed {
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s failed: %s", a.Event.ID, quoted(a.Err())))

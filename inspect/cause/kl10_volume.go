@@ -79,7 +79,10 @@ func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) strin
 	name, about := e.Target.Name, e.Target.Kind == trace.TargetVolume
 	switch {
 	case e.For == trace.WaitAttach, e.For == trace.WaitLock && about && !objectPlugin(plugins[name]):
-		return say.On(e) + ": " + quoted(detail(w))
+		if why := detail(w); why != "" {
+			return say.On(e) + ": " + quoted(why)
+		}
+		return say.On(e)
 	case e.For != trace.WaitBackoff:
 	case about && storage(plugins[name]):
 		return "the retry with " + say.On(e) + ": " + quoted(detail(w))

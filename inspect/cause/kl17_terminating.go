@@ -203,6 +203,9 @@ func (c *Case) endInAPI(end stretch) (out []endStep) {
 		if gone {
 			s.what = "the API server, which still had the object after nothing was left of the pod here"
 		}
+		if spec := c.spec(); spec != nil && spec.Finalizers != "" {
+			s.what += " (it had the finalizers " + spec.Finalizers + ")"
+		}
 		s.remedy = "Mostly a finalizer holds it: kubectl get pod NAME -o jsonpath='{.metadata.finalizers}', and see to the controller that should remove it."
 	} else if gone {
 		s.to = last.Stop

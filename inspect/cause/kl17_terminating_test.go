@@ -70,6 +70,15 @@ func TestStuckTerminating(t *testing.T) {
 			},
 		},
 		{
+			name: "a finalizer, with the spec", want: "its termination is stuck in the API server, which still has the object after nothing is left of the pod here (it had the finalizers a/b)",
+			cost: 39 * sec, current: true, now: 50 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				s.Finalizers("a/b")
+				end(s)
+				s.Span(10900*ms, 11*sec, 0, &trace.StatusPatch{Op: trace.PatchDelete})
+			},
+		},
+		{
 			name: "a finalizer that was removed", want: "its termination was delayed by the API server, which still had the object", cost: 29 * sec, found: true, now: 50 * sec,
 			confidence: cause.Likely,
 			write: func(s *casetest.Script) {

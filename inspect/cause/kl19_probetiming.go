@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -18,7 +19,7 @@ func probeTiming() Rule {
 		About: "The pod became ready late because of a probe's figures: the initial delay before the first attempt, the period between the last " +
 			"attempt that failed and the one that succeeded, or the required attempts in a row. It is reported for waits of a startup or readiness " +
 			"probe on the way from started to ready that end in a success and together took 500 ms and 5 % of the start or more. Waits that " +
-			"end in another failure are the program's time, not the probe's.",
+			"end in another failure are the program's time, not the probe's. It is certain where the pod's spec is known and has the figure.",
 		Find: findProbeTiming,
 	}
 }
@@ -33,7 +34,8 @@ type probeWait struct {
 	holdup
 	probe   trace.Target
 	why     string
-	certain bool
+	certain bool // the figure was the reason
+	whole   bool // all of the wait was due to it
 	dur     time.Duration
 }
 
@@ -52,16 +54,45 @@ func (c *Case) idleProbes() (out []probeWait) {
 		switch {
 		case before == nil && (passed || w.Open):
 			p.why = "its first attempt had to wait for initialDelaySeconds"
+			if s := c.probeSpec(w.Event.Target); s != nil && s.Delay > 0 {
+				p.why, p.certain = p.why+" ("+seconds(s.Delay)+")", passed && p.dur >= s.Delay-time.Second
+			} else if s != nil {
+				p.why, p.certain = "its first attempt had to wait for periodSeconds ("+seconds(s.Period)+")", passed && p.dur <= s.Period+time.Second
+			}
 		case !passed:
 			continue
 		case before.Event.Result == trace.ProbeSuccess || before.Event.Result == trace.ProbeWarning:
-			p.why, p.certain = "one success was not enough for successThreshold", true
+			p.why, p.certain, p.whole = "one success was not enough for successThreshold", true, true
 		default:
 			p.why = "after an attempt that failed, the next had to wait for periodSeconds"
+			if s := c.probeSpec(w.Event.Target); s != nil {
+				p.why, p.certain = p.why+" ("+seconds(s.Period)+")", p.dur <= s.Period+time.Second
+			}
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// seconds is a figure of a probe as it stands in a spec.
+func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
+
+// probeSpec is a probe's configuration; nil where the pod's spec is not known.
+func (c *Case) probeSpec(probe trace.Target) *trace.ProbeSpec {
+	spec := c.spec()
+	if spec == nil {
+		return nil
+	}
+	for _, all := range [][]trace.ContainerSpec{spec.Containers, spec.InitContainers} {
+		for i := range all {
+			for j := range all[i].Probes {
+				if s := &all[i].Probes[j]; all[i].Name == probe.Container && string(s.Probe) == probe.Name {
+					return s
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // around finds the attempts of a wait's probe before and after it.
@@ -98,10 +129,12 @@ func findProbeTiming(c *Case) []Finding {
 		return nil
 	}
 	f := Finding{Confidence: Likely, Cost: cost, Current: long.open && !c.up()}
-	certain := !slices.ContainsFunc(all, func(p probeWait) bool { return covered(p.at) > 0 && !p.certain })
+	if !slices.ContainsFunc(all, func(p probeWait) bool { return covered(p.at) > 0 && !p.certain }) {
+		f.Confidence = Certain
+	}
 	upTo := "up to "
-	if certain {
-		f.Confidence, upTo = Certain, ""
+	if !slices.ContainsFunc(all, func(p probeWait) bool { return covered(p.at) > 0 && !p.whole }) {
+		upTo = ""
 	}
 	f.Sentence = fmt.Sprintf("the %s decided when it was ready: %s, which took %s%s", long.what, long.why, upTo, took(cost, f.Current))
 	for i := range all {

@@ -46,6 +46,37 @@ func TestProbeTiming(t *testing.T) {
 			},
 		},
 		{
+			name: "the period, with the spec", want: "the readiness probe of web decided when it was ready: after an attempt that failed, the next had to wait for periodSeconds (10), which took up to 9.99s", cost: 9990 * ms,
+			write: func(s *casetest.Script) {
+				s.Probe(trace.ProbeSpec{Probe: trace.ProbeReadiness, Period: 10 * sec})
+				started(s, sec)
+				attempt(s, sec, "failure")
+				probing(s, 1010*ms, 11*sec)
+				attempt(s, 11*sec, "success")
+				s.Milestone(11010*ms, trace.MilestoneReady)
+			},
+		},
+		{
+			name: "the delay, with the spec", want: "the readiness probe of web decided when it was ready: its first attempt had to wait for initialDelaySeconds (30), which took up to 30.0s", cost: 30 * sec,
+			write: func(s *casetest.Script) {
+				s.Probe(trace.ProbeSpec{Probe: trace.ProbeReadiness, Delay: 30 * sec, Period: 10 * sec})
+				started(s, sec)
+				probing(s, sec, 31*sec)
+				attempt(s, 31*sec, "success")
+				s.Milestone(31010*ms, trace.MilestoneReady)
+			},
+		},
+		{
+			name: "no delay, with the spec", want: "the readiness probe of web decided when it was ready: its first attempt had to wait for periodSeconds (10), which took up to 7.00s", cost: 7 * sec,
+			write: func(s *casetest.Script) {
+				s.Probe(trace.ProbeSpec{Probe: trace.ProbeReadiness, Period: 10 * sec})
+				started(s, sec)
+				probing(s, sec, 8*sec)
+				attempt(s, 8*sec, "success")
+				s.Milestone(8010*ms, trace.MilestoneReady)
+			},
+		},
+		{
 			name: "the delay, still", want: "the readiness probe of web decided when it was ready: its first attempt had to wait for initialDelaySeconds, which took up to 19.0s so far", cost: 19 * sec, confidence: cause.Likely, current: true, now: 20 * sec,
 			write: func(s *casetest.Script) {
 				started(s, sec)

@@ -15,7 +15,7 @@ func starvedProbe() Rule {
 		ID: "KL20", Name: "probe starved of CPU",
 		About: "Attempts of a probe ran into their timeout while the node's processors were busy for 90 % of the time or more, or tasks waited for " +
 			"one for 50 % of it (PSI). Or attempts failed while the container's own CPU limit, or its pod's, was exhausted in half of the periods and " +
-			"its threads were stopped for 25 % of the time or more. It is reported when such attempts, with the wait that follows each, took 10 ms and " +
+			"its threads were stopped for 25 % of the time or more; that is certain from 90 % of the periods and 50 % of the time on. It is reported when such attempts, with the wait that follows each, took 10 ms and " +
 			"5 % of the start or more, or where a liveness or startup probe failed because of it.",
 		Find: findStarvedProbe,
 	}
@@ -52,9 +52,11 @@ func percentOf(a, b time.Duration) int {
 func findStarvedProbe(c *Case) []Finding {
 	var node, own starving
 	attempts := ownSpans[*trace.ProbeAttempt](c)
+	own.certain = true
 	for i := range attempts {
 		a := &attempts[i]
 		if heldBack(a.Event) {
+			own.certain = own.certain && heldHard(a.Event.Throttle)
 			own.add(a, c.heldBackFor(a), evidence(a.Rec(), "%s: %s after %s: %s; %s", say.Target(probeOf(a.Event)), a.Event.Result, human.Duration(a.Dur()),
 				quoted(a.Event.Output), throttleText(a.Event.Throttle)))
 			continue
@@ -78,6 +80,7 @@ func findStarvedProbe(c *Case) []Finding {
 type starving struct {
 	n, timeouts int
 	gaveUp      bool
+	certain     bool
 	name        string
 	at          []stretch
 	evidence    []Evidence
@@ -98,6 +101,9 @@ func (s *starving) add(a *Span[*trace.ProbeAttempt], at []stretch, e ...Evidence
 
 func (s *starving) finding(c *Case, why, remedy, disproof string) []Finding {
 	f := Finding{Confidence: Likely, Cost: covered(s.at), Evidence: few(s.evidence), Remedy: remedy, RuledOutBy: disproof}
+	if s.certain {
+		f.Confidence = Certain
+	}
 	if s.n == 0 || !s.gaveUp && !c.material(f.Cost) {
 		return nil
 	}

@@ -61,11 +61,11 @@ func TestStarvedProbe(t *testing.T) {
 		},
 		{
 			name: "its own limit", want: "the readiness probe of web ran into its timeout once while the container's own CPU limit held it back, which cost 10.0s",
-			cost: 10 * sec, confidence: cause.Likely,
+			cost: 10 * sec, confidence: cause.Certain,
 			write: func(s *casetest.Script) { started(s, sec); held(s, sec, 2*sec, "timed out", 9, 800*ms); ready(s) },
 		},
 		{
-			name: "its own limit, and a busy node", want: "the readiness probe of web ran into its timeout once while the container's own CPU limit held it back", cost: 10 * sec, confidence: cause.Likely,
+			name: "its own limit, and a busy node", want: "the readiness probe of web ran into its timeout once while the container's own CPU limit held it back", cost: 10 * sec, confidence: cause.Certain,
 			write: func(s *casetest.Script) {
 				started(s, sec)
 				held(s, sec, 2*sec, "timed out", 9, 800*ms)

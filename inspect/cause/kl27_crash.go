@@ -5,13 +5,18 @@ import (
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
+
+// killed is the exit code of a container that was ended with SIGKILL, which is also what the kernel does where memory is short.
+const killed = 128 + 9
 
 func crashBackoff() Rule {
 	return Rule{
 		ID: "KL27", Name: "container crash back-off",
 		About: "A container keeps exiting, and the next restart has to wait (10s, doubling to maxContainerRestartPeriod, 5m). It rests on the " +
-			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff.",
+			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff. Where the kernel killed the container because it was " +
+			"out of memory, and an observer saw that, the rule says so.",
 		Find: findCrashBackoff,
 	}
 }
@@ -37,6 +42,11 @@ func findCrashBackoff(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, evidence(probe.End, "%s probe of %s failed, %d of %d", probe.Event.Probe, last.Subject, probe.Event.Count, probe.Event.Threshold))
 		why = fmt.Sprintf("is killed again and again because its %s probe fails (%s)", probe.Event.Probe, quoted(probe.Event.Output))
 	}
+	kills := c.outOfMemory(last.Subject)
+	oom := len(kills) > 0 && probe == nil && (last.ExitCode == nil || *last.ExitCode == killed)
+	if f.Evidence = append(f.Evidence, kills...); oom {
+		why = "keeps running out of memory (" + exits(last) + ")"
+	}
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
 	had := "had"
@@ -47,6 +57,11 @@ func findCrashBackoff(c *Case) []Finding {
 	if probe != nil {
 		f.Remedy = "Let the container answer the probe, or correct the probe's request; a slow container needs a larger timeoutSeconds or failureThreshold, or a startup probe."
 		f.RuledOutBy = "Without the probe the container exits as often."
+		return []Finding{f}
+	}
+	if oom {
+		f.Remedy = "Raise the container's memory limit, or let it use less: the kernel kills it at the limit. The back-off ends by itself once it runs for 10 minutes."
+		f.RuledOutBy = "kubectl describe shows another reason than OOMKilled for its last termination: then only a child process was killed."
 		return []Finding{f}
 	}
 	f.Remedy = fmt.Sprintf("Read its last log: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
@@ -69,6 +84,16 @@ func (c *Case) endedBy(container string) *Span[*trace.ProbeAttempt] {
 		}
 	}
 	return nil
+}
+
+// outOfMemory are the kernel's kills in a container, whose limit of memory was reached.
+func (c *Case) outOfMemory(container string) (out []Evidence) {
+	for _, p := range ownPoints[*trace.OOMKill](c) {
+		if p.Event.Name == container {
+			out = append(out, evidence(p.Rec, "%s", say.OOM(p.Event)))
+		}
+	}
+	return out
 }
 
 // exits says how a container ended, as the decision has it.

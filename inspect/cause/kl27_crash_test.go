@@ -22,6 +22,12 @@ func TestCrashBackoff(t *testing.T) {
 		})
 		s.Wait(at, until, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
 	}
+	crashed := func(s *casetest.Script, at time.Duration, code int32) {
+		s.Point(at, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "web"})
+		s.Point(at, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Restarts: 1})
+		s.Point(at, 0, &trace.Decision{By: trace.ByRestart, Subject: "web", Verdict: trace.VerdictWait, Reason: "it ended", ExitCode: new(code), Attempt: 1})
+		s.Wait(at, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
+	}
 	run(t, "KL27", []script{
 		{
 			name: "goes on", want: "container web keeps exiting (exit code 3, attempt 1), and its restart has to wait: 4.00s so far in back-off", cost: 4 * sec, current: true, now: 9 * sec,
@@ -50,6 +56,31 @@ func TestCrashBackoff(t *testing.T) {
 					ExitCode: new(int32(0)), Attempt: 1,
 				})
 				s.Wait(5*sec, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
+			},
+		},
+		{
+			name: "out of memory", now: 9 * sec, cost: 4 * sec, current: true,
+			want: "container web keeps running out of memory (exit code 137, attempt 1), and its restart has to wait: 4.00s so far in back-off",
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web"})
+				crashed(s, 5*sec, 137)
+			},
+		},
+		{
+			name: "a child of another container was out of memory", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps exiting (exit code 137, attempt 1)",
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c2", Name: "other"})
+				crashed(s, 5*sec, 137)
+			},
+		},
+		{
+			name: "a child was out of memory, and it exited by itself", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps exiting (exit code 3, attempt 1)",
+			write: func(s *casetest.Script) {
+				up(s)
+				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web"})
+				crashed(s, 5*sec, 3)
 			},
 		},
 		{

@@ -21,15 +21,15 @@ type pullParts struct {
 	evidence   []Evidence
 }
 
-// pullParts splits the pod's own pulls. Spans of the runtime tell best; else the progress that containerd's content store
-// shows. A pull with neither is left out.
+// pullParts splits the pod's own pulls. Spans of the runtime tell best; else its events, else the progress that containerd's content
+// store shows. A pull with none of these is left out.
 func (c *Case) pullParts() (out []pullParts) {
 	for _, p := range ownSpans[*trace.ImagePull](c) {
 		if p.Event.Shared {
 			continue
 		}
 		parts := pullParts{pull: p}
-		if parts.bySpans(c) || parts.byProgress(c) {
+		if parts.bySpans(c) || parts.byEvents(c) || parts.byProgress(c) {
 			out = append(out, parts)
 		}
 	}
@@ -57,9 +57,32 @@ func (p *pullParts) bySpans(c *Case) bool {
 	return true
 }
 
+// byEvents reads when layers were complete in containerd's content store, by its events. These name no pull: they are of the only one that
+// went on.
+func (p *pullParts) byEvents(c *Case) bool {
+	var last Point[*trace.RuntimeSpan]
+	for _, s := range c.runtimeSpans(p.pull.ID()) {
+		if s.Event.Name != trace.SpanLayerArrived {
+			continue
+		}
+		p.bytes += layerSize(s.Event)
+		if last.Rec == nil || spanEnd(s.Event).After(spanEnd(last.Event)) {
+			last = s
+		}
+	}
+	if last.Rec == nil || p.pull.Open {
+		p.bytes = 0
+		return false
+	}
+	p.loaded, p.complete, p.confidence = spanEnd(last.Event), spanEnd(last.Event), Likely
+	p.evidence = append(p.evidence, evidence(last.Rec, "an event of %s: the last layer had arrived %s after the pull began",
+		last.Event.Service, took(p.loaded.Sub(p.pull.Start), false)))
+	return true
+}
+
 // layerSize is the size of a layer that a span is about, in bytes; 0 when it does not say.
 func layerSize(e *trace.RuntimeSpan) int64 {
-	n, _ := strconv.ParseInt(attr(e, "layer.media.size"), 10, 64) // what is none is 0
+	n, _ := strconv.ParseInt(attr(e, trace.AttrLayerSize), 10, 64) // what is none is 0
 	return max(n, 0)
 }
 

@@ -17,6 +17,8 @@ const (
 	Down     Stage = "down" // it was ready, and is not
 	Ending   Stage = "ending"
 	Over     Stage = "over" // it is gone, or its containers have completed
+	// Unknown is in reports alone: records mention the pod, and show neither its start nor what it waits for.
+	Unknown Stage = "unknown"
 )
 
 // Stage returns where the pod is.
@@ -80,6 +82,19 @@ func (c *Case) Found() bool {
 		}
 	}
 	return false
+}
+
+// spec is what is known of the pod's spec; nil where nobody told.
+func (c *Case) spec() *trace.PodSpec {
+	r := c.milestone(trace.MilestoneSeen)
+	if r == nil {
+		return nil
+	}
+	m, ok := r.Event.(*trace.Milestone)
+	if !ok {
+		return nil
+	}
+	return m.Spec
 }
 
 // stuck reports whether something should still become of the pod, so that what it waits for matters now.

@@ -16,6 +16,12 @@ func heldBack(e *trace.ProbeAttempt) bool {
 		t.Throttled >= 2 && 2*t.Throttled >= t.Periods && 4*t.Stopped >= t.Interval
 }
 
+// heldHard reports whether a limit left nothing else to explain an attempt's failure: it was used up in nearly each period, and threads were
+// stopped for most of the time.
+func heldHard(t *trace.Throttle) bool {
+	return 10*t.Throttled >= 9*t.Periods && 2*t.Stopped >= t.Interval
+}
+
 // heldBackFor is what a limit cost of the time until an attempt failed. Of one that ran into its timeout that is the attempt and the wait
 // after it. One that was refused at once, as while the program still starts, says only that the program was stopped for so long before.
 func (c *Case) heldBackFor(a *Span[*trace.ProbeAttempt]) []stretch {

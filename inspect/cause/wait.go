@@ -67,7 +67,7 @@ func (c *Case) after() (from time.Time, still bool) {
 		return c.DownSince(), true
 	case Ending:
 		return c.ending()
-	case Up, Over:
+	case Up, Over, Unknown:
 	}
 	return time.Time{}, false
 }

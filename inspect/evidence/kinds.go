@@ -2,7 +2,7 @@ package evidence
 
 import "github.com/kubeloupe/kubeloupe/trace"
 
-// OfNode tells what of the node's own records explains pods. An open watch is a state, and explains nothing.
+// OfNode reports whether a record of the node explains pods. An open watch is a state, and explains nothing.
 func OfNode(e trace.Event) bool {
 	switch e := e.(type) {
 	case *trace.APICall:
@@ -14,22 +14,23 @@ func OfNode(e trace.Event) bool {
 	return false
 }
 
-// Lasting tells what of that explains what comes later, too, from what is over when it happens.
+// Lasting reports whether such a record also explains later events.
 func Lasting(e trace.Event) bool {
 	_, verdict := e.(*trace.Decision)
 	return verdict
 }
 
-// Figures are of the time before them.
+// Figures reports whether an event has figures about the time before it.
 func Figures(e trace.Event) bool {
 	_, usage := e.(*trace.Usage)
 	return usage
 }
 
-// Private tells events of a pod that explain nothing of another.
+// Private reports whether an event of a pod explains nothing about other pods.
 func Private(e trace.Event) bool {
 	switch e.(type) {
-	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan:
+	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan,
+		*trace.OOMKill:
 		return true
 	}
 	return false

@@ -12,22 +12,22 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// API is how the agent and the API server get on.
+// API is the state of the agent's connection to the API server.
 type API struct {
-	Calls, Errors int       // that ended
-	OK            time.Time // the last answer that was no failure of the server; zero: none seen
-	// Failing counts failures in a row: no answer, 429 and 5xx. Since is when the first of them ended.
+	Calls, Errors int       // finished
+	OK            time.Time // the last response without a failure of the server; zero: none seen
+	// Failing counts consecutive failures: no response, 429 and 5xx. Since is the end of the first one.
 	Failing int
 	Since   time.Time
-	// Err is the last failure, of Call at Failed; "" when there was none.
+	// Err is the last failure, of Call at Failed; "" if there was none.
 	Err    string
 	Call   string
 	Failed time.Time
-	// Watches are how many are known to be open.
+	// Watches is the number of watches known to be open.
 	Watches int
-	Open    int         // requests under way
+	Open    int         // running requests
 	Waits   []Wait      // current: throttling, back-offs, approvals
-	Waited  []WaitTotal // of those that ended
+	Waited  []WaitTotal // of the finished ones
 }
 
 // NodeWrite is one write of the node's object.
@@ -37,14 +37,14 @@ type NodeWrite struct {
 	Dur time.Duration
 }
 
-// NodeObject is what is known of the node's object in the API.
+// NodeObject is the known state of the node's object in the API.
 type NodeObject struct {
 	Registered NodeWrite // the last registration
-	Last       NodeWrite // the last write, whatever became of it
-	Good       NodeWrite // the last that worked
+	Last       NodeWrite // the last write, whatever its result
+	Good       NodeWrite // the last successful one
 	Writes     int
 	Errors     int
-	// Lease is when the node's lease was renewed last, Renewals how often; LeaseErr is how the last try failed.
+	// Lease is when the node's lease was last renewed, Renewals how often; LeaseErr is the error of the last attempt.
 	Lease    time.Time
 	Renewals int
 	LeaseErr string
@@ -68,18 +68,25 @@ func newAPI(samples int) api {
 // nodeWrites is a NodeObject being folded.
 type nodeWrites struct{ NodeObject }
 
-// maxWatches bounds how many open watches are remembered: their ends may be lost.
+// maxWatches limits how many open watches are kept: their ends may be lost.
 const maxWatches = 4096
 
-// API returns how the agent and the API server get on.
+// unrepeated is how long after its last failure a connection counts as failing, if no record would show a success: a kubelet's log has
+// failures only.
+const unrepeated = time.Minute
+
+// API returns the state of the agent's connection to the API server.
 func (m *Model) API() API {
 	out := m.api.API
+	if m.node.SeenBy.Foreign() && m.node.Last.Sub(out.Failed) > unrepeated {
+		out.Failing, out.Since = 0, time.Time{}
+	}
 	out.Watches, out.Open = len(m.api.watches), len(m.api.open)
 	out.Waits, out.Waited = m.api.waits.now(), m.api.waits.over()
 	return out
 }
 
-// NodeObject returns what is known of the node's object in the API.
+// NodeObject returns the known state of the node's object in the API.
 func (m *Model) NodeObject() NodeObject { return m.nodes.NodeObject }
 
 // Requests returns figures of the minute before now for each verb and resource, by name.
@@ -161,10 +168,10 @@ func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
 	}
 }
 
-// applyNodeWait notes waits of the node's own that have to do with the API server.
+// applyNodeWait adds waits of the node that are about the API server.
 func (m *Model) applyNodeWait(r *trace.Record, e *trace.Wait) {
 	switch {
-	case e.For == trace.WaitBackoff && e.Target.Kind == trace.TargetAddress: // the source of pods there
+	case e.For == trace.WaitBackoff && e.Target.Kind == trace.TargetAddress: // the source of pods is shown there
 		m.applyWait(r, e, &m.urls)
 	case slices.Contains([]trace.WaitKind{trace.WaitTokens, trace.WaitBackoff, trace.WaitApproval, trace.WaitObject}, e.For):
 		m.applyWait(r, e, &m.api.waits)

@@ -9,11 +9,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// short is how many bytes a text keeps that is cut for want of room.
+// short is the length in bytes to which a text is cut if there is no room.
 const short = 256
 
-// fit weighs all, and makes room where that is too much. It is called when as much has come as there was room for, a quarter of the budget at
-// least, so that each record pays for a part of that only.
+// fit weighs everything, and makes room if it is too much. It is called when the records since the last call used up
+// the room, at least a quarter of the budget, so that the cost per record is small.
 func (m *Model) fit() {
 	limit := m.opt.Bytes - m.opt.Bytes/4
 	defer func() { m.came = min(m.came, limit) }()
@@ -39,7 +39,7 @@ func (m *Model) fit() {
 	}
 }
 
-// weigh returns what all takes, and notes what each pod does.
+// weigh returns the total size, and sets each pod's weight.
 func (m *Model) weigh() int {
 	s := newScale()
 	all := 0
@@ -49,7 +49,7 @@ func (m *Model) weigh() int {
 		p.weight += m.kept.BytesOf(p.Key)
 	}
 	for _, part := range []any{
-		&m.node, &m.loops, &m.calls, &m.samples, &m.passes, &m.decisions, &m.pressure, &m.lines, &m.sources, &m.origins, &m.urls,
+		&m.node, &m.loops, &m.calls, &m.samples, &m.passes, &m.decisions, &m.pressure, &m.lines, &m.alarms, &m.sources, &m.origins, &m.urls,
 		&m.pressed, &m.short, &m.conditions, &m.certificates, &m.api, &m.nodes, &m.starts,
 	} {
 		all += s.whole(reflect.ValueOf(part).Elem())
@@ -63,7 +63,7 @@ func (m *Model) weigh() int {
 
 func weighPod(s *scale, p *pod) int { return s.whole(reflect.ValueOf(p).Elem()) }
 
-// heaviest returns all pods, those that take most first, as weighed last.
+// heaviest returns all pods, heaviest first, as last weighed.
 func (m *Model) heaviest() []*pod {
 	out := make([]*pod, 0, len(m.pods))
 	for _, p := range m.pods {
@@ -73,7 +73,7 @@ func (m *Model) heaviest() []*pod {
 	return out
 }
 
-// shortenHistories keeps of what is not among the last only what lists show.
+// shortenHistories cuts everything but the last entries to the fields that lists show.
 func (m *Model) shortenHistories() {
 	but(&m.calls, 100, func(c *Call) { c.Request, c.Response = trace.Body{}, trace.Body{} })
 	but(&m.loops, 50, func(l *loop) { l.Caused = nil })
@@ -84,9 +84,10 @@ func (m *Model) shortenHistories() {
 	})
 	m.decisions.Halve()
 	m.lines.Halve()
+	m.alarms.Halve()
 }
 
-// but changes all but the last n.
+// but changes all but the last n entries.
 func but[T any](r *ring.Ring[T], n int, change func(T)) {
 	left := r.Len() - n
 	r.Each(func(v T) {
@@ -96,7 +97,7 @@ func but[T any](r *ring.Ring[T], n int, change func(T)) {
 	})
 }
 
-// shorten cuts what a pod has: the records of its start go, lists and texts are cut to their beginnings.
+// shorten cuts a pod's data: it removes the records of its start, and cuts lists and texts.
 func (p *pod) shorten(m *Model) {
 	m.kept.Cut(p.Key)
 	spec := trace.Milestone{Spec: p.Spec}
@@ -140,7 +141,7 @@ func (w *waits) shorten() {
 	}
 }
 
-// cutEvent shortens an event in its place; what it points to belongs to others too, and is not changed.
+// cutEvent shortens an event in place; what it points to is shared, and not changed.
 func cutEvent[E any, P interface {
 	*E
 	trace.Event

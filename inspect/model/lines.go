@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -13,17 +14,21 @@ type Line struct {
 	Seq   uint64
 	At    time.Time
 	Level trace.LogLevel
-	// Kind is the kind of the event it was made of, as log or node.event.
+	// Kind is the kind of its event, for example log or node.event.
 	Kind string
 	Pod  trace.Pod
-	// Reason is the CamelCase reason of a node event, else "".
+	// Reason is the CamelCase reason of a node event, otherwise "".
 	Reason string
 	Text   string
 }
 
 // Lines returns the last log lines, node events, source errors and changes of the
 // agent's state, oldest first.
-func (m *Model) Lines() []Line { return m.lines.List() }
+func (m *Model) Lines() []Line {
+	all := append(m.lines.List(), m.alarms.List()...)
+	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
+}
 
 func (m *Model) addLine(r *trace.Record) {
 	l := Line{Seq: r.Seq, At: r.At(), Level: trace.LevelInfo, Kind: r.Event.Kind().String(), Pod: r.Pod}
@@ -48,6 +53,10 @@ func (m *Model) addLine(r *trace.Record) {
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
 	default:
+		return
+	}
+	if l.Level == trace.LevelWarn || l.Level == trace.LevelError {
+		m.alarms.Push(l)
 		return
 	}
 	m.lines.Push(l)

@@ -9,17 +9,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Model is the node as far as the records tell. Build it with New.
+// Model is the state of the node according to the records. Create it with New.
 //
-// Many fields: one for each kind of thing that a node has, and what bounds them.
+// Many fields: one for each kind of object on a node, and their limits.
 type Model struct {
 	opt  Options
-	came int // bytes that all takes, as was weighed last, and of all records since
+	came int // total size in bytes at the last weighing, and of all records since
 	node Node
 	rate rate
 
 	pods  map[trace.Pod]*pod
-	heard *list.List // the pods, the least recently heard of first
+	heard *list.List // the pods, least recently updated first
 	gone  ring.Ring[trace.Pod]
 
 	loops    ring.Ring[*loop]
@@ -33,10 +33,11 @@ type Model struct {
 	decisions ring.Ring[Decision]
 	pressure  map[string]Pressure
 	lines     ring.Ring[Line]
+	alarms    ring.Ring[Line] // warnings and errors, which other lines must not evict
 	sources   sourceErrors
 
 	origins    map[string]Source               // sources of pods, by name
-	urls       waits                           // of sources at URLs
+	urls       waits                           // for sources at URLs
 	pressed    map[string]*ring.Ring[Pressure] // by signal
 	short      map[string]Decision             // by signal
 	conditions map[string]Condition            // of the node, by type
@@ -48,7 +49,7 @@ type Model struct {
 	starts ring.Ring[*Start]
 	kept   *store.Store   // the records of runs, and what is open
 	now    *store.Item    // the record that is being applied
-	place  []trace.Record // of the records of a start that is being explained
+	place  []trace.Record // for the records of a start that is being explained
 }
 
 // New returns an empty model.
@@ -62,7 +63,7 @@ func New(opt Options) *Model {
 		samples: ring.New[sample](opt.Samples),
 		passes:  ring.New[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
 		decisions: ring.New[Decision](opt.Decisions),
-		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines),
+		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines - opt.Lines/4), alarms: ring.New[Line](max(opt.Lines/4, 1)),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
 		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
 		kept: store.New(store.Policy{
@@ -73,9 +74,8 @@ func New(opt Options) *Model {
 	}
 }
 
-// Apply folds one record in. Records come in the order of their sequence
-// numbers. The model keeps r.Event, so the caller must not change it afterwards;
-// what a Cursor gives is the reader's own.
+// Apply adds one record. Records must be in the order of their sequence numbers. The model keeps r.Event, so the caller
+// must not change it afterwards; a Cursor's records are the reader's own.
 func (m *Model) Apply(r *trace.Record) {
 	if r == nil || r.Event == nil {
 		return
@@ -148,8 +148,7 @@ func (m *Model) Apply(r *trace.Record) {
 	}
 }
 
-// Lost tells the model that n records are missing before the next one. What is
-// open becomes uncertain.
+// Lost reports that n records are missing before the next one. What is open becomes uncertain.
 func (m *Model) Lost(n uint64) {
 	if n == 0 {
 		return
@@ -159,10 +158,10 @@ func (m *Model) Lost(n uint64) {
 	m.kept.Lost(n)
 }
 
-// Kept is the store of what explains the runs of pods, which the model feeds.
+// Kept returns the store of the records that explain the runs of pods, which the model feeds.
 func (m *Model) Kept() *store.Store { return m.kept }
 
-// at turns a record's nanoseconds into a time; 0 stays the zero time.
+// at converts a record's nanoseconds to a time; 0 becomes the zero time.
 func at(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

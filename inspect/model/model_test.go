@@ -92,7 +92,7 @@ func TestStates(t *testing.T) {
 		},
 		StateNotReady: func(tp *tape.Tape) { started(tp, web, 0, ms) },
 		StateReady:    func(tp *tape.Tape) { started(tp, web, 0, ms); ready(tp, web, ms, ms) },
-		StateCompleted: func(tp *tape.Tape) { // and stays on the node: its worker has terminated it
+		StateCompleted: func(tp *tape.Tape) { // stays on the node: its worker has terminated it
 			started(tp, web, 0, ms)
 			tp.Point(2*ms, web, 0, &trace.Worker{From: trace.WorkerSyncing, To: trace.WorkerTerminating})
 			tp.Point(2*ms, web, 0, &trace.PodStatus{Phase: trace.PodSucceeded, Total: 1})
@@ -334,6 +334,31 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
+// TestAlarmsStay: ordinary lines do not evict an error, and lines are in order.
+func TestAlarmsStay(t *testing.T) {
+	tp := tape.New()
+	for i := range 3000 {
+		level := trace.LevelInfo
+		if i%1000 == 7 {
+			level = trace.LevelError
+		}
+		tp.Point(0, trace.Pod{}, 0, &trace.Log{Level: level, Message: "m"})
+	}
+	alarms, last := 0, uint64(0)
+	for _, l := range modelOf(tp).Lines() {
+		if l.Seq <= last {
+			t.Errorf("line %d is behind line %d", l.Seq, last)
+		}
+		last = l.Seq
+		if l.Level == trace.LevelError {
+			alarms++
+		}
+	}
+	if alarms != 3 {
+		t.Errorf("%d errors are left of 3", alarms)
+	}
+}
+
 func TestSourceErrorsAndLines(t *testing.T) {
 	tp := tape.New()
 	bad := &trace.SourceError{Source: trace.SourceFile, Path: "a.yaml", Line: 3, Field: "spec", Message: "is odd", Kept: true}
@@ -422,7 +447,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestBounded applies far more than the caps allow, without a single end.
+// TestBounded applies far more than the limits permit, without a single end.
 func TestBounded(t *testing.T) {
 	opt := Options{Pods: 20, Loops: 5, Calls: 5, Samples: 5, Decisions: 5, Passes: 3, Lines: 5, Gone: 4, Starts: 5, Runs: 6, PerRun: 14, Open: 30}
 	m := New(opt)
@@ -502,8 +527,7 @@ func TestViewsAreCopies(t *testing.T) {
 	}
 }
 
-// TestLateSpans: what the runtime tells of a start after it is kept with it; what it tells
-// of a later call is not.
+// TestLateSpans: spans of a start that arrive after it are kept with it; those of a later call are not.
 func TestLateSpans(t *testing.T) {
 	span := func(at time.Duration) *trace.RuntimeSpan {
 		return &trace.RuntimeSpan{Name: "cni.Setup", Start: tape.Epoch.Add(at).UnixNano(), Dur: ms}

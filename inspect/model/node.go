@@ -6,36 +6,38 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Node is what is known of the node as a whole.
+// Node is the known state of the node as a whole.
 //
-// Many fields: one for each thing that views show of a node.
+// Many fields: one for each value that views show of a node.
 type Node struct {
 	Name           string
-	Version        string // kubeloupe's
+	Version        string // kubeloupe's version
 	Runtime        string
 	RuntimeVersion string
 	Endpoint       string
 	Simulated      bool
 	PID            int
-	State          trace.AgentState // "" unknown
+	State          trace.AgentState // "" if unknown
 	Reason         string
-	Since          time.Time      // when the agent started; zero unknown
-	PLEGMode       trace.PLEGFrom // "" unknown
+	Since          time.Time      // when the agent started; zero if unknown
+	PLEGMode       trace.PLEGFrom // "" if unknown
 	PLEGReason     string
-	LastLoop       time.Time // end of the last loop iteration; zero unknown
-	LastRelist     time.Time // end of the last relist; zero unknown
+	LastLoop       time.Time // end of the last loop iteration; zero if unknown
+	LastRelist     time.Time // end of the last relist; zero if unknown
 	First, Last    time.Time // of the records applied
 	LastSeq        uint64
 	Records        uint64    // applied
-	Lost           uint64    // told to Lost
-	LostAt         time.Time // the last record before the last hole
-	Usage          Usage     // of the machine by the agent
+	Lost           uint64    // reported by Lost
+	LostAt         time.Time // the last record before the last gap
+	Usage          Usage     // the agent's usage of the machine
 	Described      Described
 	Handlers       Handlers
+	SeenBy         trace.ObserverSet // the observers of the records applied
 }
 
 func (n *Node) count(r *trace.Record) {
 	n.Records++
+	n.SeenBy = n.SeenBy.With(r.Observer)
 	n.LastSeq = r.Seq
 	n.Last = r.At()
 	if n.First.IsZero() {
@@ -43,7 +45,7 @@ func (n *Node) count(r *trace.Record) {
 	}
 }
 
-// Node returns what is known of the node.
+// Node returns the known state of the node.
 func (m *Model) Node() Node { return m.node }
 
 func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
@@ -71,7 +73,7 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n.State, n.Reason = e.State, e.Reason
 }
 
-// rateWindow is over how many whole seconds Rate averages.
+// rateWindow is the number of whole seconds over which Rate averages.
 const rateWindow = 5
 
 // rate counts records per second of stream time.

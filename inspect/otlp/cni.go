@@ -7,40 +7,33 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// watchCNI watches plugins as long as that works. Spans come without it too.
+// watchCNI watches CNI plugins until it fails. Spans are received without it too.
 func (r *Receiver) watchCNI(ctx context.Context) {
 	if err := r.cni.Run(ctx); err != nil {
 		trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not reported: " + err.Error()})
 	}
 }
 
-// noCNI says that there are no plugins to watch in a directory.
+// noCNI reports that a directory of plugins does not exist yet.
 func (r *Receiver) noCNI(dir string) {
 	trace.Point(r.bus, trace.Span{}, trace.Log{Level: "info", Message: "runs of CNI plugins are not reported: there is no directory " + dir + "; waiting for it"})
 }
 
-// strangeRun tells of a program that somebody ran who is not the runtime.
+// strangeRun warns of a plugin that was run by a process other than the runtime.
 func (r *Receiver) strangeRun(why string) {
 	r.counts.strangers.Add(1)
 	r.notices.runs.tell(r.bus, "a run of a CNI plugin does not count: "+why)
 }
 
-// ran takes a plugin's run as a span of ours.
+// ran handles a plugin's run as a span.
 func (r *Receiver) ran(e plugins.Exec) {
-	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, observer: trace.ObserverKernel, lag: plugins.Precision, event: trace.RuntimeSpan{
-		Name: "cni.plugin." + cut(e.Plugin, maxKey), Service: "kubeloupe", Start: e.Start.UnixNano(), Dur: max(e.Dur, 0),
-		Attrs: []trace.KV{
-			{K: "cni.command", V: cut(e.Command, maxKey)},
-			{K: "cni.ifname", V: cut(e.IfName, maxKey)},
-			{K: "sandbox.id", V: cut(e.Sandbox, maxKey)},
-		},
-	}}
+	s := span{id: e.ID, parent: e.Parent, pod: e.Pod, cni: e.Command, observer: trace.ObserverKernel, lag: plugins.Precision, event: e.Event()}
 	if r.take(decoded{spans: []span{s}}) != nil {
 		r.counts.lost.Add(1)
 	}
 }
 
-// sandboxCall says which call a CNI command is part of: for a pod's network being made or undone.
+// sandboxCall is the kind of call that runs a CNI command: for the setup or the teardown of a pod's network.
 type sandboxCall struct {
 	pod  trace.Pod
 	undo bool
@@ -75,7 +68,7 @@ func (t *tree) place(s span) (ready []span, v verdict) {
 	return nil, v
 }
 
-// noteSandbox remembers a call that has CNI plugins run.
+// noteSandbox remembers a call that runs CNI plugins.
 func (t *tree) noteSandbox(method string, pod trace.Pod, c *call) {
 	switch method {
 	case "RunPodSandbox":

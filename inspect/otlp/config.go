@@ -8,33 +8,33 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The limits of what one sender may use.
+// Limits on one sender.
 const (
-	maxBody      = 4 << 20  // of a request, unpacked, in bytes; also the default of gRPC and of collectors
-	maxJSON      = 1 << 20  // the same for JSON, of which three bytes may stand for a whole span
+	maxBody      = 4 << 20  // of a request, uncompressed, in bytes; also the default of gRPC and of collectors
+	maxJSON      = 1 << 20  // the same for JSON, where three bytes can be a whole span
 	maxSpan      = 64 << 10 // of one encoded span or resource, in bytes
-	maxSpans     = 8192     // in a request; containerd sends up to 512
-	maxConns     = 8        // at a time, on each address
-	maxBusy      = 4        // requests decoded at a time over HTTP
-	maxStreams   = 2        // the same over gRPC, on each connection
-	maxBatches   = 8        // requests that wait to be published
-	maxAttrs     = 12       // of a span
-	maxEvents    = 4        // of a span
+	maxSpans     = 8192     // per request; containerd sends up to 512
+	maxConns     = 8        // simultaneous, per address
+	maxBusy      = 4        // requests decoded simultaneously over HTTP
+	maxStreams   = 2        // the same over gRPC, per connection
+	maxBatches   = 8        // requests waiting to be published
+	maxAttrs     = 12       // per span
+	maxEvents    = 4        // per span
 	maxKey       = 64       // bytes of an attribute's name
 	maxValue     = 256      // bytes of an attribute's value, an error or a name
-	maxCalls     = 8192     // CRI calls that are remembered
-	maxPublished = 16384    // spans that are remembered, to know them again
-	maxSandboxes = 4096     // sandboxes whose plugins are looked for
-	maxHeld      = 4096     // spans that wait for the one above them
-	maxHeldBytes = 4 << 20  // what they take
-	maxCallSpans = 2048     // spans below a call; a pull of a hundred layers has half of it
-	maxRate      = 2000     // spans a second, in the long run
+	maxCalls     = 8192     // CRI calls remembered
+	maxPublished = 16384    // spans remembered, to detect duplicates
+	maxSandboxes = 4096     // sandboxes whose plugins are expected
+	maxHeld      = 4096     // spans waiting for their parents
+	maxHeldBytes = 4 << 20  // the total size of those, in bytes
+	maxCallSpans = 2048     // spans per call; a pull of a hundred layers has half of it
+	maxRate      = 2000     // spans per second, on average
 )
 
-// Config says where to listen.
+// Config is the configuration of a Receiver.
 type Config struct {
-	// GRPC and HTTP are addresses as 127.0.0.1:4317 and 127.0.0.1:4318; empty means
-	// that protocol is off. Only loopback addresses are taken.
+	// GRPC and HTTP are addresses such as 127.0.0.1:4317 and 127.0.0.1:4318; empty disables the protocol. Only loopback
+	// addresses are accepted.
 	GRPC, HTTP string
 	// CNIBinDirs are the directories of CNI plugins, such as /opt/cni/bin. Each program that is run there for a sandbox call
 	// becomes a span too, see package plugins. Empty disables this.
@@ -42,11 +42,13 @@ type Config struct {
 	// Runtime is the socket of the CRI, such as unix:///run/containerd/containerd.sock: only plugins that its process or its
 	// children run count. Empty means every process of root.
 	Runtime string
-	// Bus is where calls are learned of and spans are published.
+	// Foreign says that the calls on the bus are another program's, a kubelet's, as observers saw them: their ids are not in spans.
+	Foreign bool
+	// Bus is where calls are read from and spans are published.
 	Bus *trace.Bus
 }
 
-// loopback checks an address and returns it with a literal IP.
+// loopback checks an address and returns it with a literal IP address.
 func loopback(field, addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -16,52 +16,53 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// errBusy tells a sender to come again.
+// errBusy tells a sender to retry later.
 var errBusy = errors.New("too many spans wait to be published: send them again later")
 
-// Receiver takes spans. Make it with New.
+// Receiver receives spans. Use New to create one.
 type Receiver struct {
 	bus              *trace.Bus
+	foreign          bool
 	grpcAddr         string
 	httpAddr         string
 	mu               sync.Mutex // guards the listeners and wakeup
 	grpcLis, httpLis net.Listener
 	wakeup           context.CancelFunc
 	batches          chan []span
-	cni              *plugins.Watcher // nil when off
+	cni              *plugins.Watcher // nil if disabled
 	rate             *rate.Limiter    // of spans
 	counts           counts
 	notices          struct{ outside, tooMany, strangers, runs notice }
 }
 
-// counts are the atomic parts of Stats.
+// counts are the atomic counters of Stats.
 type counts struct {
 	published, foreign, repeated, outside, tooMany, refused, lost, strangers atomic.Uint64
 }
 
 // Stats counts spans since the start.
 type Stats struct {
-	// Published is how many became records.
+	// Published is the number of spans that became records.
 	Published uint64
-	// Foreign is how many belong to no CRI call of ours.
+	// Foreign is the number of spans that belong to no CRI call of ours.
 	Foreign uint64
-	// Repeated is how many came a second time.
+	// Repeated is the number of duplicates.
 	Repeated uint64
-	// Outside is how many lay outside the time of their call.
+	// Outside is the number of spans outside the time of their call.
 	Outside uint64
-	// TooMany is how many were over the limits of a call and of a second.
+	// TooMany is the number of spans over the limits per call and per second.
 	TooMany uint64
-	// Refused is how many were malformed, too large or too many for one request.
+	// Refused is the number of spans that were malformed, too large or too many for one request.
 	Refused uint64
 	// Lost is the number of spans that were dropped because their parent did not arrive, so that their call is unknown.
 	Lost uint64
-	// Strangers is how many connections, and runs of CNI plugins, were of others than root and the runtime.
+	// Strangers is the number of connections and runs of CNI plugins by others than root and the runtime.
 	Strangers uint64
 }
 
-// New checks the addresses.
+// New checks the addresses and returns a Receiver.
 func New(cfg Config) (*Receiver, error) {
-	r := &Receiver{bus: cfg.Bus, batches: make(chan []span, maxBatches), rate: rate.NewLimiter(maxRate, 2*maxSpans)}
+	r := &Receiver{bus: cfg.Bus, foreign: cfg.Foreign, batches: make(chan []span, maxBatches), rate: rate.NewLimiter(maxRate, 2*maxSpans)}
 	var err error
 	if cfg.GRPC != "" {
 		if r.grpcAddr, err = loopback("OTLP gRPC", cfg.GRPC); err != nil {
@@ -81,8 +82,8 @@ func New(cfg Config) (*Receiver, error) {
 	return r, nil
 }
 
-// Listen binds the addresses, so that a port in use is known before anything else is
-// begun. Run does it where it has not been done.
+// Listen listens on the addresses, so that a port in use is detected before anything else starts. Run calls it if
+// necessary.
 func (r *Receiver) Listen(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +127,7 @@ func (r *Receiver) Stats() Stats {
 	}
 }
 
-// Run serves until ctx ends, which is no error.
+// Run serves until ctx is done, which is no error.
 func (r *Receiver) Run(ctx context.Context) error {
 	cursor := r.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
@@ -150,6 +151,7 @@ func (r *Receiver) Run(ctx context.Context) error {
 // place follows the bus and publishes what arrives. All it remembers is its own.
 func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 	tree := newTree()
+	tree.foreign = r.foreign
 	buf := make([]trace.Record, 0, 256)
 	for {
 		waiting, stop := context.WithCancel(ctx)
@@ -169,6 +171,7 @@ func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 				return nil
 			}
 			tree.follow(recs)
+			r.tell(tree.retry())
 		}
 		stop()
 		if ctx.Err() != nil {
@@ -188,10 +191,7 @@ func (r *Receiver) publish(tree *tree, batch []span) {
 		for _, v := range refused {
 			r.count(v)
 		}
-		for _, s := range ready {
-			r.counts.published.Add(1)
-			trace.PublishSpan(r.bus, trace.SeenBy(trace.Span{Trace: s.trace, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
-		}
+		r.tell(ready)
 	}
 	if n := tree.waiting.lost; n > 0 {
 		r.counts.lost.Add(n)
@@ -199,7 +199,19 @@ func (r *Receiver) publish(tree *tree, batch []span) {
 	}
 }
 
-// count counts what was not published, and tells of what no runtime does.
+// tell publishes spans whose call is known.
+func (r *Receiver) tell(ready []span) {
+	for _, s := range ready {
+		r.counts.published.Add(1)
+		in := s.trace
+		if r.foreign {
+			in = s.in
+		}
+		trace.PublishSpan(r.bus, trace.SeenBy(trace.Span{Trace: in, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
+	}
+}
+
+// count counts the spans that were not published, and warns of those that no runtime sends.
 func (r *Receiver) count(v verdict) {
 	switch v {
 	case foreign:
@@ -222,7 +234,7 @@ func (r *Receiver) setWakeup(f context.CancelFunc) {
 	r.wakeup = f
 }
 
-// take hands a request's spans on. It fails where too many wait already.
+// take queues a request's spans. It fails if too many are queued.
 func (r *Receiver) take(d decoded) error {
 	r.counts.refused.Add(uint64(d.refused))
 	if len(d.spans) == 0 {

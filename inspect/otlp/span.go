@@ -17,14 +17,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// span is one span, and the pod it is for once that is known.
+// span is one span, with its pod once that is known.
 type span struct {
 	trace      trace.TraceID
 	id, parent trace.SpanID
 	pod        trace.Pod
-	cni        string // the command of a plugin's run, whose trace and call are found by its pod
+	in         trace.TraceID // the call's trace, which differs where the call is another program's
+	cni        string        // the command of a plugin's run, whose trace and call are found by its pod
 	event      trace.RuntimeSpan
-	observer   trace.Observer // who saw it, and how late that may have been
+	observer   trace.Observer // who observed it, and how late that may have been
 	lag        time.Duration
 }
 
@@ -58,8 +59,8 @@ func spanID(b []byte) trace.SpanID {
 	return trace.SpanID(binary.BigEndian.Uint64(b))
 }
 
-// failure says how a span failed. containerd records some errors without setting the status
-// (cni.setup_pod_network), so an exception counts unless the status says ok.
+// failure returns the error of a span. containerd records some errors without setting the status
+// (cni.setup_pod_network), so an exception counts unless the status is ok.
 func failure(pb *tracepb.Span) string {
 	code := pb.GetStatus().GetCode()
 	if code == tracepb.Status_STATUS_CODE_OK {
@@ -82,11 +83,10 @@ func failure(pb *tracepb.Span) string {
 	return cut(query.ReplaceAllString(err, "$1"), maxValue)
 }
 
-// query is that of an address within a text.
+// query matches the query of a URL within a text.
 var query = regexp.MustCompile(`(://[^\s"?]*)\?[^\s"]*`)
 
-// events are what a span says of moments within it, as attributes: how long after its start
-// each was.
+// events returns the events within a span as attributes: the time of each since its start.
 func events(pb *tracepb.Span) (out []trace.KV) {
 	for _, e := range pb.GetEvents() {
 		at, from := e.GetTimeUnixNano(), pb.GetStartTimeUnixNano()
@@ -101,13 +101,13 @@ func events(pb *tracepb.Span) (out []trace.KV) {
 	return out
 }
 
-// dull are attributes, or their beginnings, that say nothing of what was done.
+// dull are attributes, or prefixes of them, without useful information.
 var dull = []string{
 	"rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "message.", "net.", "network.", "server.", "client.", "thread.",
 	"code.", "user_agent.", "namespace", "telemetry.", "process.runtime.", "descriptor.child.",
 }
 
-// attributes keeps the first of those that say something.
+// attributes returns the first useful attributes.
 func attributes(in []*common.KeyValue) []trace.KV {
 	var out []trace.KV
 	for _, kv := range in {

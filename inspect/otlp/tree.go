@@ -40,6 +40,9 @@ type tree struct {
 	// ahead is by how much times of records are ahead of the wall clock, by which spans are told, since that was set back; before is by how
 	// much they were until it was set last.
 	ahead, before int64
+	// foreign says that calls are those of another program, as observers saw them.
+	foreign bool
+	adopter adopter
 }
 
 type call struct {
@@ -49,6 +52,9 @@ type call struct {
 	begin, end int64 // Unix nanoseconds; end is 0 while it is under way
 	grace      time.Duration
 	spans      int // placed below it
+
+	method, sandbox, container string   // of the call of another program
+	served                     []string // the services that told of it
 }
 
 type key struct {
@@ -76,7 +82,7 @@ func (t *tree) follow(recs []trace.Record) {
 			t.before, t.ahead = t.ahead, int64(e.Ahead)
 		}
 		e, ok := r.Event.(*trace.CRICall)
-		if !ok || r.Trace.IsZero() {
+		if !ok || r.Trace.IsZero() && !t.foreign {
 			continue
 		}
 		c, known := t.calls.get(r.Span)
@@ -88,8 +94,11 @@ func (t *tree) follow(recs []trace.Record) {
 			t.noteSandbox(e.Method, r.Pod, c)
 			t.traces[r.Trace]++
 		}
+		if t.foreign {
+			c.note(r, e)
+		}
 		if r.Edge == trace.EdgeEnd {
-			c.end, c.grace = r.Time, slack
+			c.end, c.grace, t.adopter.ended = r.Time, slack, true
 			if e.Err != "" {
 				c.grace = afterwards
 			}
@@ -135,6 +144,9 @@ func (t *tree) add(s span) (ready []span, v verdict, refused []verdict) {
 		ready, v = t.place(s)
 		return ready, v, nil
 	}
+	if t.foreign {
+		return t.adopt(s)
+	}
 	if _, again := t.told.get(s.key()); again || t.waiting.ids[s.key()] {
 		return nil, repeated, nil
 	}
@@ -146,6 +158,11 @@ func (t *tree) add(s span) (ready []span, v verdict, refused []verdict) {
 		t.waiting.hold(s)
 		return nil, held, nil
 	}
+	return t.below(s, c)
+}
+
+// below places a span below a call, and those that waited for it.
+func (t *tree) below(s span, c *call) (ready []span, v verdict, refused []verdict) {
 	if v = t.put(&s, c); v != placed {
 		return nil, v, nil
 	}
@@ -171,7 +188,7 @@ func (t *tree) put(s *span, c *call) verdict {
 		return tooMany
 	}
 	c.spans++
-	s.pod = c.pod
+	s.pod, s.in = c.pod, c.trace
 	t.told.put(s.key(), c)
 	return placed
 }

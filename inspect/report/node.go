@@ -80,7 +80,9 @@ func usageOf(n *model.Node, args Args) *Table {
 	}
 	t.fact("At", "time", at(u.At, args.Now))
 	t.fact("Memory", "rss_bytes", size(u.RSS))
-	t.fact("Goroutines", "goroutines", count(u.Goroutines))
+	if u.Goroutines > 0 { // of another process they are not known
+		t.fact("Goroutines", "goroutines", count(u.Goroutines))
+	}
 	if u.Interval > 0 {
 		percent := 100 * float64(u.CPU) / float64(u.Interval)
 		t.fact("CPU", "cpu_percent", Value{fmt.Sprintf("%.1f %% of one", percent), percent})

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
-// What dominant and transparent ask for by name.
+// Names that dominant and transparent use.
 const (
 	spanUnpackAll = "pkg.unpack.unpacker.unpack"
 	spanSandbox   = "cri.sandbox.run"
@@ -19,12 +19,13 @@ const (
 	spanRequest   = "remotes.docker.resolver.HTTPRequest"
 	spanNamespace = "setup pod network … metadata.sandbox.Update"
 	criPrefix     = "runtime.v1." // the runtime's own view of a CRI call
-	pluginPrefix  = "cni.plugin." // inspect/otlp's, of a CNI plugin's run
+	pluginPrefix  = trace.SpanCNIPlugin
 	labelFetch    = "fetch layer"
+	labelArrived  = "until layer arrived"
 	labelUnpack   = "unpack layer"
 )
 
-// Topic is what a span of the runtime is about.
+// Topic is the subject of a runtime's span.
 type Topic string
 
 // The topics.
@@ -38,7 +39,7 @@ const (
 	TopicShim      Topic = "shim"
 )
 
-// spanNames are names and topics for containerd's spans, as of 2.4.
+// spanNames are labels and topics of containerd's spans, as of 2.4.
 var spanNames = map[string]struct {
 	label string
 	topic Topic
@@ -60,6 +61,8 @@ var spanNames = map[string]struct {
 	"containerd.task.v3.Task/Start":   {"shim starts task", TopicTask},
 	"containerd.task.v3.Task/Connect": {"shim connects", TopicShim},
 	"client.task.Start":               {"start task", TopicTask},
+	trace.SpanLayerArrived:            {labelArrived, TopicFetch},
+	trace.SpanLayerUnpacked:           {labelUnpack, TopicUnpack},
 	"pull.Pull":                       {"pull", ""},
 	"pull.fetch":                      {"fetch", TopicFetch},
 	"pull.UnpackWait":                 {"wait for unpacking", TopicUnpack},
@@ -71,7 +74,7 @@ var spanNames = map[string]struct {
 	"remotes.docker.resolver.FetchTokenWithOAuth": {"registry token", TopicRegistry},
 }
 
-// topicOf is what a runtime's span is about; "" where that is not known.
+// topicOf returns the topic of a runtime's span; "" if unknown.
 func topicOf(e *trace.RuntimeSpan) Topic {
 	switch {
 	case e.Name == spanHandler:
@@ -84,13 +87,13 @@ func topicOf(e *trace.RuntimeSpan) Topic {
 	return spanNames[e.Name].topic
 }
 
-// spanName names what a runtime's span is, and of what. A name that is not known stays.
+// spanName returns the label of a runtime's span, and its detail. An unknown name is unchanged.
 func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	switch e.Name {
 	case "cni.asynchAttach", "cni.attachNetworksSerially":
 		detail = strings.TrimSpace(attr(e, "cni.ifname") + " of " + attr(e, "cni.name"))
-	case spanFetch, "pkg.unpack.unpacker.unpackLayer":
-		detail = digest(attr(e, "layer.media.digest"))
+	case spanFetch, "pkg.unpack.unpacker.unpackLayer", trace.SpanLayerArrived:
+		detail = digest(attr(e, trace.AttrLayerDigest))
 	case spanHandler:
 		return "fetch " + mediaType(attr(e, "descriptor.media.type")), digest(attr(e, "descriptor.digest"))
 	case spanRequest:
@@ -105,7 +108,7 @@ func spanName(e *trace.RuntimeSpan) (label, detail string) {
 	return cmp.Or(spanNames[e.Name].label, e.Name, "unnamed"), detail
 }
 
-// registryRequest names a request to a registry. A HEAD for a manifest is how a tag is resolved.
+// registryRequest returns the label of a request to a registry. A HEAD for a manifest resolves a tag.
 func registryRequest(e *trace.RuntimeSpan) (label, detail string) {
 	method, url := attr(e, "http.request.method", "http.method"), attr(e, "url.full", "http.url")
 	what := path.Base(path.Dir(url))
@@ -122,10 +125,10 @@ func registryRequest(e *trace.RuntimeSpan) (label, detail string) {
 	return strings.TrimSpace("registry " + method + " " + strings.TrimSuffix(what, "s")), detail
 }
 
-// spanNote is the size of what was handled, and the runtime's own name of the span.
+// spanNote returns the size of the object, and the runtime's own name of the span.
 func spanNote(e *trace.RuntimeSpan) string {
 	note := "(" + e.Name + ")"
-	if n, err := strconv.ParseInt(attr(e, "layer.media.size"), 10, 64); err == nil && n > 0 {
+	if n, err := strconv.ParseInt(attr(e, trace.AttrLayerSize), 10, 64); err == nil && n > 0 {
 		note = human.Bytes(n) + " " + note
 	}
 	return note
@@ -143,7 +146,7 @@ func attr(e *trace.RuntimeSpan, names ...string) string {
 	return ""
 }
 
-// digest cuts a digest to the 12 digits that people compare.
+// digest cuts a digest to 12 digits.
 func digest(s string) string {
 	s = strings.TrimPrefix(s, "sha256:")
 	return short(s)

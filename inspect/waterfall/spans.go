@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// maxSpanRows is how many of a call's spans are drawn, the longest.
+	// maxSpanRows is how many of a call's spans are drawn, the longest ones.
 	maxSpanRows = 24
-	// maxSpanDepth bounds how deep spans are followed.
+	// maxSpanDepth limits how deep spans are followed.
 	maxSpanDepth = 32
-	// spanSlack is how far a runtime's span may seem to lie outside of its call before the
-	// two clocks are taken to differ.
+	// spanSlack is how far a runtime's span may be outside its call before the clocks count as different.
 	spanSlack = time.Millisecond
-	// farthest is how far from the origin a runtime's span may seem to lie; more is as good as nonsense.
+	// farthest is the maximum distance of a runtime's span from the origin; more is invalid.
 	farthest = 100 * 365 * 24 * time.Hour
-	// maxAttach bounds the networks among which a plugin's is looked for; a pod has a few.
+	// maxAttach limits the networks among which a plugin's is searched; a pod has a few.
 	maxAttach = 64
 )
 
-// rspan is a span that the runtime told of itself.
+// rspan is a span that the runtime reported.
 type rspan struct {
 	id, parent trace.SpanID
 	start, end time.Duration // since the origin, by the runtime's clock
@@ -33,14 +32,15 @@ type rspan struct {
 
 func (s *rspan) dur() time.Duration { return s.end - s.start }
 
-// collectSpans links the runtime's spans with each other. They come in any order, late,
-// and some not at all: what has no way up to a call is not drawn.
+// collectSpans connects the runtime's spans. They arrive in any order, late, and some not at all: spans without a path
+// to a call are not drawn.
 func (w *Waterfall) collectSpans(own []trace.Record) {
 	by := map[trace.SpanID]*rspan{}
 	var order []*rspan
+	twice := spansOf(own)
 	for i := range own {
 		e, ok := own[i].Event.(*trace.RuntimeSpan)
-		if !ok || by[own[i].Span] != nil {
+		if !ok || by[own[i].Span] != nil || twice.tells(&own[i], e) {
 			continue
 		}
 		s := &rspan{id: own[i].Span, parent: own[i].Parent, event: e}
@@ -58,7 +58,7 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 		up := by[s.parent]
 		if up == nil && strings.HasPrefix(s.event.Name, pluginPrefix) {
 			if up = attachOf(s, attaches, by); up != nil {
-				s.end = max(min(s.end, up.end), s.start) // it was waited for; its end is seen late
+				s.end = max(min(s.end, up.end), s.start) // the parent waited for it; its end was observed late
 			}
 		}
 		switch {
@@ -73,13 +73,48 @@ func (w *Waterfall) collectSpans(own []trace.Record) {
 	}
 }
 
-// repeats reports whether a span is the one request that the span above it consists of.
+// sent has the spans that a runtime sent: below which calls, and whether there are layers.
+type sent struct {
+	below  map[trace.SpanID]bool
+	layers [][2]int64
+}
+
+// spansOf finds the spans that the runtime sent.
+func spansOf(own []trace.Record) (s sent) {
+	for i := range own {
+		e, ok := own[i].Event.(*trace.RuntimeSpan)
+		if !ok || own[i].Observer != trace.ObserverRuntimeSpan {
+			continue
+		}
+		if s.below == nil {
+			s.below = map[trace.SpanID]bool{}
+		}
+		s.below[own[i].Parent] = true
+		if e.Name == spanFetch || e.Name == spanUnpackAll {
+			s.layers = append(s.layers, [2]int64{e.Start, e.Start + int64(e.Dur)})
+		}
+	}
+	return s
+}
+
+// tells reports whether the runtime's spans also have what its events report, with more detail.
+func (s sent) tells(r *trace.Record, e *trace.RuntimeSpan) bool {
+	if r.Observer != trace.ObserverRuntimeEvents {
+		return false
+	}
+	if e.Name != trace.SpanLayerArrived && e.Name != trace.SpanLayerUnpacked {
+		return s.below[r.Parent]
+	}
+	return slices.ContainsFunc(s.layers, func(l [2]int64) bool { return l[0] <= e.Start+int64(e.Dur) && e.Start <= l[1] })
+}
+
+// repeats reports whether a span is the only request of its parent.
 func (s *rspan) repeats(up *rspan) bool {
 	return s.event.Name == spanRequest && s.event.Err == "" && (up.event.Name == spanFetch || up.event.Name == spanHandler)
 }
 
-// addNamespace adds the making of the network namespace to the span of a sandbox. containerd has
-// no span for it, but an event right before, and the next thing with a span is storing its path.
+// addNamespace adds the creation of the network namespace to a sandbox's span. containerd has no span for it, but an
+// event just before, and the next span stores its path.
 func (s *rspan) addNamespace() {
 	at, err := time.ParseDuration(attr(s.event, "event.setup pod network"))
 	if s.event.Name != spanSandbox || err != nil {
@@ -93,7 +128,7 @@ func (s *rspan) addNamespace() {
 	s.kids = slices.Insert(s.kids, next, made)
 }
 
-// attachesIn are the runtime's spans for networks, the first of them.
+// attachesIn returns the runtime's spans for networks, up to a limit.
 func attachesIn(all []*rspan) (out []*rspan) {
 	for _, s := range all {
 		switch s.event.Name {
@@ -106,8 +141,8 @@ func attachesIn(all []*rspan) (out []*rspan) {
 	return out
 }
 
-// attachOf returns the runtime's span for the network that a CNI plugin was run for: of the
-// same call and interface, and begun before. Nothing else links the two.
+// attachOf returns the runtime's span for the network of a CNI plugin's run: in the same call, for the same interface,
+// and begun before. Nothing else connects the two.
 func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
 	for _, s := range all {
 		if net := attr(s.event, "cni.ifname"); net != "" && net != attr(plugin.event, "cni.ifname") {
@@ -127,9 +162,9 @@ func attachOf(plugin *rspan, all []*rspan, by map[trace.SpanID]*rspan) *rspan {
 	return nil
 }
 
-// under returns the spans directly below a call, and what to add to their times. A call
-// encloses what the runtime did for it; where the clocks say otherwise (the machine slept,
-// or its clock was set), the spans are put into the call's middle.
+// under returns the spans directly below a call, and the correction of their times. A call includes the runtime's work;
+// if the clocks say otherwise (the machine was suspended, or its clock was set), the spans are placed in the middle of
+// the call.
 func (w *Waterfall) under(call *interval) (tops []*rspan, shift time.Duration) {
 	tops = w.spans[call.id]
 	if len(tops) == 0 || call.open {
@@ -145,8 +180,7 @@ func (w *Waterfall) under(call *interval) (tops []*rspan, shift time.Duration) {
 	return tops, shift
 }
 
-// transparent reports whether a span says nothing that the one above it (of length above)
-// or one below it does not say.
+// transparent reports whether a span adds nothing to its parent (whose duration is above) or its child.
 func (s *rspan) transparent(above time.Duration) bool {
 	if len(s.kids) == 0 {
 		return false
@@ -164,7 +198,7 @@ func (s *rspan) failed(depth int) bool {
 	return s.event.Err != "" || depth < maxSpanDepth && slices.ContainsFunc(s.kids, func(k *rspan) bool { return k.failed(depth + 1) })
 }
 
-// spanRows returns the rows of what the runtime told of a call, leaving out what is tiny.
+// spanRows returns the rows of a call's spans, without tiny ones.
 func (w *Waterfall) spanRows(call *interval) []Row {
 	tops, shift := w.under(call)
 	var rows []Row
@@ -190,7 +224,7 @@ func (w *Waterfall) spanRows(call *interval) []Row {
 	return longest(rows, maxSpanRows)
 }
 
-// sameAs reports whether a span is the runtime's own view of the call, and took as long.
+// sameAs reports whether a span is the runtime's own view of the call, with the same duration.
 func sameAs(s *rspan, call *interval) bool {
 	c, ok := call.call()
 	return ok && strings.HasSuffix(s.event.Name, "/"+c.Method) && 10*s.dur() >= 9*call.dur()
@@ -216,8 +250,7 @@ func longest(rows []Row, n int) []Row {
 	return kept
 }
 
-// dominant returns what of the runtime's work makes up at least half of a call, by name, and
-// how long it took; "" when nothing does.
+// dominant returns the runtime's work that makes up at least half of a call, with its duration; "" if there is none.
 func (w *Waterfall) dominant(call *interval) (name string, took time.Duration) {
 	by := map[string][]stretch{}
 	var order []string
@@ -241,10 +274,10 @@ func (w *Waterfall) dominant(call *interval) (name string, took time.Duration) {
 	}
 	tops, _ := w.under(call)
 	visit(tops, call.dur(), 0)
-	fetch := union(by[labelFetch])
+	fetch := union(append(slices.Clone(by[labelFetch]), by[labelArrived]...))
 	for _, label := range order {
 		d := length(union(by[label]))
-		if label == labelUnpack { // a layer's unpacking begins with the wait for its fetch
+		if label == labelUnpack { // a layer's unpacking includes the wait for its fetch
 			d = length(union(append(slices.Clone(by[label]), fetch...))) - length(fetch)
 		}
 		if d > took {
@@ -257,10 +290,10 @@ func (w *Waterfall) dominant(call *interval) (name string, took time.Duration) {
 	return name, took
 }
 
-// stretch is a piece of time.
+// stretch is an interval of time.
 type stretch struct{ from, to time.Duration }
 
-// union returns the pieces without overlaps, in order.
+// union returns the intervals without overlaps, in order.
 func union(in []stretch) []stretch {
 	in = slices.Clone(in)
 	slices.SortFunc(in, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,25 @@ func Explain(c *cause.Case) *Report {
 	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
 		r.Waiting = waiting(c)
 	}
+	if why, ok := rejected(c); ok && r.Stage == cause.Starting && r.Start == 0 {
+		r.Stage, r.Phase, r.Cause = cause.Over, cmp.Or(r.Phase, "Failed"), noise.Of("the kubelet rejected it: "+strings.TrimSuffix(why, ".")+".")
+		return r
+	}
+	if r.Stage == cause.Starting && r.Seen.IsZero() && r.Start == 0 && r.Ready == 0 && !r.known() {
+		r.Stage = cause.Unknown
+	}
 	r.Cause = noise.Of(r.sentence(c))
 	return r
+}
+
+// rejected returns the reason why the kubelet rejected the pod, if it did.
+func rejected(c *cause.Case) (why string, ok bool) {
+	for i := range c.Records {
+		if d, is := c.Records[i].Event.(*trace.Decision); is && d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject {
+			why, ok = d.Reason, true
+		}
+	}
+	return why, ok
 }
 
 // ExplainNode returns the report on the case's node, without a pod; nil if no problem is known.
@@ -45,7 +63,7 @@ func ExplainNode(c *cause.Case) *Report {
 	return &Report{Pod: trace.Pod{Namespace: "_", Name: "node"}, Node: true, Stage: cause.Up, Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}
 }
 
-// life takes what the milestones and statuses tell.
+// life sets what is known from milestones and statuses.
 func (r *Report) life(c *cause.Case) {
 	for i := range c.Records {
 		rec := &c.Records[i]
@@ -72,7 +90,7 @@ func (r *Report) life(c *cause.Case) {
 	}
 }
 
-// earliest is the first of times, leaving out what is zero.
+// earliest returns the first of times, ignoring zero times.
 func earliest(times ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range times {
@@ -83,7 +101,7 @@ func earliest(times ...time.Time) time.Time {
 	return first
 }
 
-// start takes what the waterfall tells.
+// start sets what is known from the waterfall.
 func (r *Report) start(c *cause.Case) {
 	w := c.Waterfall
 	r.Start, r.Ready, r.Told = max(w.Started, 0), max(w.Ready, 0), max(w.Told, 0)
@@ -98,7 +116,7 @@ func (r *Report) start(c *cause.Case) {
 	r.waits(c)
 }
 
-// path takes the critical path, with what its waits were for.
+// path sets the critical path, with the targets of its waits.
 func (r *Report) path(c *cause.Case) {
 	on := map[trace.SpanID]string{}
 	for i := range c.Records {
@@ -111,7 +129,7 @@ func (r *Report) path(c *cause.Case) {
 	}
 }
 
-// phases takes the rows of the waterfall that stand for something done or, outside of that, waited for.
+// phases sets the phases from the waterfall's top-level rows, except waits and the termination.
 func (r *Report) phases(w *waterfall.Waterfall) {
 	rows, path := w.Rows(), slices.Concat(w.Path, w.Tail)
 	for i, row := range rows {
@@ -139,7 +157,7 @@ func (r *Report) phases(w *waterfall.Waterfall) {
 	}
 }
 
-// ends takes the actions that ended the pod.
+// ends sets the phases of the termination.
 func (r *Report) ends(c *cause.Case) {
 	for _, s := range pair.In[*trace.Action](c.Records, c.Now) {
 		if s.Start.Before(r.Ending) {
@@ -191,7 +209,7 @@ func (r *Report) waits(c *cause.Case) {
 	})
 }
 
-// sentence says in one sentence what set the pace, or what holds the pod up now.
+// sentence returns one sentence about what determined the duration, or what blocks the pod now.
 func (r *Report) sentence(c *cause.Case) string {
 	if f := r.best(c); f != nil {
 		s := f.Sentence
@@ -215,16 +233,16 @@ func (r *Report) sentence(c *cause.Case) string {
 		return "its start was not seen, and nothing delays it."
 	case r.Stage == cause.Down:
 		return "it was ready and no longer is, and no record shows what it waits for."
+	case r.Stage == cause.Unknown:
+		return "no record shows whether it started."
 	case c.Waterfall == nil:
 		return "no record shows its start."
-	case r.Stage == cause.Starting && r.Seen.IsZero() && r.Start == 0 && !r.known():
-		return "no record shows whether it started."
 	}
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }
 
-// best is the finding that explains most: one that goes on in a pod that is not up, else one that weighs as much as anything on the
-// critical path. nil when none does.
+// best returns the finding that explains most: a current one if the pod is not up, else the first one about the start,
+// if it costs at least as much as any part of the critical path, or half of the path. It may return nil.
 func (r *Report) best(c *cause.Case) *cause.Finding {
 	for i := range r.Findings {
 		if r.Findings[i].Current {
@@ -250,7 +268,7 @@ func (r *Report) best(c *cause.Case) *cause.Finding {
 	return nil
 }
 
-// share is a's of b in percent; 0 where b is nothing.
+// share returns a as a percentage of b; 0 if b is not positive.
 func share(a, b time.Duration) float64 {
 	if b <= 0 {
 		return 0

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// DefaultWidth is what text is fitted to where no width is known; leastWidth is the narrowest.
+	// DefaultWidth is the width of text if none is known; leastWidth is the minimum.
 	DefaultWidth = 80
 	leastWidth   = 60
 	maxWidth     = 120 // longer lines are harder to read
 )
 
-// TextOptions say how to write.
+// TextOptions are options for Text.
 type TextOptions struct {
-	// Width is the longest line, in columns; 0 means DefaultWidth.
+	// Width is the maximum line length, in columns; 0 means DefaultWidth.
 	Width int
-	// Zone is the time zone of times; nil is UTC.
+	// Zone is the time zone of times; nil means UTC.
 	Zone *time.Location
 }
 
@@ -44,7 +44,7 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 	return b.Flush()
 }
 
-// Brief says the most important on one line.
+// Brief returns the most important information on one line.
 func Brief(r *Report) string {
 	if r.Node {
 		return human.Line("the node: " + r.Cause)
@@ -52,7 +52,7 @@ func Brief(r *Report) string {
 	return human.Line(r.Pod.String() + " " + r.state() + ": " + r.Cause)
 }
 
-// state says how the pod stands, in a few words.
+// state returns the pod's state, in a few words.
 func (r *Report) state() string {
 	switch r.Stage {
 	case cause.Ending:
@@ -67,15 +67,36 @@ func (r *Report) state() string {
 			return "is gone; it " + r.came()
 		}
 		return "is gone, after " + human.Duration(r.End) + " of termination; it " + r.came()
+	case cause.Unknown:
+		return "is only mentioned"
 	case cause.Starting, cause.Up:
 	}
 	return r.came()
 }
 
-// known reports whether records say what the pod waits for, or why.
+// Mentioned returns one line with the pods that records only mention; "" if there are none.
+func Mentioned(reports []*Report) string {
+	var names []string
+	for _, r := range reports {
+		if r.Stage == cause.Unknown {
+			names = append(names, r.Pod.String())
+		}
+	}
+	const most = 5
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return human.Line("only mentioned, so that nothing is known of their starts: " + strings.Join(names, ", ") + more)
+}
+
+// known reports whether there is any cause, or anything that the pod waits for.
 func (r *Report) known() bool { return len(r.Findings)+len(r.Waiting) > 0 }
 
-// came says how the pod came up.
+// came returns how the pod came up.
 func (r *Report) came() string {
 	start, ready := human.Duration(r.Start), human.Duration(r.Ready)
 	switch {
@@ -98,7 +119,7 @@ func (r *Report) came() string {
 	return "started in " + start + " and was ready after " + ready
 }
 
-// page writes lines that fit.
+// page writes lines that fit the width.
 type page struct {
 	w     *bufio.Writer
 	width int
@@ -110,7 +131,7 @@ func (p *page) line(format string, args ...any) {
 	_, _ = p.w.WriteString(fit.Cut(s, p.width, fit.Ellipsis) + "\n") // the error stays until Flush
 }
 
-// wrapped writes text after a label, the following lines below its beginning.
+// wrapped writes a label and wrapped text, with the following lines aligned to the text.
 func (p *page) wrapped(label, text string) {
 	for _, l := range fit.Paragraph(label, human.Line(text), p.width) {
 		p.line("%s", l)
@@ -171,7 +192,7 @@ func (p *page) waiting(r *Report) {
 	}
 }
 
-// phases writes a table of what was done, of which shares are of all.
+// phases writes a table of phases, with their shares of all.
 func (p *page) phases(title string, phases []Phase, all time.Duration) {
 	if len(phases) == 0 {
 		return
@@ -179,7 +200,7 @@ func (p *page) phases(title string, phases []Phase, all time.Duration) {
 	name := p.width - 36
 	path, none := "ON PATH", "-"
 	if !slices.ContainsFunc(phases, func(ph Phase) bool { return ph.OnPath > 0 }) {
-		path, none = "", "" // an end has no critical path
+		path, none = "", "" // a termination has no critical path
 	}
 	p.head(strings.TrimRight(fmt.Sprintf("%-*s %8s %8s %6s %9s", name, title, "START", "TOOK", "SHARE", path), " "))
 	said := map[string]bool{}
@@ -207,12 +228,12 @@ func (p *page) phases(title string, phases []Phase, all time.Duration) {
 	}
 }
 
-// Long tables are cut in their middle: what comes first and what comes last says most.
+// Long tables are cut in the middle: the first and the last lines are the most useful.
 const headLines, tailLines = 24, 12
 
 func skipped(i, n int) bool { return n > headLines+tailLines+1 && i >= headLines && i < n-tailLines }
 
-// shareOf is a phase's share of the critical path; what comes after its end has none.
+// shareOf returns a phase's share of the critical path; phases after the end of the path have none.
 func shareOf(ph Phase, length time.Duration) string {
 	if ph.Start >= length || ph.Dur > length {
 		return "-"
@@ -235,7 +256,7 @@ func (p *page) path(r *Report) {
 		return
 	}
 	p.head(fmt.Sprintf("%8s %8s %6s  %s", "START", "TOOK", "SHARE", "CRITICAL PATH"))
-	shown := slices.DeleteFunc(slices.Clone(r.Path), func(s Segment) bool { return s.Dur < r.Length/1000 }) // no one is helped by them
+	shown := slices.DeleteFunc(slices.Clone(r.Path), func(s Segment) bool { return s.Dur < r.Length/1000 }) // too short to be useful
 	for i, s := range shown {
 		if skipped(i, len(shown)) {
 			if i == headLines {

@@ -30,16 +30,24 @@ type Script struct {
 	sync  trace.SpanID
 	steps []trace.PlanStep
 	last  time.Duration
+	spec  *trace.PodSpec
 }
 
 // New returns a script that begins with the pod seen at 0, from a file, and its worker's first sync.
 func New(t *testing.T) *Script {
-	s := &Script{t: t, tape: tape.New()}
-	spec := &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "web", Image: "shop/web:1"}}}
-	s.Point(0, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: spec})
+	s := &Script{t: t, tape: tape.New(), spec: &trace.PodSpec{Containers: []trace.ContainerSpec{{Name: "web", Image: "shop/web:1"}}}}
+	s.Point(0, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile, Spec: s.spec})
 	s.sync = s.tape.Begin(0, Web, 0, &trace.Sync{Why: trace.SyncCreate, N: 1})
 	return s
 }
+
+// Probe gives the pod's container a probe.
+func (s *Script) Probe(p trace.ProbeSpec) {
+	s.spec.Containers[0].Probes = append(s.spec.Containers[0].Probes, p)
+}
+
+// Finalizers gives the pod finalizers: their names, with commas between.
+func (s *Script) Finalizers(names string) { s.spec.Finalizers = names }
 
 // Found returns a script of a pod that was found running.
 func Found(t *testing.T) *Script {

@@ -60,6 +60,7 @@ type running struct {
 type table struct {
 	runs    map[int]*running
 	unknown int // whose environment is not read yet
+	silent  bool
 	trust   trust
 }
 
@@ -71,7 +72,7 @@ func (w *Watcher) run(ctx context.Context) error {
 	defer m.close()
 	defer context.AfterFunc(ctx, m.close)()
 	f := m.group
-	t := &table{runs: map[int]*running{}, trust: trust{socket: w.cfg.Runtime, stranger: w.cfg.Stranger}}
+	t := &table{runs: map[int]*running{}, silent: w.cfg.Silent, trust: trust{socket: w.cfg.Runtime, only: w.cfg.PID, stranger: w.cfg.Stranger}}
 	buf := make([]byte, 4096)
 	for {
 		deadline := time.Time{}
@@ -150,6 +151,9 @@ func (t *table) begin(pid int, name string, now time.Time) {
 	}
 	r := &running{Exec: Exec{Plugin: name, Start: now, ID: trace.NewSpanID()}}
 	t.runs[pid] = r
+	if r.known = t.silent; r.known {
+		return
+	}
 	t.unknown++
 	t.read(pid, r)
 }

@@ -1,4 +1,5 @@
-// Package plugins observes the runs of CNI plugins, because containerd has only one span for the whole chain of a network.
+// Package plugins observes the runs of CNI plugins, because containerd has only one span for the whole chain of a network. It also
+// observes other programs in such directories, for example exec credential providers, whose environment it never reads.
 //
 // It owns a fanotify group with a mark on each existing directory of plugins, and a table of the running ones. A directory may be
 // created later, removed, or replaced: inotify on it and on its parents reports this, and the mark follows within milliseconds;
@@ -44,6 +45,14 @@ type Exec struct {
 	ID, Parent trace.SpanID
 }
 
+// Event is the run as a span of the network's setup or removal.
+func (e *Exec) Event() trace.RuntimeSpan {
+	return trace.RuntimeSpan{
+		Name: trace.SpanCNIPlugin + short(e.Plugin), Service: "kubeloupe", Start: e.Start.UnixNano(), Dur: max(e.Dur, 0),
+		Attrs: []trace.KV{{K: "cni.command", V: e.Command}, {K: "cni.ifname", V: e.IfName}, {K: "sandbox.id", V: e.Sandbox}},
+	}
+}
+
 // Config says what to watch.
 type Config struct {
 	// Dirs are the directories of CNI plugins, such as /opt/cni/bin.
@@ -51,6 +60,10 @@ type Config struct {
 	// Runtime is the path of the runtime's socket: only runs by its process count. If it is empty, or the process is unknown (in
 	// another PID namespace), all runs of root count.
 	Runtime string
+	// PID is the process whose runs count, instead of the runtime's: only its own and those of its children; 0 is none.
+	PID int
+	// Silent says that these programs are not CNI plugins: nothing of their environment is read, and each run counts.
+	Silent bool
 	// Stranger is called for a program that does not count, with why. It may be nil.
 	Stranger func(why string)
 	// Done is called for each run that is finished.
@@ -64,7 +77,7 @@ type Config struct {
 type Watcher struct{ cfg Config }
 
 // ErrUnsupported says that this system or process cannot watch programs.
-var ErrUnsupported = errors.New("watching CNI plugins needs Linux 5.0 or later and CAP_SYS_ADMIN")
+var ErrUnsupported = errors.New("watching runs of plugins needs Linux 5.0 or later and CAP_SYS_ADMIN")
 
 // New checks the configuration.
 func New(cfg Config) (*Watcher, error) {

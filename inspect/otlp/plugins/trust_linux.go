@@ -16,7 +16,8 @@ import (
 // trust knows whose runs count: root's, of the process that listens at the runtime's socket and of those that it began. What /proc says of
 // a process the kernel writes; only its name is its own.
 type trust struct {
-	socket   string // empty: any of root's
+	socket   string // empty: any of root's, or of a process that is known
+	only     int    // that process; 0 is none
 	stranger func(why string)
 	pid      int    // of the runtime, 0 not known
 	born     string // when that process began, as the kernel counts
@@ -46,10 +47,13 @@ func (t *trust) why(pid int) string {
 		return "its process is gone"
 	case uids[0] != 0 || uids[1] != 0:
 		return fmt.Sprintf("uid %d ran it: only the runtime's runs as root count", uids[0])
-	case t.socket == "":
+	case t.socket == "" && t.only == 0:
 		return ""
 	}
-	runtime, err := t.runtime()
+	runtime, err := t.only, error(nil)
+	if runtime == 0 {
+		runtime, err = t.runtime()
+	}
 	if err != nil {
 		return "the process of the runtime is not known: " + err.Error()
 	}
@@ -63,6 +67,9 @@ func (t *trust) why(pid int) string {
 		if pid = parentOf(pid); pid == 0 {
 			break
 		}
+	}
+	if t.only != 0 {
+		return fmt.Sprintf("another process than %d ran it", t.only)
 	}
 	return "another process than the runtime ran it"
 }
