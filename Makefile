@@ -82,8 +82,8 @@ run-in-cluster: cluster-up ## run an agent as the node of the cluster (AGENT=ups
 	go run ./test/lab/labctl run-agent --agent $(AGENT)
 
 .PHONY: conformance
-conformance: ## run Kubernetes' node conformance tests (AGENT=upstream, FOCUS=regexp, PROCS=8)
-	AGENT=$(AGENT) go run ./test/conformance
+conformance: $(if $(PROXY),build) ## run Kubernetes' node conformance tests (AGENT=upstream, FOCUS=regexp, PROCS=8; PROXY=1: thirty, behind the proxy and without)
+	AGENT=$(AGENT) go run ./test/conformance $(if $(PROXY),-proxy bin/kubeloupe)
 
 .PHONY: swap
 swap: ## let upstream's kubelet and kubeloupe take over a node from each other; no container may restart
@@ -96,6 +96,15 @@ proxy: ## try the proxy between upstream's kubelet and containerd, and measure w
 .PHONY: compat
 compat: ## send the same requests to the servers of upstream's kubelet and of kubeloupe, and compare
 	go run ./test/compat
+
+.PHONY: attach-table
+attach-table: ## compare what observers of upstream's kubelet tell with the proxy's calls (CAPTURES=/directory keeps the logs, KUBELET=v1.34 or v1.31)
+	go test ./test/observers -run TestObservers -observers -captures '$(CAPTURES)' -kubelet '$(KUBELET)' -count=1 -v -timeout 1h
+
+.PHONY: attach-cost
+attach-cost: ## measure what attach and the proxy cost, in PAIRS=7 with and without: about ten minutes on a machine that is idle
+	go test ./test/attach -run 'TestCost|TestPairs' -count=1 -v -timeout 1h -pairs $(or $(PAIRS),7)
+	go test ./test/proxy -run TestCost -count=1 -v -timeout 1h -calls 2000 -pairs $(or $(PAIRS),7)
 
 # The logs of what fails are in the output; with KUBELOUPE_CAUSES_TO=directory, those of the others are kept there.
 # The verbosities of upstream's kubelet.
@@ -120,6 +129,10 @@ faults: ## cause faults of the node, and check the agent, its memory and other p
 .PHONY: clockvm
 clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
 	go run ./test/clockvm -only '$(ONLY)' -keep '$(KEEP)'
+
+.PHONY: attach-vm
+attach-vm: ## attach and the proxy on a node with systemd, in a virtual machine (ONLY=TestProxy; about an hour)
+	KUBELOUPE_ATTACH_VM=1 go test ./test/attachvm -run '$(or $(ONLY),.)' -count=1 -v -timeout 3h
 
 ##@ Check
 

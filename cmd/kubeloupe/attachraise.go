@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +22,9 @@ const (
 	maxLevel  = 5
 	// putBackTime is how long attach waits at its end until the verbosity was put back; the watchdog continues.
 	putBackTime = 15 * time.Second
-	// watchdogName is the hidden command that is the watchdog.
+	// watchdogName is the hidden command that is the watchdog, putBackName that of the timer.
 	watchdogName = "verbosity-watchdog"
+	putBackName  = "verbosity-put-back"
 )
 
 // raising says that the kubelet's verbosity is to be raised for a while.
@@ -40,7 +41,7 @@ func (r *raising) add(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&r.level, "raise-verbosity", 0, "raise the kubelet's verbosity to this level for a limited time, for example 4; needs credentials for the kubelet's API")
 	f.DurationVar(&r.time, "for", time.Minute, "how long the verbosity is raised; the earlier verbosity is restored after this time or when attach ends, also if it is killed")
-	f.StringVar(&r.kubeconfig, "kubelet-kubeconfig", "", "kubeconfig with a client certificate that the kubelet's API accepts; by default that of a control plane, if this node is one")
+	f.StringVar(&r.kubeconfig, "kubelet-kubeconfig", "", "kubeconfig with a client certificate or a token that the kubelet's API accepts; by default that of a control plane, if this node is one")
 }
 
 // check says what is wrong with the options.
@@ -77,10 +78,14 @@ func (r *raising) begin(ctx context.Context, found *discover.Found, bus *trace.B
 	if err != nil {
 		return err
 	}
-	for _, command := range watchdogs(exe) {
-		if r.raised, err = j.Raise(ctx, r.level, exec.Command(command[0], command[1:]...)); !errors.Is(err, verbosity.ErrNotArmed) {
-			break
-		}
+	r.raised, err = nil, verbosity.ErrNotArmed
+	if systemd() {
+		r.raised, err = j.RaiseByTimer(ctx, r.level, verbosity.Timer{
+			Name: fmt.Sprintf("kubeloupe-verbosity-%d", os.Getpid()), PutBack: []string{exe, putBackName}, Run: runQuietly,
+		})
+	}
+	if errors.Is(err, verbosity.ErrNotArmed) {
+		r.raised, err = j.Raise(ctx, r.level, exec.Command(exe, watchdogName))
 	}
 	if err != nil {
 		return userError{fmt.Errorf("--raise-verbosity: %w", err)}
@@ -101,39 +106,27 @@ func (r *raising) begin(ctx context.Context, found *discover.Found, bus *trace.B
 	return nil
 }
 
-// watchdogs are the commands by which the watchdog is started, until one gets ready: with systemd, as a unit of its own, which survives what
-// ends all processes of this session or unit.
-func watchdogs(exe string) (all [][]string) {
-	if _, err := os.Stat("/run/systemd/system"); err == nil {
-		if run, err := exec.LookPath("systemd-run"); err == nil {
-			all = append(all, []string{run, "--pipe", "--quiet", "--collect", fmt.Sprintf("--unit=kubeloupe-verbosity-%d", os.Getpid()), exe, watchdogName})
-		}
+// systemd reports whether systemd runs this machine, and this process can ask it.
+func systemd() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
+}
+
+// runQuietly runs a program of systemd, whose output is in the error.
+func runQuietly(ctx context.Context, program string, args ...string) error {
+	if said, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %.500s", program, err, bytes.TrimSpace(said))
 	}
-	return append(all, []string{exe, watchdogName})
+	return nil
 }
 
 // job is what verbosity needs to know of the kubelet.
-func (r *raising) job(found *discover.Found) (*verbosity.Job, error) {
-	j := &verbosity.Job{Address: found.API(), Kubeconfig: r.kubeconfig}
-	c := &found.Config
-	if c.TLSCertFile != "" {
-		j.Pins = []string{found.Outside(c.TLSCertFile)}
-	} else {
-		j.Pins = []string{found.Outside(filepath.Join(c.CertDir, "kubelet-server-current.pem")), found.Outside(filepath.Join(c.CertDir, "kubelet.crt"))}
-	}
-	if r.kubeconfig != "" {
-		return j, nil
-	}
-	w := found.Rights
-	if w == nil {
+func (*raising) job(found *discover.Found) (*verbosity.Job, error) {
+	c := kubeletClient(found)
+	if c == nil || c.Plain {
 		return nil, errors.New("--raise-verbosity needs credentials for the kubelet's API, and none were found on this node: give --kubelet-kubeconfig")
 	}
-	if w.Kubeconfig != "" {
-		j.Kubeconfig = found.Outside(w.Kubeconfig)
-	} else {
-		j.Cert, j.Key = found.Outside(w.Cert), found.Outside(w.Key)
-	}
-	return j, nil
+	return &verbosity.Job{Client: *c}, nil
 }
 
 // end has the verbosity put back, and waits for that a while.
@@ -169,5 +162,14 @@ func newVerbosityWatchdog(s streams) *cobra.Command {
 		Use: watchdogName, Hidden: true, Args: cobra.NoArgs,
 		Short: "Put a kubelet's verbosity back when standard input ends; attach starts it",
 		RunE:  func(c *cobra.Command, _ []string) error { return verbosity.Watchdog(c.Context(), s.in, s.out) },
+	}
+}
+
+// newVerbosityPutBack is what a timer of systemd runs when attach does not live any more.
+func newVerbosityPutBack() *cobra.Command {
+	return &cobra.Command{
+		Use: putBackName, Hidden: true, Args: cobra.ExactArgs(1),
+		Short: "Put a kubelet's verbosity back; the timer that attach arms runs it",
+		RunE:  func(_ *cobra.Command, args []string) error { return verbosity.PutBack(args[0]) },
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -14,9 +16,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/attach/watch"
 	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/otlp"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
-	"github.com/kubeloupe/kubeloupe/trace/printer"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
 
@@ -42,6 +44,8 @@ type attaching struct {
 	file   string
 	record recordOptions
 	raise  raising
+	// Where spans are received.
+	otlpGRPC, otlpHTTP string
 }
 
 func newAttach(s streams) *cobra.Command {
@@ -76,17 +80,31 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.StringVar(&a.find.LogFile, "kubelet-log", "", "file with the kubelet's log, if attach cannot find it; in a container, also the path on the node")
 	f.StringVar(&a.find.RuntimeLog, "runtime-log", "", "file with the container runtime's log, if attach cannot find it")
 	f.StringVar(&a.find.RuntimeEndpoint, "container-runtime-endpoint", "", "the runtime's socket, if attach cannot find it, such as unix:///run/containerd/containerd.sock")
+	f.StringVar(&a.find.Kubeconfig, "kubeconfig", "", "kubeconfig for the API server, to read Events and pods of this node; by default, the API server is not used")
+	f.BoolVar(&a.find.InCluster, "in-cluster", false, "use the service account of the pod that attach runs in for the API server and the kubelet's API")
+	f.StringVar(&a.otlpGRPC, "otlp-grpc", "", "receive the container runtime's own spans on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317; --check tells the runtime's settings")
+	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's own spans over HTTP, such as 127.0.0.1:4318")
 	a.raise.add(c)
 	f.SortFlags = false
 	return c
 }
 
+// frugal is how much the heap may grow until it is collected, in percent: attach is a guest on the node, where memory counts more than the
+// processor time of its collections.
+const frugal = 50
+
 func (a *attaching) run(ctx context.Context) error {
-	if err := errors.Join(checkLook(a.output, a.view), a.raise.check()); err != nil {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(frugal)
+	}
+	if err := errors.Join(checkLook(a.output, a.view), a.raise.check(), a.access()); err != nil {
 		return userError{err}
 	}
+	a.find.KubeletKubeconfig = a.raise.kubeconfig
 	found, err := discover.Discover(discover.Machine{}, a.find)
 	switch {
+	case errors.Is(err, discover.ErrNoKubelet):
+		return err // nothing is wrong with what the user said
 	case err != nil:
 		return userError{err}
 	case a.check:
@@ -135,6 +153,14 @@ func watchable(f *discover.Found) bool {
 func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trace.Bus) (b *beside, err error) {
 	b = &beside{bus: bus, kept: backlog.New(backlog.Options{Bytes: attachBytes}), owned: true}
 	node := found.Config.NodeName
+	if a.otlpGRPC != "" || a.otlpHTTP != "" {
+		if b.spans, err = otlp.New(otlp.Config{GRPC: a.otlpGRPC, HTTP: a.otlpHTTP, Bus: bus, Foreign: true}); err != nil {
+			return nil, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
+		}
+		if err = b.spans.Listen(ctx); err != nil {
+			return nil, userError{err}
+		}
+	}
 	if a.file != "" {
 		opt, err := a.record.options(node, "record-")
 		if err != nil {
@@ -169,12 +195,13 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trace.Bus, b *beside) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := watch.New(watch.Config{Found: found, Bus: bus})
+	with := append([]watch.Observer{watch.Kernel(found, discover.Machine{}, bus)}, a.observers(found, bus)...)
+	w := watch.New(watch.Config{Found: found, Bus: bus, Observers: with})
 	var wg sync.WaitGroup
 	wg.Go(func() { b.run(ctx) })
 	wg.Go(func() { w.Run(ctx) }) //nolint:errcheck // what fails it publishes
 	wg.Go(func() { keepTrim(ctx, closed()) })
-	err := a.show(ctx, found, bus)
+	err := a.show(ctx, w, bus)
 	cancel()
 	wg.Wait()
 	return err
@@ -187,16 +214,18 @@ func closed() <-chan struct{} {
 	return c
 }
 
-func (a *attaching) show(ctx context.Context, found *discover.Found, bus *trace.Bus) error {
+func (a *attaching) show(ctx context.Context, w *watch.Watch, bus *trace.Bus) error {
 	cur := bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
+	found := w.Found()
 	if a.noTUI || a.output != "" || !canUI(a.s) {
 		fmt.Fprintf(a.s.err, "kubeloupe: attached to the kubelet, %s; seen by: %s\n", found.Process, seenBy(found)) //nolint:errcheck // there is nowhere else to say it
-		return printer.Run(ctx, cur, sinkFor(a.output, a.s.out))
+		return printUntil(ctx, cur, sinkFor(a.output, a.s.out))
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
 		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, LabelNow: func() string {
-			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", found.Kind, found.Process.PID, seenBy(found))
+			now := w.Found() // it may have been restarted
+			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", now.Kind, now.Process.PID, seenBy(now))
 			if raised := a.raise.label(); raised != "" {
 				label = raised + " (" + label + ")"
 			}
@@ -215,6 +244,8 @@ func seenBy(found *discover.Found) string {
 			by = append(by, fmt.Sprintf("log V%d", found.Config.Verbosity))
 		case s.Name == discover.SourceRuntimeLog:
 			by = append(by, found.Runtime.Name+" log")
+		case s.Name == discover.SourcePods || s.Name == discover.SourceAPI || s.Name == discover.SourceAPIServer || s.Name == discover.SourceKernel:
+			by = append(by, s.Name)
 		}
 	}
 	return strings.Join(by, ", ")

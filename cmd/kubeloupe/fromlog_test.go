@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,10 @@ func TestFromLog(t *testing.T) {
 		"no pod":              {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\"\n", 0, []string{"No pods: no line of the log (1 entry)", "1 entry\n"}},
 		"cut":                 {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"other\" a=\"b\n", 0, []string{"1 entry, 1 entry is cut\n"}},
 		"the node":            {"why --all --from - --fail-on KL15", "E1122 08:00:01.000000       1 a.go:1] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 9m0s ago\"\n", exitHeld, []string{"the node: the container runtime did not answer", "No pods"}},
-		"not known":           {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"Probe failed\" probeType=\"Readiness\" pod=\"shop/web\" podUID=\"u\" containerName=\"a\" output=\"503\"\n", 0, []string{"shop/web was there before the first record: no record shows whether it started."}},
+		"short, and no more":  {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"Eviction manager: attempting to reclaim\" resourceName=\"memory\"\n", 0, []string{"No pods: no line of the log (1 entry)"}},
+		"not ready":           {"why --all --from - --fail-on KL15", "I1122 08:00:01.000000       1 a.go:1] \"Node became not ready\" node=\"n\" condition={\"reason\":\"KubeletNotReady\",\"message\":\"PLEG is not healthy: pleg was last seen active 3m9s ago\"}\n", exitHeld, []string{"the node: the container runtime did not answer"}},
+		"rejected":            {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"Pod admission denied\" pod=\"shop/web\" podUID=\"u\" reason=\"OutOfcpu\" message=\"Node didn't have enough resource: cpu.\"\n", 0, []string{"shop/web has failed", "the kubelet rejected it: Node didn't have enough resource: cpu."}},
+		"not known":           {"why --all --from -", "I1122 08:00:01.000000       1 a.go:1] \"Probe failed\" probeType=\"Readiness\" pod=\"shop/web\" podUID=\"u\" containerName=\"a\" output=\"503\"\n", 0, []string{"only mentioned, so that nothing is known of their starts: shop/web"}},
 		"wrong zone":          {"why --all --from - --log-zone Mars", plain, 2, []string{"--log-zone", "must be a time zone"}},
 		"no log":              {"why --all --from -", "hello\n", 2, []string{"neither"}},
 		"two logs":            {"why shop/full --from " + v4 + " --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"create three", "container runtime log", "seen by: kubelet log V4"}},
@@ -88,6 +92,26 @@ func TestSeenInHeader(t *testing.T) {
 	for at.label() != "FILE kubelet log V2, runtime log" {
 		if _, _, err := at.Next(t.Context(), make([]trace.Record, 0, 64)); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestSeenByJSON sees that reports for programs say what they are made from, too.
+func TestSeenByJSON(t *testing.T) {
+	for _, args := range [][]string{{"trace", "--all"}, {"trace", "shop/web"}, {"inspect", "pods"}, {"inspect", "pod", "shop/web"}} {
+		var out, errs bytes.Buffer
+		args = append(args, "--from", "../../inspect/attach/kubeletlog/testdata/v4.log.gz", "-o", "json")
+		if code := execute(args, nil, &out, &errs); code != exitOK {
+			t.Fatalf("%q: %d: %s", args, code, errs.String())
+		}
+		var got struct {
+			SeenBy []string `json:"seen_by"`
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		if len(got.SeenBy) == 0 || !strings.Contains(got.SeenBy[0], "kubelet log V4") {
+			t.Errorf("%q: seen_by is %q", args, got.SeenBy)
 		}
 	}
 }

@@ -91,11 +91,7 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if format == report.Text || format == report.Wide {
 		out = textOut(out)
 	}
-	if err := report.Write(out, t, format, width); err != nil || format != report.Text && format != report.Wide {
-		return err
-	}
-	_, err = io.WriteString(out, l.seenBy())
-	return err
+	return l.withSeen(out, string(format), func(w io.Writer) error { return report.Write(w, t, format, width) })
 }
 
 // ask asks the agent for what its stream does not tell.

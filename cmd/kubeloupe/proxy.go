@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
@@ -19,7 +22,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/proxy/guard"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/printer"
 )
 
 // Where a proxy has its sockets by default. The directory is root's alone.
@@ -117,9 +119,14 @@ func (o *proxyOptions) guarded(ctx context.Context, s streams) error {
 	}
 	g := &guard.Guard{
 		Link: o.endpoint, Proxy: o.listen, Runtime: o.runtime, Drain: o.drain, Tell: s.note,
+		Ready: func() {
+			if _, err := daemon.SdNotify(false, daemon.SdNotifyReady); err != nil {
+				s.note("systemd was not told that the proxy runs: " + err.Error())
+			}
+		},
 		Command: func() *exec.Cmd {
 			c := exec.Command(self, os.Args[1:]...)
-			c.Stdout, c.Stderr = s.out, s.err
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr // itself, no pipe to this process: the relay lives on when that dies
 			return c
 		},
 	}
@@ -164,12 +171,13 @@ func (o *proxyOptions) relay(ctx context.Context, s streams, ward *guard.Ward) e
 		wg.Go(func() {
 			cur := bus.Subscribe(trace.FromOldest)
 			defer cur.Close()
-			if err := printer.Run(show, cur, sinkFor(o.output, s.out)); err != nil && !errors.Is(err, context.Canceled) {
+			if err := printUntil(show, cur, sinkFor(o.output, s.out)); err != nil && !errors.Is(err, context.Canceled) {
 				s.note("events are not printed any more: " + err.Error()) // calls matter more
 			}
 		})
 	}
 	if ward != nil {
+		signal.Ignore(syscall.SIGPIPE) // whoever reads what it says may end with its guard
 		wg.Go(func() { ward.Beat(show) })
 		go o.orphaned(ward, s, cancel)
 	} else {

@@ -22,9 +22,9 @@ import (
 
 // installation sets up a proxy on this node, or removes it.
 type installation struct {
-	s                        streams
-	runtime, config, kubelet string // flags
-	yes                      bool
+	s                                  streams
+	runtime, config, kubelet, endpoint string // flags
+	yes                                bool
 
 	// Of tests: where units and tmpfiles' lines are, the directory of sockets, this program, and how systemctl is run.
 	units, tmpfiles, dir, program string
@@ -74,18 +74,6 @@ asks first. To only stop the proxy, use systemctl stop ` + install.Unit + `: the
 		RunE: func(c *cobra.Command, _ []string) error { return i.uninstall(c.Context()) },
 	}
 	i.add(c)
-	return c
-}
-
-func newProxyStatus(s streams) *cobra.Command {
-	i := newInstallation(s)
-	c := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether the kubelet's calls go through the proxy",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return i.status(c.Context()) },
-	}
-	c.Flags().StringVar(&i.config, "kubelet-config", "", "file with the kubelet's containerRuntimeEndpoint, or with its flags")
 	return c
 }
 
@@ -151,7 +139,7 @@ func (i *installation) install(ctx context.Context) error {
 			return err
 		}
 	}
-	s := install.Setup{Program: i.program, Runtime: i.runtime, Listen: filepath.Join(i.dir, "cri.sock"), Endpoint: install.Endpoint(i.dir, i.runtime)}
+	s := install.Setup{Program: i.program, Runtime: i.runtime, Listen: filepath.Join(i.dir, "cri.sock"), Endpoint: install.Endpoint(i.dir, i.runtime), Kubelet: i.kubelet}
 	if has == s.Endpoint {
 		return userError{fmt.Errorf("the kubelet uses the proxy already (%s): see kubeloupe proxy status", file)}
 	}
@@ -263,6 +251,9 @@ func (i *installation) uninstall(ctx context.Context) error {
 	if err := i.removeProxy(ctx, s); err != nil {
 		return err
 	}
+	if err := os.Remove(s.Endpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	i.s.note("the proxy is removed; the kubelet uses " + s.Runtime)
 	return nil
 }
@@ -281,51 +272,6 @@ func (i *installation) installed() (install.Setup, error) {
 		return s, userError{err}
 	}
 	return s, nil
-}
-
-func (i *installation) status(ctx context.Context) error {
-	s, err := i.installed()
-	if err != nil {
-		return err
-	}
-	unit := "active"
-	if err := i.systemctl(ctx, "is-active", "--quiet", install.Unit); err != nil {
-		unit = "not active"
-	}
-	leads := "leads to the runtime"
-	switch to, err := guard.Leads(s.Endpoint); {
-	case err != nil:
-		leads = err.Error()
-	case to == s.Listen:
-		leads = "leads to the proxy"
-	case to != s.Runtime:
-		leads = "leads to " + to
-	}
-	kubelet := "its file was not found"
-	if file, text, err := i.find(); err == nil {
-		kubelet = fmt.Sprintf("%s has %s", file, install.Points(text))
-	}
-	connected := "0: the kubelet connects when it or the runtime restarts"
-	if n := connections(s.Listen); n > 0 {
-		connected = fmt.Sprint(n)
-	}
-	_, err = fmt.Fprintf(i.s.out, "unit         %s: %s\nruntime      %s\nendpoint     %s %s\nkubelet      %s\nconnections  %s\n", install.Unit, unit, s.Runtime, s.Endpoint, leads, kubelet, connected)
-	return err
-}
-
-// connections is how many there are to a socket, as the kernel tells (/proc/net/unix: a line of eight columns each, the state being the
-// sixth, and 03 for connected).
-func connections(socket string) (n int) {
-	p, err := wholefile.Read("/proc/net/unix", wholefile.Large)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(p)) {
-		if f := strings.Fields(line); len(f) == 8 && f[5] == "03" && f[7] == socket {
-			n++
-		}
-	}
-	return n
 }
 
 // ask asks whether to go on.

@@ -111,6 +111,14 @@ func TestInstall(t *testing.T) {
 	if err := m.install(t.Context()); err == nil || !strings.Contains(err.Error(), "uses the proxy already") {
 		t.Errorf("again: %v", err)
 	}
+	if err := m.status(t.Context()); err == nil || !strings.Contains(err.Error(), "kubeloupe proxy bypass --runtime "+m.socket()+" --endpoint "+m.link()) {
+		t.Errorf("the status of a proxy that does not listen: %v", err)
+	}
+	l, err := net.Listen("unix", filepath.Join(m.installation.dir, "cri.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	m.out.Reset()
 	if err := m.status(t.Context()); err != nil {
 		t.Fatal(err)
@@ -124,7 +132,7 @@ func TestInstall(t *testing.T) {
 	if err := m.uninstall(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.is(t, m.socket(), false, m.socket())
+	m.is(t, m.socket(), false, "")
 	if want := []string{"restart kubelet.service", "disable --now " + install.Unit, "daemon-reload"}; !slices.Equal(m.ran, want) {
 		t.Errorf("ran %q", m.ran)
 	}

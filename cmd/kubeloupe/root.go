@@ -83,7 +83,7 @@ takes. The other commands connect to a running agent, or read a recording of its
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return userError{flagError(c, err)} })
-	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
+	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	wrapArgs(root)
 	return root

@@ -16,7 +16,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/nodelock"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/printer"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
 
@@ -168,7 +167,7 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 func (o *nodeOptions) print(ctx context.Context, bus *trace.Bus, w io.Writer) error {
 	cur := bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	return printer.Run(ctx, cur, sinkFor(o.output, w))
+	return printUntil(ctx, cur, sinkFor(o.output, w))
 }
 
 // wantsUI reports whether the UI can and should be shown.

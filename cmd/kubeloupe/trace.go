@@ -135,11 +135,7 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return writeTo(t.to, t.s.out, func(w io.Writer) error {
-		if err := t.write(ctx, w, s, keep, now, args); err != nil || t.output != "text" {
-			return err
-		}
-		_, err := io.WriteString(textOut(w), t.seenBy())
-		return err
+		return t.withSeen(w, t.output, func(w io.Writer) error { return t.write(ctx, w, s, keep, now, args) })
 	})
 }
 

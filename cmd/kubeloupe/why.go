@@ -184,7 +184,14 @@ func (a *asking) write(reports []*why.Report) error {
 		return enc.Encode(reports[0])
 	}
 	out := textOut(a.s.out)
+	mentioned := ""
+	if a.all && a.log != nil {
+		mentioned = why.Mentioned(reports)
+	}
 	for _, r := range reports {
+		if mentioned != "" && r.Stage == cause.Unknown {
+			continue
+		}
 		if a.all {
 			if _, err := io.WriteString(out, why.Brief(r)+"\n"); err != nil {
 				return err
@@ -192,6 +199,11 @@ func (a *asking) write(reports []*why.Report) error {
 			continue
 		}
 		if err := why.Text(out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
+			return err
+		}
+	}
+	if mentioned != "" {
+		if _, err := io.WriteString(out, mentioned+"\n"); err != nil {
 			return err
 		}
 	}

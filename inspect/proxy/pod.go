@@ -22,6 +22,7 @@ type pod struct {
 	seenAt, endingAt      time.Time
 	toLast                time.Duration // from seen to the last start of a container
 	last                  string        // the container that was started last
+	ran                   ran           // the same one, until another is made after it
 	starting, stopping    *time.Timer
 	plan                  []trace.PlanStep // what was asked for so far, of this part of its life
 	ends                  bool             // the plan is that of its end
@@ -48,6 +49,9 @@ func (ps *pods) begins(c *call) {
 	if r, ok := c.request.(*runtimeapi.RunPodSandboxRequest); ok {
 		ps.unstop(p)
 		ps.seenNow(p, trace.SourceName(r.GetConfig().GetAnnotations()[sourceKey]))
+	}
+	if c.action.Verb == trace.VerbCreate {
+		ps.initWas(p, c.action)
 	}
 	p.planned(c.action)
 }
@@ -91,7 +95,16 @@ func (ps *pods) ended(c *call, reply proto.Message, err error) {
 	case "CreateContainer":
 		ps.ofContainer(idOf(reply), container{pod: p, sandbox: c.subject.sandbox, name: c.subject.container})
 	case "StartContainer":
+		p.ran = ran{id: c.subject.id, name: c.subject.container, from: time.Now().UnixNano()}
 		ps.startedOne(p, c.subject.id)
+	case "ContainerStatus":
+		if r, ok := reply.(*runtimeapi.ContainerStatusResponse); ok {
+			at := c.came
+			if at.IsZero() {
+				at = time.Now()
+			}
+			p.statusOf(r.GetStatus(), at)
+		}
 	case "StopContainer":
 		delete(p.runs, c.subject.id)
 	case "StopPodSandbox":

@@ -151,3 +151,67 @@ func TestBounded(t *testing.T) {
 		}
 	})
 }
+
+// A container that ended before the next one was made for the first time was an init container, and the kubelet knew of its end when it
+// had asked. One that failed, or beside which another runs, was none.
+func TestInit(t *testing.T) {
+	ended := func(l *life, name string, exit int32) {
+		at := time.Now()
+		time.Sleep(400 * time.Millisecond)
+		l.call(&runtimeapi.ContainerStatusRequest{ContainerId: "c-" + name}, &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{
+			Id: "c-" + name, State: runtimeapi.ContainerState_CONTAINER_EXITED, FinishedAt: at.UnixNano(), ExitCode: exit,
+		}}, nil)
+	}
+	for name, c := range map[string]struct {
+		play func(l *life)
+		want []string
+	}{
+		"it ends well": {func(l *life) {
+			l.start("init")
+			time.Sleep(2 * time.Second)
+			ended(l, "init", 0)
+			l.start("web")
+		}, []string{"init init 2s", "poll  400ms"}},
+		"it fails, and is made again": {func(l *life) {
+			l.start("init")
+			ended(l, "init", 1)
+			l.start("init")
+		}, nil},
+		"another one runs": {func(l *life) {
+			l.start("sidecar")
+			l.start("init")
+			ended(l, "init", 0)
+			l.start("web")
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			played(t, func(l *life) {
+				l.call(run, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s1"}, nil)
+				c.play(l)
+				if diff := cmp.Diff(c.want, l.waits()); diff != "" {
+					l.t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// waits are those published so far.
+func (l *life) waits() (out []string) {
+	l.t.Helper()
+	trace.Point(l.p.cfg.Bus, trace.Span{}, trace.Log{Message: "end"})
+	for {
+		recs, _, err := l.cur.Next(l.t.Context(), make([]trace.Record, 0, 64))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for i := range recs {
+			switch e := recs[i].Event.(type) {
+			case *trace.Wait:
+				out = append(out, fmt.Sprint(e.For, " ", e.Target.Name, " ", recs[i].Dur))
+			case *trace.Log:
+				return out
+			}
+		}
+	}
+}

@@ -76,6 +76,9 @@ func (p *Proxy) try(in grpc.ServerStream, full string, c *call, request *frame, 
 // besides is how many answers are described at a time beside their calls.
 const besides = 16
 
+// describeAfter is how long after an answer it is described: at once, that would compete with the answer for the processors.
+const describeAfter = time.Millisecond
+
 // beside describes an answer while it is on its way to the kubelet, which asks much and often: to decode a status and to take what is
 // secret out of it takes longer than to relay it. It is false when many are described already. The record then says how much later it was
 // made than the answer came.
@@ -88,7 +91,9 @@ func (p *Proxy) beside(c *call, answer *frame) bool {
 	own := &frame{data: answer.data}
 	own.data.Ref()
 	came := time.Now()
-	p.described.Go(func() {
+	p.described.Add(1)
+	time.AfterFunc(describeAfter, func() {
+		defer p.described.Done()
 		defer func() { <-p.describing }()
 		defer own.free()
 		c.came = came

@@ -16,11 +16,11 @@ import (
 
 // The bounds of what is read.
 const (
-	MaxFiles = 256      // files that matter
-	maxNames = 200_000  // names of a tree or an archive
-	maxDepth = 24       // directories in each other
-	maxBytes = 16 << 30 // of what is taken out of an archive
-	maxEntry = 4 << 30  // of one file in it
+	MaxFiles = 256     // files that matter
+	maxNames = 200_000 // names of a tree or an archive
+	maxDepth = 24      // directories in each other
+	maxBytes = 4 << 30 // of what is taken out of an archive, to a temporary directory
+	maxEntry = 2 << 30 // of one file in it
 	sniffed  = 256 << 10
 )
 

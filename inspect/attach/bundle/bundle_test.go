@@ -279,3 +279,45 @@ func FuzzObjects(f *testing.F) {
 		}
 	})
 }
+
+// TestPulledWithEvents reads a log at V2 beside a dump: the Event tells of the pull and of its wait for others, the spec that the container
+// that was found running is the last one.
+func TestPulledWithEvents(t *testing.T) {
+	dir := t.TempDir()
+	pleg := func(id string) string {
+		return `"SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"` + strings.Repeat(id, 64) + `"}` + "\n"
+	}
+	write(t, dir, "kubelet.log", `I1122 08:00:01.000000 1 a.go:1] "SyncLoop ADD" source="api" pods=["shop/web"]
+I1122 08:00:01.100000 1 a.go:1] "No sandbox for pod can be found. Need to start a new one" pod="shop/web"
+I1122 08:00:02.000000 1 a.go:1] `+pleg("a")+`I1122 08:00:12.000000 1 a.go:1] `+pleg("b"))
+	write(t, dir, "all.json", `{"kind": "List", "apiVersion": "v1", "items": [
+{"kind": "Event", "metadata": {"namespace": "shop"}, "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "web", "uid": "u1", "fieldPath": "spec.containers{app}"},
+"reason": "Pulled", "message": "Successfully pulled image \"r/i:1\" in 1s (9s including waiting). Image size: 42 bytes.", "lastTimestamp": "2026-11-22T08:00:11Z"},
+{"kind": "Pod", "metadata": {"name": "web", "namespace": "shop", "uid": "u1"}, "spec": {"containers": [{"name": "app", "readinessProbe": {"periodSeconds": 3, "exec": {"command": ["x"]}}}]},
+"status": {"startTime": "2026-11-22T08:00:01Z"}}]}`)
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(dir, "kubelet.log"), at, at); err != nil {
+		t.Fatal(err)
+	}
+	s, err := bundle.Open([]string{filepath.Join(dir, "kubelet.log"), filepath.Join(dir, "all.json")}, bundle.Options{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs, _ := all(t, s)
+	var got []string
+	for i := range recs {
+		r := &recs[i]
+		switch e := r.Event.(type) {
+		case *trace.Milestone:
+			got = append(got, fmt.Sprintf("%s %s %t", r.At().UTC().Format("05"), e.Name, e.Spec != nil))
+		case *trace.Wait:
+			got = append(got, fmt.Sprintf("%s wait %s %s", r.At().UTC().Format("05"), e.For, r.Dur))
+		case *trace.ImagePull:
+			got = append(got, fmt.Sprintf("%s pull %s", r.At().UTC().Format("05"), r.Dur))
+		}
+	}
+	want := []string{"01 seen true", "10 wait other-pull 8s", "11 pull 9s", "12 started false"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -36,6 +36,11 @@ const silent = containerdlog.DefaultHold + 2*time.Second
 // newChain returns a log's files as records; nil where there are too many.
 func newChain(s *Source, files []file, zone *time.Location) *chain {
 	c := &chain{from: s, files: files, zone: zone, kubelet: kubeletlog.NewFold(), runtime: containerdlog.NewFold(containerdlog.Options{})}
+	if s.made != nil {
+		for _, of := range s.made.specs {
+			c.kubelet.Know(of.pod, of.spec)
+		}
+	}
 	if c.kubelets = s.merge.Input(); c.kubelets == nil {
 		return nil
 	}

@@ -2,21 +2,23 @@ package bundle
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // object is what matters of an Event or a pod.
 type object struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name      string    `json:"name"`
-		Namespace string    `json:"namespace"`
-		UID       string    `json:"uid"`
-		Created   time.Time `json:"creationTimestamp"`
-		Deleted   time.Time `json:"deletionTimestamp"`
+		Name       string    `json:"name"`
+		Namespace  string    `json:"namespace"`
+		UID        string    `json:"uid"`
+		Created    time.Time `json:"creationTimestamp"`
+		Deleted    time.Time `json:"deletionTimestamp"`
+		Finalizers []string  `json:"finalizers"`
 	} `json:"metadata"`
 	// Of Events.
 	Involved  reference `json:"involvedObject"`
@@ -42,13 +44,36 @@ type reference struct {
 }
 
 type podSpec struct {
-	Containers     []trace.ContainerSpec `json:"containers"`
-	InitContainers []trace.ContainerSpec `json:"initContainers"`
-	RestartPolicy  string                `json:"restartPolicy"`
-	HostNetwork    bool                  `json:"hostNetwork"`
+	Containers     []container `json:"containers"`
+	InitContainers []container `json:"initContainers"`
+	RestartPolicy  string      `json:"restartPolicy"`
+	HostNetwork    bool        `json:"hostNetwork"`
+	Grace          int64       `json:"terminationGracePeriodSeconds"`
+	Gates          []struct{}  `json:"readinessGates"`
 	Volumes        []struct {
 		Name string `json:"name"`
 	} `json:"volumes"`
+}
+
+type container struct {
+	Name          string `json:"name"`
+	Image         string `json:"image"`
+	RestartPolicy string `json:"restartPolicy"`
+	Startup       *probe `json:"startupProbe"`
+	Readiness     *probe `json:"readinessProbe"`
+	Liveness      *probe `json:"livenessProbe"`
+}
+
+type probe struct {
+	Delay   int32     `json:"initialDelaySeconds"`
+	Period  int32     `json:"periodSeconds"`
+	Timeout int32     `json:"timeoutSeconds"`
+	Success int       `json:"successThreshold"`
+	Failure int       `json:"failureThreshold"`
+	Exec    *struct{} `json:"exec"`
+	HTTP    *struct{} `json:"httpGet"`
+	TCP     *struct{} `json:"tcpSocket"`
+	GRPC    *struct{} `json:"grpc"`
 }
 
 type podStatus struct {
@@ -131,69 +156,51 @@ func (o *object) isPod() bool {
 	return (o.Kind == "Pod" || o.Kind == "") && len(o.Spec.Containers) > 0 && o.Metadata.Name != ""
 }
 
-// apiPrecision is that of times of the API: whole seconds.
-const apiPrecision = time.Second
-
 func (m *objectRecords) put(pod trace.Pod, at time.Time, edge trace.Edge, e trace.Event) {
 	if at.Year() < 1971 || at.Year() > 2198 {
 		return
 	}
 	m.ids++
 	m.recs = append(m.recs, trace.Record{
-		Time: at.UnixNano(), Edge: edge, Span: m.ids, Pod: pod, Observer: trace.ObserverAPIServer, Precision: trace.PrecisionOf(apiPrecision), Event: e,
+		Time: at.UnixNano(), Edge: edge, Span: m.ids, Pod: pod, Observer: trace.ObserverAPIServer, Precision: trace.PrecisionOf(kubeevent.Precision), Event: e,
 	})
 }
 
-// event makes records of an Event: of the first and of the last time that it was.
-func (m *objectRecords) event(o *object) bool {
+// told is an Event as the package that reads them knows it.
+func (o *object) told() *kubeevent.Event {
 	of := o.Involved
 	if of.Kind == "" {
 		of = o.Regarding
 	}
-	last := o.Last
-	for _, t := range []time.Time{o.When, o.First, o.Metadata.Created} {
-		if last.IsZero() {
-			last = t
-		}
+	return &kubeevent.Event{
+		Kind: of.Kind, Namespace: of.Namespace, Name: of.Name, UID: of.UID, Field: of.FieldPath, Warning: o.Type == "Warning", Reason: o.Reason,
+		Message: cmp.Or(o.Message, o.Note), First: o.First, Last: o.Last, Other: []time.Time{o.When, o.First, o.Metadata.Created},
 	}
-	if of.Kind != "Pod" && of.Kind != "Node" || last.IsZero() {
-		return false
-	}
-	var pod trace.Pod
-	if of.Kind == "Pod" {
-		pod = name(of.Namespace, of.Name, of.UID)
-	}
-	e := &trace.NodeEvent{
-		Type: trace.EventNormal, Reason: clean(o.Reason, 256), Message: clean(cmp.Or(o.Message, o.Note), 4096), Field: clean(of.FieldPath, 512),
-	}
-	if o.Type == "Warning" {
-		e.Type = trace.EventWarning
-	}
-	if !o.First.IsZero() && last.Sub(o.First) > apiPrecision {
-		m.put(pod, o.First, trace.EdgePoint, e)
-	}
-	m.put(pod, last, trace.EdgePoint, e)
-	return true
 }
 
-func name(ns, name, uid string) trace.Pod {
-	return trace.Pod{Namespace: clean(ns, 253), Name: clean(name, 253), UID: clean(uid, 64)}
+// event makes records of an Event: of the first and of the last time that it was.
+func (m *objectRecords) event(o *object) bool {
+	recs := o.told().Told(func() trace.SpanID { m.ids++; return m.ids })
+	m.recs = append(m.recs, recs...)
+	return len(recs) > 0
 }
-
-// clean is foreign text of bounded length that does nothing to what shows it.
-func clean(s string, most int) string { return human.Visible(trace.Clip(s, most)) }
 
 // pod makes records of a pod as it was: when the kubelet took it, when its containers started, when it was ready, and what it waits for.
 func (m *objectRecords) pod(o *object) bool {
-	pod := name(o.Metadata.Namespace, o.Metadata.Name, o.Metadata.UID)
+	pod := kubeevent.Name(o.Metadata.Namespace, o.Metadata.Name, o.Metadata.UID)
 	if m.pods[pod] || o.Status.Start.IsZero() { // no kubelet has it
 		return false
 	}
 	m.pods[pod] = true
-	spec := &trace.PodSpec{Containers: specs(o.Spec.Containers), InitContainers: specs(o.Spec.InitContainers), RestartPolicy: trace.RestartPolicy(clean(o.Spec.RestartPolicy, 64)), QoS: trace.QoSClass(clean(o.Status.QoS, 64)), HostNetwork: o.Spec.HostNetwork}
-	for _, v := range o.Spec.Volumes[:min(len(o.Spec.Volumes), 64)] {
-		spec.Volumes = append(spec.Volumes, clean(v.Name, 253))
+	spec := &trace.PodSpec{
+		Containers: specs(o.Spec.Containers), InitContainers: specs(o.Spec.InitContainers), RestartPolicy: trace.RestartPolicy(kubeevent.Clean(o.Spec.RestartPolicy, 64)),
+		QoS: trace.QoSClass(kubeevent.Clean(o.Status.QoS, 64)), HostNetwork: o.Spec.HostNetwork, Grace: o.Spec.Grace, ReadinessGates: len(o.Spec.Gates),
+		Finalizers: kubeevent.Clean(strings.Join(o.Metadata.Finalizers, ","), 1024),
 	}
+	for _, v := range o.Spec.Volumes[:min(len(o.Spec.Volumes), 64)] {
+		spec.Volumes = append(spec.Volumes, kubeevent.Clean(v.Name, 253))
+	}
+	m.specs = append(m.specs, podSpecOf{pod, spec})
 	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: spec})
 	started, all := o.Status.Start, len(o.Status.Containers) > 0
 	latest := o.Status.Start
@@ -224,11 +231,39 @@ func (m *objectRecords) pod(o *object) bool {
 	return true
 }
 
-func specs(all []trace.ContainerSpec) (out []trace.ContainerSpec) {
-	for _, c := range all[:min(len(all), 64)] {
-		out = append(out, trace.ContainerSpec{Name: clean(c.Name, 253), Image: clean(c.Image, 512)})
+func specs(all []container) (out []trace.ContainerSpec) {
+	for i := range all[:min(len(all), 64)] {
+		c := &all[i]
+		s := trace.ContainerSpec{Name: kubeevent.Clean(c.Name, 253), Image: kubeevent.Clean(c.Image, 512), Sidecar: c.RestartPolicy == "Always"}
+		for _, p := range []struct {
+			kind trace.ProbeKind
+			*probe
+		}{{trace.ProbeStartup, c.Startup}, {trace.ProbeReadiness, c.Readiness}, {trace.ProbeLiveness, c.Liveness}} {
+			if p.probe != nil {
+				s.Probes = append(s.Probes, p.spec(p.kind))
+			}
+		}
+		out = append(out, s)
 	}
 	return out
+}
+
+func (p *probe) spec(kind trace.ProbeKind) trace.ProbeSpec {
+	s := trace.ProbeSpec{
+		Probe: kind, Delay: time.Duration(p.Delay) * time.Second, Period: time.Duration(p.Period) * time.Second, Timeout: time.Duration(p.Timeout) * time.Second,
+		Success: p.Success, Failure: p.Failure,
+	}
+	switch {
+	case p.Exec != nil:
+		s.How = trace.ProbeExec
+	case p.HTTP != nil:
+		s.How = trace.ProbeHTTP
+	case p.TCP != nil:
+		s.How = trace.ProbeTCP
+	case p.GRPC != nil:
+		s.How = trace.ProbeGRPC
+	}
+	return s
 }
 
 func later(a, b time.Time) time.Time {
@@ -273,8 +308,8 @@ func (m *objectRecords) waits(pod trace.Pod, c *containerStatus, latest time.Tim
 	if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
 		return
 	}
-	from, reason, cause := latest, clean(w.Reason, 128), clean(w.Message, 4096)
-	container, image := clean(c.Name, 253), clean(c.Image, 512)
+	from, reason, cause := latest, kubeevent.Clean(w.Reason, 128), kubeevent.Clean(w.Message, 4096)
+	container, image := kubeevent.Clean(c.Name, 253), kubeevent.Clean(c.Image, 512)
 	switch reason {
 	case "CrashLoopBackOff":
 		if t := c.Last.Terminated; t != nil {

@@ -41,6 +41,13 @@ type objectRecords struct {
 	recs []trace.Record
 	ids  trace.SpanID
 	pods map[trace.Pod]bool
+	// specs are for the folds of kubelets' logs, which know more with them.
+	specs []podSpecOf
+}
+
+type podSpecOf struct {
+	pod  trace.Pod
+	spec *trace.PodSpec
 }
 
 // objects takes in a file of Events and pods.

@@ -35,6 +35,12 @@ func (s *Source) unpack(r io.Reader, name string) (out []file, err error) {
 	}
 	t := tar.NewReader(io.LimitReader(b, 4*maxBytes))
 	var total int64
+	large := 0
+	defer func() {
+		if large > 0 {
+			s.told.Notes = append(s.told.Notes, fmt.Sprintf("%s: files left out because they are too large: %d: a file may have %d GiB, and all together %d GiB; unpack the archive and name the files", name, large, maxEntry>>30, maxBytes>>30))
+		}
+	}()
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		switch {
@@ -48,7 +54,11 @@ func (s *Source) unpack(r io.Reader, name string) (out []file, err error) {
 			return preferred(out), nil
 		}
 		inside := path.Clean("/" + h.Name)[1:]
-		if h.Typeflag != tar.TypeReg || strings.Count(inside, "/") > maxDepth || !maybe(inside) || h.Size > maxEntry || total+h.Size > maxBytes {
+		if h.Typeflag != tar.TypeReg || strings.Count(inside, "/") > maxDepth || !maybe(inside) {
+			continue
+		}
+		if h.Size > maxEntry || total+h.Size > maxBytes {
+			large++
 			continue
 		}
 		g, err := s.keep(t, path.Join(name, inside), h.ModTime)

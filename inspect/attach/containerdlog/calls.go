@@ -64,6 +64,9 @@ func (f *Fold) begins(t *told, at int64) {
 		return
 	}
 	o := &owner{}
+	if p == nil && t.method == "CreateContainer" { // whoever it is may have pulled for it
+		f.pulls = nil
+	}
 	if p != nil {
 		o = p.owner
 		p.busy++
@@ -88,6 +91,7 @@ func (f *Fold) ofPod(p *pod, c *call, at int64) {
 	case "CreateContainer":
 		f.initWas(p, c.name)
 		f.pullOf(p, c.name, at)
+		f.goesOn(p)
 		p.names[c.name] = true
 	case "StopPodSandbox", "RemovePodSandbox":
 		delete(f.starting, p)
@@ -169,14 +173,18 @@ func (f *Fold) knowsOf(p *pod, c *call, at int64) {
 	}
 }
 
-// pullSlack is how long after a pull its container is made at the latest.
-const pullSlack = 500 * time.Millisecond
+const (
+	// pullSlack is how long after a pull its container is made at the latest.
+	pullSlack = 500 * time.Millisecond
+	// pullsWithin is how soon after a container's start the kubelet pulls the image of the pod's next one, where no hook holds it up.
+	pullsWithin = time.Second
+)
 
 func (f *Fold) pullBegins(c *call, at int64) {
 	c.owner = &owner{}
 	n := 0
 	for p := range f.starting {
-		if p.busy == 0 && p.idle <= at {
+		if p.busy == 0 && p.idle <= at && !f.settled(p, at) {
 			c.sole = p
 			n++
 		}
@@ -209,6 +217,27 @@ func (f *Fold) pullOf(p *pod, name string, at int64) {
 		a := f.was(p.owner, nil, c.pull.from, c.to, &trace.Action{ID: "image " + name, Verb: trace.VerbImage, Container: name, Target: c.image})
 		c.owner.pod, c.owner.above = p, a.id
 		return
+	}
+}
+
+// settled reports whether a pod most likely pulls nothing more: a container of it was started a while ago, and runs, and none has ended since.
+func (f *Fold) settled(p *pod, at int64) bool {
+	if p.lastStart == 0 || at-p.lastStart < int64(pullsWithin) || !f.runs(p) {
+		return false
+	}
+	return !slices.ContainsFunc(p.ids, func(id string) bool {
+		c := f.all[id]
+		return c != nil && c.to > p.lastStart
+	})
+}
+
+// goesOn says that a pod makes a container, for which it may have pulled: then no other pod can be said to have asked for a pull of that
+// time.
+func (f *Fold) goesOn(p *pod) {
+	for _, c := range f.pulls {
+		if c.owner.pod == nil && c.pull.from >= p.idle {
+			c.sole = nil
+		}
 	}
 }
 

@@ -232,6 +232,44 @@ time="2026-11-23T08:00:00Z" level=warning msg="other"
 	}
 }
 
+// TestPulls: a pull is of the only pod that has reason to ask for one. A pod that runs for a while has none, unless it makes a container
+// after it.
+func TestPulls(t *testing.T) {
+	meta := func(name string) string { return `name:\"` + name + `\" uid:\"u-` + name + `\" namespace:\"shop\"` }
+	id := strings.Repeat
+	line := func(at, msg string) string {
+		return `time="2026-11-23T08:00:` + at + `Z" level=info msg="` + msg + "\"\n"
+	}
+	before := line("00", "RunPodSandbox for "+meta("runs")) + line("01", "RunPodSandbox for "+meta("runs")+` returns sandbox id \"`+id("a", 64)+`\"`) +
+		line("01", `CreateContainer within sandbox \"`+id("a", 64)+`\" for container name:\"c\"`) +
+		line("01", `CreateContainer within sandbox \"`+id("a", 64)+`\" for name:\"c\" returns container id \"`+id("b", 64)+`\"`) +
+		line("01", `StartContainer for \"`+id("b", 64)+`\"`) + line("02", `StartContainer for \"`+id("b", 64)+`\" returns successfully`) +
+		line("03", "RunPodSandbox for "+meta("new")) + line("04", "RunPodSandbox for "+meta("new")+` returns sandbox id \"`+id("c", 64)+`\"`) +
+		line("05", `PullImage \"x\"`) + line("06", `PullImage \"x\" returns image reference \"y\"`)
+	made := func(at, box string) string {
+		return line(at, `CreateContainer within sandbox \"`+id(box, 64)+`\" for container name:\"d\"`)
+	}
+	for name, c := range map[string]struct{ log, want string }{
+		"the new one":                   {made("06.1", "c"), "6s end(1s) shop/new image d"},
+		"the one that runs makes one":   {made("06.1", "a") + made("06.2", "c"), ""},
+		"one that is not known does":    {made("06.1", "e") + made("06.2", "c"), ""},
+		"long after":                    {made("09", "c"), ""},
+		"the one that runs does, later": {made("06.1", "c") + made("06.2", "a"), "6s end(1s) shop/new image d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, r := range records(t, before+c.log) {
+				if strings.Contains(r, "end") && strings.Contains(r, " image ") {
+					got = r
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestParseLine tells what is a runtime's line.
 func TestParseLine(t *testing.T) {
 	for line, ok := range map[string]bool{

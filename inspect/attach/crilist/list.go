@@ -125,6 +125,40 @@ func status(box string, all []*runtimeapi.Container) *trace.PodStatus {
 	return st
 }
 
+// Container is whose a sandbox or container is.
+type Container struct {
+	ID      string
+	Sandbox bool
+	// Name is the container's in its pod; "" of a sandbox.
+	Name string
+	Pod  trace.Pod
+}
+
+// Containers asks a runtime for its sandboxes and containers, also those that do not run.
+func Containers(ctx context.Context, conn grpc.ClientConnInterface) (out []Container, err error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	c := runtimeapi.NewRuntimeServiceClient(conn)
+	boxes, err := c.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{}, grpc.MaxCallRecvMsgSize(maxMessage))
+	if err != nil {
+		return nil, fmt.Errorf("list the sandboxes: %w", err)
+	}
+	all, err := c.ListContainers(ctx, &runtimeapi.ListContainersRequest{}, grpc.MaxCallRecvMsgSize(maxMessage))
+	if err != nil {
+		return nil, fmt.Errorf("list the containers: %w", err)
+	}
+	pods := map[string]trace.Pod{}
+	for _, b := range boxes.Items {
+		m := b.GetMetadata()
+		pods[b.Id] = trace.Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()}
+		out = append(out, Container{ID: b.Id, Sandbox: true, Pod: pods[b.Id]})
+	}
+	for _, k := range all.Containers {
+		out = append(out, Container{ID: k.Id, Name: k.GetMetadata().GetName(), Pod: pods[k.PodSandboxId]})
+	}
+	return out, nil
+}
+
 // TraceOf is the trace of a pod's life, by its UID; zero where that is none.
 func TraceOf(uid string) (t trace.TraceID) {
 	b, err := hex.DecodeString(strings.ReplaceAll(uid, "-", ""))

@@ -34,6 +34,7 @@ type Config struct {
 	TLSCertFile    string // "" is in CertDir
 	LogFile        string // "" is standard error
 	Tracing        string // where it sends spans; "" is nowhere
+	CredentialDir  string // of exec credential providers; "" is none
 	FeatureGates   map[string]bool
 	// Files are those that were read, Trouble what could not be.
 	Files, Trouble []string
@@ -88,7 +89,7 @@ func configOf(v View, p *Process, f flags) Config {
 	}
 	if dir := f["config-dir"]; dir != "" {
 		dir = absolute(cwd, dir)
-		names, err := dropIns(v, p.root(), dir)
+		names, err := dropIns(v, p.root(), dir, ".conf")
 		if err != nil {
 			c.Trouble = append(c.Trouble, fmt.Sprintf("%s: %v", dir, err))
 			c.VerbosityKnown = false
@@ -124,6 +125,9 @@ func (c *Config) fromFlags(f flags, cwd string) {
 		c.Kubeconfig = absolute(cwd, k)
 	}
 	c.NodeName, c.LogFile = f["hostname-override"], f["log-file"]
+	if dir := f["image-credential-provider-bin-dir"]; dir != "" {
+		c.CredentialDir = absolute(cwd, dir)
+	}
 	for flag, to := range map[string]*string{
 		"container-runtime-endpoint": &c.RuntimeEndpoint, "image-service-endpoint": &c.ImageEndpoint, "healthz-bind-address": &c.HealthzAddress,
 		"cgroup-driver": &c.CgroupDriver, "cgroup-root": &c.CgroupRoot, "pod-manifest-path": &c.StaticPodPath, "logging-format": &c.LogFormat, "tls-cert-file": &c.TLSCertFile,
@@ -151,8 +155,8 @@ func (c *Config) fromFlags(f flags, cwd string) {
 	}
 }
 
-// dropIns are the files of a --config-dir, those in directories below too, in the order in which the kubelet applies them.
-func dropIns(v View, root, dir string) (names []string, err error) {
+// dropIns are the files of a --config-dir with a suffix, those in directories below too, in the order in which the kubelet applies them.
+func dropIns(v View, root, dir, suffix string) (names []string, err error) {
 	todo := []string{dir}
 	for n := 0; len(todo) > 0 && n < 1000; n++ {
 		at := todo[0]
@@ -172,7 +176,7 @@ func dropIns(v View, root, dir string) (names []string, err error) {
 			case err != nil:
 			case st.IsDir():
 				todo = append(todo, name)
-			case strings.HasSuffix(e, ".conf") && (st.Mode().IsRegular() || st.Mode()&fs.ModeSymlink != 0):
+			case strings.HasSuffix(e, suffix) && (st.Mode().IsRegular() || st.Mode()&fs.ModeSymlink != 0):
 				names = append(names, name)
 			}
 		}

@@ -19,6 +19,12 @@ type Options struct {
 	LogFile string
 	// RuntimeLog is the same for the container runtime's log.
 	RuntimeLog string
+	// Kubeconfig is a file for the API server, as this process sees it. InCluster uses the service account of the pod that this process runs in.
+	// Without both, no API server is used.
+	Kubeconfig string
+	InCluster  bool
+	// KubeletKubeconfig is a file for the kubelet's own API, as this process sees it.
+	KubeletKubeconfig string
 }
 
 // Found is a kubelet and what there is to see it by.
@@ -36,12 +42,16 @@ type Found struct {
 	RuntimeVersion string `json:",omitempty"`
 	// Rights on the kubelet's API; nil where there are none.
 	Rights *Rights `json:",omitempty"`
+	// Access to the API server; nil where there is none.
+	Access *Access `json:",omitempty"`
 	// PodsAPI is the path of its socket as seen from outside; "" where there is none.
 	PodsAPI string `json:",omitempty"`
 	// Strangers are processes that were not taken for a kubelet, with the reason.
 	Strangers []string `json:",omitempty"`
 	// Sources are what the kubelet can be seen by.
 	Sources []Source
+
+	administrator string // an administrator's kubeconfig, as the kubelet's process sees it; "" for none
 }
 
 // Outside is a path of the kubelet as seen from outside.
@@ -73,6 +83,21 @@ func (f *Found) API() string {
 		}
 	}
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port).String()
+}
+
+// ReadOnly is the address of the kubelet's read-only port; "" where it does not listen there.
+func (f *Found) ReadOnly() string {
+	for _, l := range f.Listens {
+		at, err := netip.ParseAddrPort(l)
+		switch {
+		case err != nil || f.Config.ReadOnlyPort == 0 || int(at.Port()) != f.Config.ReadOnlyPort:
+		case at.Addr().IsUnspecified():
+			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
+		default:
+			return l
+		}
+	}
+	return ""
 }
 
 // Discover finds the machine's kubelet. The error says why there is none.
@@ -127,9 +152,15 @@ func Discover(v View, o Options) (*Found, error) {
 		f.RuntimeVersion = versionOf(v, f.Runtime.Process)
 	}
 	f.Rights = rightsOn(v, c.Process.root(), args)
+	f.Access, f.administrator = accessBy(o), administratorOn(v, c.Process.root())
+	if o.KubeletKubeconfig != "" {
+		f.Rights = &Rights{Who: "the kubeconfig " + o.KubeletKubeconfig, Kubeconfig: o.KubeletKubeconfig, Named: true}
+	} else if o.InCluster {
+		f.Rights = &Rights{Who: "this pod's service account", InCluster: true}
+	}
 	if api := path.Join(f.Config.RootDir, "pods-api/pods-api.sock"); exists(v, c.Process.root(), api) {
 		f.PodsAPI = f.Outside(api)
 	}
-	f.Sources = sourcesOf(f)
+	f.Sources = sourcesOf(v, f)
 	return f, nil
 }

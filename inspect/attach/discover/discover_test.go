@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -155,6 +156,23 @@ func TestDistributions(t *testing.T) {
 				Files: "/etc/kubernetes/kubelet/config.json /etc/kubernetes/kubelet/config.json.d/10.conf /etc/kubernetes/kubelet/config.json.d/20.conf",
 			},
 		},
+		"RKE2, which writes the lines of its children": {
+			procs: []proc{
+				journaled(proc{
+					pid: 940, parent: 1, exe: "/usr/local/bin/rke2", args: []string{"/usr/local/bin/rke2", "agent"}, cgroup: "/system.slice/rke2-agent.service",
+					reads: "pipe:[77]", writes: "/var/lib/rancher/rke2/agent/logs/kubelet.log",
+				}),
+				{
+					pid: 950, parent: 940, exe: "/var/lib/rancher/rke2/data/v1/bin/kubelet", cgroup: "/system.slice/rke2-agent.service", tcp6: []string{onServer6}, tcp: []string{onHealthz}, fd2: "pipe:[77]",
+					args: []string{"kubelet", "--container-runtime-endpoint=unix:///run/k3s/containerd/containerd.sock"}, files: map[string]string{"/run/k3s/containerd/containerd.sock": ""},
+				},
+				containerd(600, "/run/k3s/containerd/containerd.sock"),
+			},
+			want: seen{
+				PID: 950, Kind: Kubelet, Root: "/var/lib/kubelet", Driver: "cgroupfs", Log: "file /var/lib/rancher/rke2/agent/logs/kubelet.log (by process 940, rke2)",
+				Endpoint: "unix:///run/k3s/containerd/containerd.sock", Runtime: "containerd", RtLog: "journal of containerd.service",
+			},
+		},
 		"RKE2, with a log file": {
 			procs: []proc{containerd(600, "/run/k3s/containerd/containerd.sock"), {
 				pid: 950, parent: 940, exe: "/var/lib/rancher/rke2/data/v1/bin/kubelet", cgroup: "/system.slice/rke2-agent.service", tcp6: []string{onServer6}, tcp: []string{onHealthz}, fd2: "pipe:[3]",
@@ -216,7 +234,7 @@ func TestStrangers(t *testing.T) {
 			if tc.why != "" && f.Runtime.Process != nil {
 				t.Errorf("its socket was taken for the runtime's: %v", f.Runtime.Process)
 			}
-			if _, err := Discover(newMachine(tc.fake), Options{}); err == nil || !strings.Contains(err.Error(), "no kubelet was found") {
+			if _, err := Discover(newMachine(tc.fake), Options{}); !errors.Is(err, ErrNoKubelet) {
 				t.Errorf("alone: %v", err)
 			}
 			if tc.why != "" {
@@ -391,11 +409,18 @@ kubelet log     no   a pipe
 runtime log     yes  journal of containerd.service
                      gives: begin and end of each sandbox, pull and container call, to some ms
 runtime socket  yes  unix:///run/containerd/containerd.sock
-                     gives: the sandboxes and containers that are there (read-only lists); containerd's events: tasks, containers, images, unpacking
+                     gives: the sandboxes and containers that are there (read-only lists); containerd's events: exits, kills for lack of memory, tasks, layers of images
+runtime spans   no   
+                     missing: containerd sends none. With OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318, OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_BSP_SCHEDULE_DELAY=1000 in its environment, a restart of it (containers continue) and attach --otlp-http 127.0.0.1:4318, it tells the parts of each call
 PodsAPI         no   
                      missing: there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI
 kubelet API     no   port 10250
-                     missing: no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it)
+                     missing: no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it); name some with --kubelet-kubeconfig FILE: get of nodes/metrics, nodes/configz and nodes/healthz, before Kubernetes 1.33 of nodes/proxy
+API server      no   no kubeconfig
+                     missing: name a kubeconfig with --kubeconfig FILE, which may list and watch pods and events
+kernel          yes  /proc
+                     gives: the kubelet's use of CPU and memory, how busy the node is; directories and mounts of pods that nobody knows
+                     missing: pressure (PSI): boot the kernel with psi=1; cgroups: the kubelet's mount table has none with a CPU controller; runs of CNI plugins and credential providers: they need CAP_SYS_ADMIN, in a container as an added capability
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -197,6 +198,12 @@ func (t *table) candidates(v View) (out []Candidate) {
 	return out
 }
 
+// ErrNoKubelet says that no kubelet was found.
+var ErrNoKubelet = errors.New("no kubelet was found")
+
+// toHelp says what helps where no kubelet was found.
+const toHelp = "name its process with --pid; attach needs root, and in a container the node's processes (hostPID)"
+
 // choose returns the kubelet among the candidates.
 func choose(all []Candidate) (Candidate, error) {
 	var may []Candidate
@@ -216,7 +223,8 @@ func choose(all []Candidate) (Candidate, error) {
 		return Candidate{}, fmt.Errorf("there are several kubelets, processes %s: name one with --pid", strings.Join(pids, ", "))
 	case len(all) > 0:
 		c := all[0]
-		return Candidate{}, fmt.Errorf("no kubelet was found: process %d (%s) listens on its port or has its name, but %s", c.Process.PID, c.Process.Comm, c.Why)
+		return Candidate{}, fmt.Errorf("%w: process %d (%s) listens on its port or has its name, but %s; if there is another one, %s", ErrNoKubelet, c.Process.PID, c.Process.Comm, c.Why, toHelp)
 	}
-	return Candidate{}, fmt.Errorf("no kubelet was found: no process listens on port %d or on 127.0.0.1:%d, and none is called kubelet, k3s or kubelite", serverPort, healthzPort)
+	return Candidate{}, fmt.Errorf("%w: no process listens on port %d or on 127.0.0.1:%d, and none is called kubelet, k3s or kubelite; if one runs here, %s",
+		ErrNoKubelet, serverPort, healthzPort, toHelp)
 }

@@ -14,7 +14,7 @@ var valued = map[string]bool{
 	"container-runtime-endpoint": true, "image-service-endpoint": true, "port": true, "read-only-port": true, "healthz-port": true,
 	"healthz-bind-address": true, "cgroup-driver": true, "cgroup-root": true, "pod-manifest-path": true, "v": true, "logging-format": true,
 	"log-file": true, "feature-gates": true, "kubelet-args-file": true, "kubelet-arg": true, "data-dir": true, "d": true, "log": true, "l": true,
-	"container-runtime": true, "tls-cert-file": true,
+	"container-runtime": true, "tls-cert-file": true, "image-credential-provider-bin-dir": true,
 }
 
 // parseFlags reads arguments: --name=value, --name value, -v 4.

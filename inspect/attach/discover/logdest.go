@@ -57,6 +57,10 @@ func (t *table) logOf(v View, p *Process, file string, depth int) Log {
 		if reader == nil || depth == 0 {
 			return l
 		}
+		if file := writes(v, reader, path.Base(p.Exe)+".log"); file != "" {
+			l.Kind, l.Path, l.Open, l.Through = LogFile, file, path.Join("/", reader.Files, file), reader
+			return l
+		}
 		on := t.logOf(v, reader, "", depth-1)
 		if on.Kind == LogJournal || on.Kind == LogFile {
 			on.Through, on.Raw = reader, link
@@ -110,17 +114,43 @@ func (t *table) reader(v View, p *Process, inode uint64) *Process {
 	return nil
 }
 
+// maxFDs bounds how many descriptors of a process are looked at for a file.
+const maxFDs = 4096
+
+// writes is the file of that name that a process has open for writing, "" if there is none. rke2 writes its kubelet's lines so
+// (pkg/logging/logging.go of rancher/rke2: it takes klog's flags out of the kubelet's arguments), and k3s and rke2 containerd's.
+func writes(v View, p *Process, name string) string {
+	fds, err := list(v, procFile(p.PID, "fd"))
+	if err != nil {
+		return ""
+	}
+	for _, fd := range fds[:min(len(fds), maxFDs)] {
+		to, err := v.ReadLink(procFile(p.PID, "fd/"+fd))
+		if err == nil && path.IsAbs(to) && path.Base(to) == name && access(v, holder{pid: p.PID, fd: fd}) != readOnly {
+			return to
+		}
+	}
+	return ""
+}
+
 // reads reports whether a descriptor is open for reading only, as the read end of a pipe is.
-func reads(v View, h holder) bool {
+func reads(v View, h holder) bool { return access(v, h) == readOnly }
+
+// readOnly is the access mode of a descriptor that is open for reading only.
+const readOnly = 0
+
+// access is the access mode of a descriptor, -1 if it is not known.
+func access(v View, h holder) int {
 	b, err := read(v, procFile(h.pid, "fdinfo/"+h.fd))
 	if err != nil {
-		return false
+		return -1
 	}
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, "flags:"); ok {
-			octal := strings.TrimSpace(rest)
-			return octal != "" && (octal[len(octal)-1]-'0')&3 == 0
+			if octal := strings.TrimSpace(rest); octal != "" {
+				return int(octal[len(octal)-1]-'0') & 3
+			}
 		}
 	}
-	return false
+	return -1
 }

@@ -30,6 +30,7 @@ type proc struct {
 	tcp6        []string
 	unix        []string // sockets that it listens on
 	reads       string   // a pipe that it reads
+	writes      string   // a file that it writes
 }
 
 const (
@@ -93,6 +94,10 @@ func (m *machine) proc(p proc) {
 	if p.reads != "" {
 		m.link(at+"fd/9", p.reads)
 		m.file(at+"fdinfo/9", "pos:\t0\nflags:\t02000000\n")
+	}
+	if p.writes != "" {
+		m.link(at+"fd/8", p.writes)
+		m.file(at+"fdinfo/8", "pos:\t0\nflags:\t02102001\n")
 	}
 	for name, text := range p.files {
 		if to, ok := strings.CutPrefix(text, "-> "); ok {

@@ -9,6 +9,10 @@ type Rights struct {
 	// Cert and Key are the files of a client certificate, Kubeconfig a file that has one; one of both is given.
 	Cert, Key  string `json:",omitempty"`
 	Kubeconfig string `json:",omitempty"`
+	// Named says that the user named the kubeconfig: it is a path as this process sees it.
+	Named bool `json:",omitempty"`
+	// InCluster is the service account of the pod that this process runs in.
+	InCluster bool `json:",omitempty"`
 }
 
 // rightsOn looks which credentials there are, as they are on control planes. A worker has none: the kubelet's own identity may not use its

@@ -14,6 +14,10 @@ type Runtime struct {
 	// Process is who listens there; nil where nobody does, or a stranger.
 	Process *Process
 	Log     Log
+	// CNIDirs are its directories of CNI plugins, as it sees them.
+	CNIDirs []string `json:",omitempty"`
+	// SpansTo is where it sends its spans, by its environment; "" where it sends none.
+	SpansTo string `json:",omitempty"`
 	// Trouble says what is wrong with it; "" where all is well.
 	Trouble string
 }
@@ -60,6 +64,9 @@ func (t *table) runtimeOf(v View, kubelet *Process, endpoint string) Runtime {
 			r.Process = p
 			r.Name = runtimeName(p)
 			r.Log = t.logOf(v, p, "", 1)
+			env := environ(v, p.PID)
+			r.SpansTo = or(env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"], env["OTEL_EXPORTER_OTLP_ENDPOINT"])
+			r.CNIDirs = cniDirs(v, p, r.Name)
 			return r
 		}
 	}

@@ -10,8 +10,10 @@ const (
 	SourceKubeletLog = "kubelet log"
 	SourceRuntimeLog = "runtime log"
 	SourceRuntime    = "runtime socket"
+	SourceSpans      = "runtime spans"
 	SourcePods       = "PodsAPI"
 	SourceAPI        = "kubelet API"
+	SourceAPIServer  = "API server"
 )
 
 // Source is something that a kubelet can be seen by.
@@ -25,8 +27,10 @@ type Source struct {
 }
 
 // sourcesOf says of each source what it gives here.
-func sourcesOf(f *Found) []Source {
-	return []Source{f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.podsSource(), f.apiSource()}
+func sourcesOf(v View, f *Found) []Source {
+	return []Source{
+		f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.spansSource(), f.podsSource(), f.apiSource(), f.apiServerSource(), f.kernelSource(v),
+	}
 }
 
 func (f *Found) logSource() Source {
@@ -90,7 +94,7 @@ func (f *Found) runtimeSource() Source {
 	r := &f.Runtime
 	s := Source{Name: SourceRuntime, Where: r.Endpoint, Gives: "the sandboxes and containers that are there (read-only lists)"}
 	if r.Name == "containerd" {
-		s.Gives += "; containerd's events: tasks, containers, images, unpacking"
+		s.Gives += "; containerd's events: exits, kills for lack of memory, tasks, layers of images"
 	}
 	if s.There = r.Process != nil; !s.There {
 		s.Gives, s.Missing = "", r.Trouble
@@ -98,8 +102,27 @@ func (f *Found) runtimeSource() Source {
 	return s
 }
 
+// spansSource is what containerd tells of its calls itself, where it is set up to send that to attach.
+func (f *Found) spansSource() Source {
+	r := &f.Runtime
+	s := Source{Name: SourceSpans}
+	switch {
+	case r.Process == nil:
+		s.Missing = r.Trouble
+	case r.Name != "containerd":
+		s.Missing = "only containerd's spans are known"
+	case r.SpansTo != "":
+		s.There, s.Where = true, "sent to "+r.SpansTo
+		s.Gives = "the parts of each call: CNI, task, each layer of a pull; with attach --otlp-http ADDRESS (--otlp-grpc if its protocol is gRPC), if that is this address"
+	default:
+		s.Missing = "containerd sends none. With OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318, OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and " +
+			"OTEL_BSP_SCHEDULE_DELAY=1000 in its environment, a restart of it (containers continue) and attach --otlp-http 127.0.0.1:4318, it tells the parts of each call"
+	}
+	return s
+}
+
 func (f *Found) podsSource() Source {
-	s := Source{Name: SourcePods, Where: f.PodsAPI, There: f.PodsAPI != "", Gives: "changes of pods' statuses, within some ms"}
+	s := Source{Name: SourcePods, Where: f.PodsAPI, There: f.PodsAPI != "", Gives: "changes of pods' statuses, within some ms; their specs (probes, containers, grace period)"}
 	if !s.There {
 		s.Gives, s.Missing = "", "there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI"
 	}
@@ -108,10 +131,22 @@ func (f *Found) podsSource() Source {
 
 func (f *Found) apiSource() Source {
 	s := Source{Name: SourceAPI, Where: fmt.Sprintf("port %d", f.Config.Port)}
-	if f.Rights == nil {
-		s.Missing = "no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it)"
-		return s
+	const gives = "every 3 s, calls to the runtime and relists that took long (metrics), the syncLoop's health"
+	switch at := f.ReadOnly(); {
+	case f.Rights != nil && f.Config.Port != 0:
+		s.There, s.Gives = true, gives+"; the settings in use; "
+		if !f.Rights.InCluster { // deploy/attach/api leaves nodes/proxy out
+			s.Gives += "the verbosity can be raised; "
+		}
+		s.Gives += "with the credentials of " + f.Rights.Who
+	case at != "":
+		s.There, s.Where, s.Gives = true, at+" (read-only)", gives
+	default:
+		s.Missing = "no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it); " +
+			"name some with --kubelet-kubeconfig FILE: get of nodes/metrics, nodes/configz and nodes/healthz, before Kubernetes 1.33 of nodes/proxy"
 	}
-	s.There, s.Gives = true, "the settings in use, the verbosity, metrics, with the credentials of "+f.Rights.Who
+	if s.There && f.PodsAPI == "" && f.Access == nil {
+		s.Gives += "; pods, their specs and statuses"
+	}
 	return s
 }

@@ -22,6 +22,9 @@ func (c *Clock) at(s stamp) time.Time {
 	if zone == nil {
 		zone = time.Local
 	}
+	if s.none {
+		return c.ofNone()
+	}
 	if s.month == 0 {
 		return c.ofDay(s, zone)
 	}
@@ -48,6 +51,16 @@ func (c *Clock) at(s stamp) time.Time {
 	}
 	c.last = t
 	return t
+}
+
+// ofNone is when an entry without a time was: with the one before; at first at the log's end.
+func (c *Clock) ofNone() time.Time {
+	if c.last.IsZero() {
+		if c.last = c.Latest; c.last.IsZero() {
+			c.last = time.Now()
+		}
+	}
+	return c.last
 }
 
 // ofDay is when a time of day was: on the day of the entry before, or the next where midnight lies between; at first on the log's last day.

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// stamp is the time of a header: month, day and time of day. Month and day are 0 where they were left out.
+// stamp is the time of a header: month, day and time of day. Month and day are 0 where they were left out; none says that all of it was.
 type stamp struct {
 	month, day, hour, minute, second, nano int
+	none                                   bool
 }
 
 // header is what a text entry begins with: Lmmdd hh:mm:ss.uuuuuu threadid file:line]
@@ -47,8 +48,21 @@ func HeaderAt(line string) int {
 	return -1
 }
 
+// IsHalfHeader reports whether a line ends within a header, as where a terminal was too narrow for it.
+func IsHalfHeader(line string) bool {
+	if len(line) < clockLen || len(line) > clockLen+maxFile || strings.IndexByte("IWEF", line[0]) < 0 || strings.IndexByte(line[clockLen:], ']') >= 0 {
+		return false
+	}
+	_, _, ok := parseHeader((line[:clockLen] + " 1 f:1] "))
+	name := strings.TrimLeft(line[clockLen:], " 0123456789")
+	return ok && strings.IndexByte(name, ' ') < 0
+}
+
 // parseHeader reads a header and returns what follows it.
 func parseHeader(s string) (h header, rest string, ok bool) {
+	if h, rest, ok := sourceOnly(s); ok {
+		return h, rest, true
+	}
 	if len(s) < timeLen+len(" 1 f:1] ")-1 {
 		return h, "", false
 	}
@@ -91,6 +105,22 @@ func parseHeader(s string) (h header, rest string, ok bool) {
 		return h, "", false
 	}
 	return h, strings.TrimPrefix(s[end+1:], " "), true
+}
+
+// sourceOnly reads a header of which who quotes it left the source file and its line alone: pod_workers.go:1298].
+func sourceOnly(s string) (h header, rest string, ok bool) {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return h, "", false
+	}
+	file, after, _ := strings.Cut(s[:min(len(s), maxFile)], ".go:")
+	if strings.Trim(file, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return h, "", false
+	}
+	n, left := digits(after, 8)
+	if len(left) == len(after) || !strings.HasPrefix(left, "] ") {
+		return h, "", false
+	}
+	return header{severity: Info, stamp: stamp{none: true}, file: file + ".go", line: n}, s[strings.IndexByte(s, ']')+2:], true
 }
 
 // parseStamp reads mmdd hh:mm:ss.uuuuuu from byte 1 on.

@@ -42,6 +42,22 @@ func TestNoDate(t *testing.T) {
 	}
 }
 
+// TestNoTime reads headers of which the source file alone is left.
+func TestNoTime(t *testing.T) {
+	c := clock()
+	for _, text := range []string{"pod_workers.go:1298] \"m\" a=\"b\"", "E1122 08:00:00.000000 1 a.go:1] \"m\" a=\"b\"", "a.go:1] \"m\" a=\"b\""} {
+		e, ok := klog.ParseText(text, c)
+		if !ok || e.Msg != "m" || e.Get("a") != "b" || e.Time.IsZero() {
+			t.Errorf("%s: %v %+v", text, ok, e)
+		}
+	}
+	for _, s := range []string{"proc.go:304 +0xe0", "a b.go:1] x", "A.go:1] x", "a.go:] x", "see a.go:1] x", "a.go:1]x", ".go:1x] y"} {
+		if klog.HeaderAt(s) >= 0 {
+			t.Errorf("%q is taken for a header", s)
+		}
+	}
+}
+
 func TestParseText(t *testing.T) {
 	const head = "I1122 08:38:19.533699   30016 kubelet.go:2760] "
 	base := klog.Entry{Time: at("2026-11-22T08:38:19.533699Z"), Severity: klog.Info, PID: 30016, File: "kubelet.go", Line: 2760, V: -1}

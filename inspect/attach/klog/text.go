@@ -16,7 +16,7 @@ func ParseText(text string, c *Clock) (e Entry, ok bool) {
 		return Entry{}, false
 	}
 	e.Time, e.Severity, e.PID, e.File, e.Line, e.V = c.at(h.stamp), h.severity, h.pid, h.file, h.line, -1
-	body = strings.TrimRight(body, "\r\n")
+	body = unfold(strings.TrimRight(body, "\r\n"))
 	msg, rest, quoted := unquote(body)
 	if !quoted || rest != "" && rest[0] != ' ' {
 		e.Msg, e.Free = body, true

@@ -23,6 +23,8 @@ func TestBroughtAbout(t *testing.T) {
 		"KL07-plugin-v4":    {"before": nil, "web": {"KL07"}, "clock": nil},
 		"KL08-reserved-v2":  {"before": nil, "web": {"KL08"}},
 		"KL08-reserved-v4":  {"near": nil, "before": nil, "web": {"KL08", "KL15"}},
+		"KL09-fsgroup-v2":   {"web": {"KL09"}, "near": nil},
+		"KL10-attach-v2":    {"web": {"KL10"}, "plain": nil},
 		"KL10-volume-v2":    {"web": {"KL10"}, "near": nil, "clock": nil},
 		"KL10-volume-v4":    {"web": {"KL10"}, "near": nil, "clock": nil, "before": nil},
 		"KL11-secret-v2":    {"web": {"KL11"}, "near": nil, "clock": nil},

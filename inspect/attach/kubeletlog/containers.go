@@ -1,12 +1,14 @@
 package kubeletlog
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -28,6 +30,9 @@ func (p *pod) exitOf() *int32 {
 	return nil
 }
 
+// afterBoot is how long after its start a kubelet finds sandboxes from before the node's start.
+const afterBoot = 30 * time.Second
+
 // needSandbox is a plan that finds that a sandbox is to be made. It is also written where a pod ends: only what follows shows which.
 func needSandbox(why trace.SandboxFault) func(*Fold, *klog.Entry, int64) bool {
 	return func(f *Fold, e *klog.Entry, at int64) bool {
@@ -36,6 +41,12 @@ func needSandbox(why trace.SandboxFault) func(*Fold, *klog.Entry, int64) bool {
 			return false
 		}
 		p.fresh = true
+		if why == "" && p.asked == 0 && p.firstVolume == 0 && !p.started {
+			p.asked = at
+		}
+		if why == trace.SandboxNotReady && f.node.begun != 0 && at-f.node.begun < int64(afterBoot) && !p.started {
+			return false // the node was started again, and its sandboxes are those of before
+		}
 		if why != "" {
 			p.why, p.needed = why, at
 		}
@@ -49,6 +60,7 @@ func (f *Fold) sandboxBegins(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.volumesDone(p)
+	p.noBox = ""
 	p.sandbox = f.begin(p, p.sync, at, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Replaces: p.why, Reason: p.whyNew()})
 	return true
 }
@@ -103,7 +115,9 @@ func (f *Fold) sandboxFailed(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.sandboxErr(p, at, trace.Clip(e.Get("err"), maxError))
+	err := trace.Clip(e.Get("err"), maxError)
+	f.sandboxErr(p, at, err)
+	p.noBox = err
 	return true
 }
 
@@ -174,13 +188,6 @@ func (f *Fold) imageEnds(p *pod, c *container, at int64, code, err string) {
 // pullFailed names an image and no pod: the pass's error, which follows, says whose.
 func (f *Fold) pullFailed(*klog.Entry, int64) bool { return false }
 
-var (
-	fieldPath = regexp.MustCompile(`^spec\.(containers|initContainers|ephemeralContainers)\{([a-z0-9][-a-z0-9]{0,62})\}$`)
-	quotedRef = regexp.MustCompile(`"([^"]+)"`)
-	imageSize = regexp.MustCompile(`Image size: (\d{1,18}) bytes`)
-	pullTimes = regexp.MustCompile(` in ([0-9.a-zµ]{1,20}) \(([0-9.a-zµ]{1,20}) including waiting\)`)
-)
-
 // eventLag is how much later an Event is written than what it tells of happens: mostly a fraction of a millisecond.
 const eventLag = 100 * time.Millisecond
 
@@ -194,16 +201,13 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 	}
 	message, reason := e.Get("message"), e.Get("reason")
 	f.point(p, at, micros, &trace.NodeEvent{Type: eventType(e.Get("type")), Reason: reason, Message: message, Field: e.Get("fieldPath")})
-	m := fieldPath.FindStringSubmatch(e.Get("fieldPath"))
-	if p == nil || m == nil {
+	name, isInit, ok := kubeevent.Container(e.Get("fieldPath"))
+	if p == nil || !ok {
 		return true
 	}
-	c := p.container(m[2])
-	c.init = m[1] == "initContainers"
-	image := ""
-	if q := quotedRef.FindStringSubmatch(message); q != nil {
-		image = q[1]
-	}
+	c := p.container(name)
+	c.init = isInit
+	image := kubeevent.Image(message)
 	switch reason {
 	case "Pulling":
 		c.target = firstOf(image, c.target)
@@ -212,10 +216,11 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 		c.pull = f.begin(p, c.image, at, &trace.ImagePull{Image: c.target})
 	case "Pulled":
 		c.target = firstOf(image, c.target)
-		if s := imageSize.FindStringSubmatch(message); s != nil {
-			c.bytes, _ = strconv.ParseInt(s[1], 10, 64)
+		pull := kubeevent.Pulled(message)
+		c.bytes = cmp.Or(pull.Bytes, c.bytes)
+		if w := pull.Waited(); w > 0 && c.pull != nil {
+			f.was(p, c.pull, c.pull.from, c.pull.from+int64(w), time.Millisecond, &trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}})
 		}
-		f.pullWaited(p, c, message)
 		f.endWaits(p, at, func(key string) bool { return key == "init" || key == "container "+c.name })
 		f.imageEnds(p, c, at, "", "")
 		c.create = f.begin(p, p.sync, at, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name})
@@ -237,23 +242,10 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 			if begun := c.started; p.passTo != 0 && at-p.passTo < int64(eventLag) && begun >= p.passFrom && begun <= p.passTo && len(p.waits) == 0 {
 				p.passed = at // the pass that started it ended before its Event came
 			}
+			f.toldStart(p, c.name, at)
 		}
 	}
 	return true
-}
-
-// pullWaited is how long a pull waited for the pulls of others: the kubelet tells it when the pull has ended.
-func (f *Fold) pullWaited(p *pod, c *container, message string) {
-	m := pullTimes.FindStringSubmatch(message)
-	if m == nil || c.pull == nil {
-		return
-	}
-	pull, err := time.ParseDuration(m[1])
-	all, errAll := time.ParseDuration(m[2])
-	if err != nil || errAll != nil || pull < 0 || all > time.Hour || all-pull < time.Millisecond { // what is waited for is rounded to that
-		return
-	}
-	f.was(p, c.pull, c.pull.from, c.pull.from+int64(all-pull), time.Millisecond, &trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}})
 }
 
 func (f *Fold) killBegins(e *klog.Entry, at int64) bool {
@@ -331,6 +323,7 @@ func probe(result trace.ProbeResult) func(*Fold, *klog.Entry, int64) bool {
 			return false
 		}
 		a := &trace.ProbeAttempt{Container: e.Get("containerName"), Result: result, Output: trace.Clip(firstOf(e.Get("output"), e.Get("err")), 512)}
+		a.TimedOut = result != trace.ProbeSuccess && probeTimedOut.MatchString(a.Output)
 		switch strings.ToLower(e.Get("probeType")) {
 		case "readiness":
 			a.Probe = trace.ProbeReadiness
@@ -345,10 +338,14 @@ func probe(result trace.ProbeResult) func(*Fold, *klog.Entry, int64) bool {
 			from = c.probing
 		}
 		c.probing = 0
+		f.asked(p, probeID{a.Container, a.Probe}, from, at, result == trace.ProbeSuccess)
 		f.was(p, nil, from, at, micros, a)
 		return true
 	}
 }
+
+// probeTimedOut is the output of an attempt that ran into its timeout: of exec (the runtime's, and the kubelet's), HTTP, TCP and gRPC.
+var probeTimedOut = regexp.MustCompile(`timed out after|command timed out|[Cc]ontext deadline exceeded|i/o timeout|^timeout: `)
 
 // maxProbe is how long an attempt of a probe takes at most, to be that of which a line told the begin.
 const maxProbe = 10 * time.Minute

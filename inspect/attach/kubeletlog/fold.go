@@ -30,10 +30,11 @@ const (
 
 // Fold makes records of entries. Use [NewFold].
 type Fold struct {
-	in   order.Queue[*klog.Entry]
-	out  order.Queue[*held]
-	pods pods
-	node nodeState
+	in    order.Queue[*klog.Entry]
+	out   order.Queue[*held]
+	pods  pods
+	node  nodeState
+	specs specs
 
 	seq uint64
 	ids uint64
@@ -68,6 +69,7 @@ func (f *Fold) Until(t int64) {
 	f.in.Last = max(f.in.Last, t)
 	f.drain(false)
 	if f.last != 0 {
+		f.slowMounts(t - int64(jitter))
 		f.pods.settled(f, t-int64(jitter), false)
 	}
 	f.out.Last = max(f.out.Last, t)
@@ -138,6 +140,7 @@ func (f *Fold) take(e *klog.Entry) {
 	f.nameOld(e)
 	modern(e)
 	at := e.Time.UnixNano()
+	f.slowMounts(at)
 	f.last, f.out.Last = max(f.last, at), max(f.out.Last, at)
 	f.pods.settled(f, at, false)
 	f.levelOf(e)

@@ -60,7 +60,6 @@ var kept = map[string]int{
 	"Attempting to register node":                                                                    0,
 	"Updating node status":                                                                           5,
 	"Recording event message for node":                                                               2,
-	"Node became not ready":                                                                          0,
 	"Fast updating node status as it just became ready":                                              0,
 	"Container runtime status":                                                                       4,
 	"Orphaned pod found, removing":                                                                   3,

@@ -89,6 +89,8 @@ func told(recs []trace.Record) (out []string) {
 
 const volumeA = `for volume \"a\" (UniqueName: \"kubernetes.io/configmap/11111111-2222-3333-4444-555555555555-a\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") " pod="shop/web"`
 
+const volumeDisk = `for volume \"pvc-1\" (UniqueName: \"kubernetes.io/csi/disk.csi.azure.com^x\") pod \"web\" (UID: \"11111111-2222-3333-4444-555555555555\") device path: \"\"" pod="shop/web"`
+
 func TestRecords(t *testing.T) {
 	const poll = string(trace.WaitPoll) + " " + string(trace.TargetVolumeManager)
 	for name, c := range map[string]struct {
@@ -495,6 +497,97 @@ func TestCauses(t *testing.T) {
 				`00:50.0 I "other"`,
 			),
 			map[string][]string{"web": {"KL10"}},
+		},
+		"a sandbox that fails at the log's end": {
+			lines(`00:01.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"ab\": plugin type=\"bridge\" failed (add): no" pod="shop/web"`),
+			map[string][]string{"web": {"KL07"}},
+		},
+		"a folded line of an old kubelet": {
+			lines(`00:01.0 E CreatePodSandbox for pod "web_shop(11111111-2222-3333-4444` + "\n" + `-555555555555)" failed: rpc error: code = Unknown desc = failed to setup network for sandbox "ab": no`),
+			map[string][]string{"web": {"KL07"}},
+		},
+		"a node that was started again": {
+			lines(
+				`00:01.0 I "Starting kubelet main sync loop"`,
+				`00:02.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:02.2 I "No ready sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:05.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"`+strings.Repeat("a", 64)+`"}`,
+				`00:06.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"`+strings.Repeat("b", 64)+`"}`,
+				`00:30.0 I "other"`,
+			),
+			map[string][]string{"web": nil},
+		},
+		"a sandbox that went later": {
+			lines(
+				`00:02.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:02.2 I "No ready sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:05.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"`+strings.Repeat("a", 64)+`"}`,
+				`00:06.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"`+strings.Repeat("b", 64)+`"}`,
+				`00:30.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL14"}},
+		},
+		"a disk that is attached late, at V3": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.002 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
+				`00:01.21 I "MountVolume.SetUp succeeded `+volumeA,
+				`00:09.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeDisk,
+				`00:09.106 I "Controller attach succeeded `+volumeDisk,
+				`00:09.2 I "operationExecutor.MountVolume started `+volumeDisk,
+				`00:09.3 I "MountVolume.SetUp succeeded `+volumeDisk,
+				`00:09.502 I "All volumes are attached and mounted for pod" pod="shop/web"`,
+				`00:11.0 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Started" message="Container started"`,
+				`00:40.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL10"}},
+		},
+		"a disk that is attached late, at V2": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
+				`00:01.21 I "MountVolume.SetUp succeeded `+volumeA,
+				`00:09.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeDisk,
+				`00:09.106 I "Controller attach succeeded `+volumeDisk,
+				`00:09.2 I "operationExecutor.MountVolume started `+volumeDisk,
+				`00:09.3 I "MountVolume.SetUp succeeded `+volumeDisk,
+				`00:11.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"11111111-2222-3333-4444-555555555555","Type":"ContainerStarted","Data":"`+strings.Repeat("a", 64)+`"}`,
+				`00:11.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"11111111-2222-3333-4444-555555555555","Type":"ContainerStarted","Data":"`+strings.Repeat("b", 64)+`"}`,
+				`00:40.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL10"}},
+		},
+		"a disk that is attached late, alone, at V2": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.1 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:09.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeDisk,
+				`00:09.106 I "Controller attach succeeded `+volumeDisk,
+				`00:09.2 I "operationExecutor.MountVolume started `+volumeDisk,
+				`00:09.3 I "MountVolume.SetUp succeeded `+volumeDisk,
+				`00:09.4 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:11.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"11111111-2222-3333-4444-555555555555","Type":"ContainerStarted","Data":"`+strings.Repeat("a", 64)+`"}`,
+				`00:11.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"11111111-2222-3333-4444-555555555555","Type":"ContainerStarted","Data":"`+strings.Repeat("b", 64)+`"}`,
+				`00:40.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL10"}},
+		},
+		"a disk that is there": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.002 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeDisk,
+				`00:01.106 I "Controller attach succeeded `+volumeDisk,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeDisk,
+				`00:01.21 I "MountVolume.SetUp succeeded `+volumeDisk,
+				`00:01.302 I "All volumes are attached and mounted for pod" pod="shop/web"`,
+				`00:04.0 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Started" message="Container started"`,
+				`00:40.0 I "other"`,
+			),
+			map[string][]string{"web": nil},
 		},
 		"a finalizer": {
 			lines(

@@ -156,9 +156,9 @@ func (f *Fold) deletedInAPI(e *klog.Entry, at int64) bool {
 }
 
 // restarted is a kubelet's start: what it did before is over.
-func (f *Fold) restarted(_ *klog.Entry, _ int64) bool {
+func (f *Fold) restarted(_ *klog.Entry, at int64) bool {
 	f.pods.forget()
-	f.node = nodeState{}
+	f.node = nodeState{begun: at}
 	return false
 }
 
@@ -193,10 +193,12 @@ const maxLives = 256
 
 // ran is a container or sandbox that was found running.
 func (f *Fold) ran(p *pod, id string, at int64) {
+	p.met(id)
 	if len(p.lives) < maxLives {
 		p.lives[id] = true
 	}
 	f.volumesDone(p)
+	p.noBox = ""
 	if p.seen && !p.started && !p.fresh && len(p.lives) == 1 {
 		// Of a pod that has no sandbox the log says so before one is made.
 		p.started, p.ready = true, true
@@ -224,6 +226,7 @@ func (f *Fold) ran(p *pod, id string, at int64) {
 
 // died is a container or sandbox that was found to have ended.
 func (f *Fold) died(p *pod, id string, at int64) {
+	p.met(id)
 	if _, known := p.lives[id]; known {
 		p.lives[id] = false
 	}
@@ -244,6 +247,7 @@ func (f *Fold) finished(e *klog.Entry, at int64) bool {
 		return false
 	}
 	p.exit = e.Get("exitCode")
+	p.failed = p.failed || p.exit != "0"
 	f.died(p, e.Get("containerID"), at)
 	return false
 }
@@ -251,6 +255,16 @@ func (f *Fold) finished(e *klog.Entry, at int64) bool {
 // isUp says that a pod's containers have all started, by what the log shows of it.
 func (f *Fold) isUp(p *pod) {
 	delete(f.pods.starting, p)
+	if k := f.spec(p); k != nil && p.passed == 0 {
+		if !p.started && !p.ending && len(p.waits) == 0 && f.allRun(p, k) {
+			precision := relist
+			if p.told {
+				precision = micros
+			}
+			f.nowStarted(p, p.lastStart, precision)
+		}
+		return
+	}
 	running := 0
 	for _, alive := range p.lives {
 		if alive {
@@ -276,15 +290,22 @@ func (f *Fold) nowStarted(p *pod, at int64, precision time.Duration) {
 	p.started = true
 	delete(f.pods.starting, p)
 	f.point(p, at, precision, &trace.Milestone{Name: trace.MilestoneStarted, Since: p.since})
-	if !p.probed && !p.ready {
-		p.startedAt, p.startedBy = at, precision
+	p.startedAt, p.startedBy = at, precision
+	switch k := f.spec(p); {
+	case p.probed || p.ready:
+	case k == nil:
 		f.pods.readying[p] = true
+	case k.probed == 0 && !k.gated: // nothing else decides
+		f.readied(p)
 	}
 }
 
 // readied says of a pod whose containers have started that it is ready, where no line tells of a readiness probe.
 func (f *Fold) readied(p *pod) {
 	delete(f.pods.readying, p)
+	if k := f.spec(p); k != nil && (k.probed > 0 || k.gated) {
+		return
+	}
 	if !p.probed && !p.ready {
 		p.ready = true
 		f.point(p, p.startedAt, p.startedBy, &trace.Milestone{Name: trace.MilestoneReady, Since: p.since})
@@ -352,11 +373,22 @@ func (f *Fold) probed(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.loop(at, &trace.Loop{Case: trace.LoopProbe, Pods: 1}, []string{e.Get("pod")})
+	if e.Get("probe") == "startup" && e.Get("status") == "started" {
+		f.said(p, trace.ProbeStartup, at)
+	}
 	if e.Get("probe") != "readiness" {
 		return true
 	}
 	p.probed = true
-	if e.Get("status") == "ready" && !p.ready && !p.ending {
+	if e.Get("status") != "ready" {
+		return true
+	}
+	f.said(p, trace.ProbeReadiness, at)
+	p.readies++
+	if k := f.spec(p); k != nil && (p.readies < k.probed || k.gated) {
+		return true
+	}
+	if !p.ready && !p.ending {
 		if !p.started && p.lastStart != 0 {
 			f.nowStarted(p, p.lastStart, relist)
 		}

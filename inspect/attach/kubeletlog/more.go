@@ -111,9 +111,10 @@ func (f *Fold) imageGCEnds(e *klog.Entry, at int64) bool {
 	return true
 }
 
-// reclaiming is the eviction manager that is short of a resource.
+// reclaiming is a node that is short of a resource. What the kubelet tries first is to remove images and containers: whether pods must go,
+// another line says.
 func (f *Fold) reclaiming(e *klog.Entry, at int64) bool {
-	f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: firstOf(e.Get("resourceName"), "a resource"), Verdict: trace.VerdictShort, Reason: "the node is short of it"})
+	f.point(nil, at, micros, &trace.Decision{By: trace.ByPressure, Subject: firstOf(e.Get("resourceName"), "a resource"), Verdict: trace.VerdictShort, Reason: "the node is short of it"})
 	return true
 }
 
@@ -167,8 +168,7 @@ func (f *Fold) ownershipChanges(msg string, at int64) bool {
 		v.mount = f.beginAt(p, p.above(), at-int64(ownershipAfter), &trace.Volume{Op: trace.VolumeSetup, Name: v.name, Plugin: v.plugin})
 	}
 	if p.volumes == nil && p.later != nil && p.later.event == nil { // it is told of when it has ended: this one may not
-		p.later.event = &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}
-		f.put(p, max(p.later.from, f.last-int64(settle)+int64(jitter)), micros, trace.Record{Edge: trace.EdgeBegin, Span: p.later.id, Event: p.later.event})
+		f.laterBegins(p)
 	}
 	files, _ := strconv.ParseInt(m[5], 10, 64)
 	f.put(p, at, micros, trace.Record{Span: f.nextID(), Parent: v.mount.id, Event: &trace.VolumeProgress{Op: trace.VolumeFSGroup, Path: m[1], Files: files}})

@@ -1,6 +1,7 @@
 package kubeletlog
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 // nodeState is what goes on at the node.
 type nodeState struct {
 	loops   uint64
+	begun   int64 // the kubelet started
 	runtime *span // the runtime is not ready
 	since   int64 // the last line that said so
 	young   int64 // the first line that says that the PLEG has not looked yet
@@ -60,6 +62,20 @@ func (f *Fold) skipping(e *klog.Entry, at int64) bool {
 	}
 	f.runtimeDown(at, err)
 	return true
+}
+
+// notReady is the condition of a node that is not ready: the kubelet says why. Of a network that is not ready it says more elsewhere.
+func (f *Fold) notReady(e *klog.Entry, at int64) bool {
+	why := e.Get("message")
+	var c struct{ Reason, Message string }
+	if json.Unmarshal([]byte(e.Get("condition")), &c) == nil && c.Reason == "KubeletNotReady" {
+		why = c.Message
+	}
+	if !strings.Contains(why, "PLEG is not healthy") && !strings.Contains(why, "container runtime is down") {
+		return false
+	}
+	e.Fields = append(e.Fields, klog.Field{Key: "reason", Value: why})
+	return f.skipping(e, at)
 }
 
 func (f *Fold) runtimeDown(at int64, err string) {

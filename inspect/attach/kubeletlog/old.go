@@ -36,6 +36,7 @@ var old = []struct {
 	{`eviction manager: must evict pod(s) to reclaim `, regexp.MustCompile(`^eviction manager: must evict pod\(s\) to reclaim ([a-z-]{1,40})`), "Eviction manager: must evict pod(s) to reclaim", []string{"resourceName"}},
 	{`Failed to admit pod `, regexp.MustCompile(`^Failed to admit pod (\S+) - node has conditions: (\[.*\])`), "Failed to admit pod to node", []string{"pod", "nodeCondition"}},
 	{`eviction manager: pod `, regexp.MustCompile(`^eviction manager: pod (\S+) is evicted successfully`), "Eviction manager: pod is evicted successfully", []string{"pod"}},
+	{`Node became not ready: {`, regexp.MustCompile(`(?s)^Node became not ready: \{.* Reason:KubeletNotReady Message:(.*)\}$`), "Node became not ready", []string{"message"}},
 	{`Removing image "`, regexp.MustCompile(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
 	{`Starting kubelet main sync loop`, regexp.MustCompile(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},
 }
@@ -48,6 +49,16 @@ func modern(e *klog.Entry) {
 	if !e.Free {
 		return
 	}
+	if text := e.Msg; !modernText(e) && strings.IndexByte(text, '\n') >= 0 {
+		// A terminal may have folded it at its width.
+		if e.Msg = strings.ReplaceAll(text, "\n", ""); !modernText(e) {
+			e.Msg = text
+		}
+	}
+}
+
+// modernText is modern of free text; it reports whether it is one of the old forms.
+func modernText(e *klog.Entry) bool {
 	for i := range old {
 		o := &old[i]
 		if !strings.HasPrefix(e.Msg, o.begins) {
@@ -63,6 +74,9 @@ func modern(e *klog.Entry) {
 			if k, v, fixed := strings.Cut(key, "="); fixed {
 				e.Fields = append(e.Fields, klog.Field{Key: k, Value: v})
 				continue
+			}
+			if key != "err" && key != "output" { // else a terminal folded it
+				m[n+1] = strings.ReplaceAll(m[n+1], "\n", "")
 			}
 			if m[n+1] != "" {
 				e.Fields = append(e.Fields, klog.Field{Key: key, Value: m[n+1]})
@@ -85,6 +99,7 @@ func modern(e *klog.Entry) {
 		case o.msg == "Starting kubelet main sync loop":
 			e.Msg, e.Fields = o.msg, []klog.Field{{Key: "text", Value: text}}
 		}
-		return
+		return true
 	}
+	return false
 }

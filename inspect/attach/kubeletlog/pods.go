@@ -26,6 +26,7 @@ type pod struct {
 	stage
 	moments
 	underway
+	counted
 
 	syncs  int
 	why    trace.SandboxFault // what is wrong with the sandbox; "" where there is none
@@ -33,6 +34,7 @@ type pod struct {
 	kept   bool               // its directory cannot be removed
 	mounts string             // what is mounted there
 	exit   string             // the code of the container that ended last
+	noBox  string             // the error of a sandbox of which the pass that made it has not told yet
 	// lives are the containers and sandboxes that were seen to start, by id; false once they died.
 	lives      map[string]bool
 	containers map[string]*container
@@ -49,6 +51,16 @@ type stage struct {
 	toldReady                          bool // the API has it that the pod is ready
 }
 
+// counted is what a pod's spec says how many there are of.
+type counted struct {
+	// ids are all containers and sandboxes that were told of, starts the app containers whose start an Event told, by name.
+	ids, starts map[string]bool
+	readies     int  // how often a container was said to be ready
+	failed      bool // a container ended with an error
+	tries       map[probeID]attempt
+	missed      bool // attempts may be in lines that are missing
+}
+
 // moments are times in a pod's life, 0 where there are none.
 type moments struct {
 	lastStart, backAt    int64         // a container was started, and was started again after it was down
@@ -56,6 +68,7 @@ type moments struct {
 	startedBy            time.Duration // how precisely that is known
 	since                time.Duration // how long it took to start, where it was not seen and the log tells
 	needed               int64         // a sandbox was needed
+	asked                int64         // a pass found that there is no sandbox yet, which comes before it waits for the volumes
 	passed               int64         // a sync ended that had started containers
 	passFrom, passTo     int64         // the last sync that ended without an error
 	orphaned             int64         // nobody knew it any more, and something was mounted in its directory
@@ -105,12 +118,14 @@ type pods struct {
 	backing map[*pod]bool
 	// retrying are those with waits whose end is known.
 	retrying map[*pod]bool
+	// mounting are those whose volumes are mounted, without a line that says since when.
+	mounting map[*pod]bool
 	checked  int64
 	nameless int // how many were ever made of a UID alone
 }
 
 func newPods() pods {
-	return pods{byName: map[string]*pod{}, byUID: map[string]*pod{}, order: list.New(), starting: map[*pod]bool{}, retrying: map[*pod]bool{}, readying: map[*pod]bool{}, backing: map[*pod]bool{}}
+	return pods{byName: map[string]*pod{}, byUID: map[string]*pod{}, order: list.New(), starting: map[*pod]bool{}, retrying: map[*pod]bool{}, readying: map[*pod]bool{}, backing: map[*pod]bool{}, mounting: map[*pod]bool{}}
 }
 
 // legacy is a pod as kubelets before 1.21 wrote it: name_namespace(uid).
@@ -287,6 +302,7 @@ func (ps *pods) drop(p *pod) {
 	delete(ps.retrying, p)
 	delete(ps.readying, p)
 	delete(ps.backing, p)
+	delete(ps.mounting, p)
 	if key := p.id.Namespace + "/" + p.id.Name; ps.byName[key] == p {
 		delete(ps.byName, key)
 	}
@@ -303,12 +319,16 @@ func (ps *pods) forget() {
 		if p, ok := e.Value.(*pod); ok {
 			p.sync, p.volumes, p.unmount, p.sandbox, p.mounted, p.firstVolume = nil, nil, nil, nil, 0, 0
 			p.later = nil
+			p.tries, p.missed = nil, true
 			clear(p.containers)
 			clear(p.vols)
 			clear(p.waits)
 		}
 	}
 }
+
+// batch is how long the lines of one look at the runtime take.
+const batch = 200 * time.Millisecond
 
 // settled says of pods that their containers have started, where the log is quiet about them.
 func (ps *pods) settled(f *Fold, now int64, all bool) {
@@ -317,6 +337,12 @@ func (ps *pods) settled(f *Fold, now int64, all bool) {
 	}
 	ps.checked = now
 	for _, p := range inOrder(ps.starting) {
+		if k := f.spec(p); k != nil && p.passed == 0 {
+			if (all || now-p.lastStart >= int64(batch)) && f.allRun(p, k) {
+				f.isUp(p)
+			}
+			continue
+		}
 		if p.passed == 0 && (all && now-p.lastStart < int64(2*time.Second) || !all && now-p.lastStart < int64(quiet)) || !all && now-p.passed < int64(time.Second/2) {
 			continue
 		}
@@ -334,6 +360,12 @@ func (ps *pods) settled(f *Fold, now int64, all bool) {
 	}
 	for _, p := range inOrder(ps.retrying) {
 		f.retried(p, now)
+	}
+	for e := ps.order.Front(); all && e != nil; e = e.Next() {
+		if p, ok := e.Value.(*pod); ok && p.noBox != "" && !p.ending && p.waits["retry"] == nil { // the log ends before the pass's error
+			f.retry(p, p.failedAt, p.noBox)
+			p.noBox = ""
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ var table = map[string]rule{
 	"Housekeeping took longer than expected": {0, (*Fold).housekeeping},
 	"Housekeeping took longer than 15s":      {0, (*Fold).housekeeping}, // before 1.23
 	"Skipping pod synchronization":           {0, (*Fold).skipping},
+	"Node became not ready":                  {0, (*Fold).notReady},
 	"Starting kubelet main sync loop":        {0, (*Fold).restarted},
 	// The pods' workers.
 	"Processing pod event":                                           {4, ignored},

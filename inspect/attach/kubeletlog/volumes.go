@@ -18,7 +18,7 @@ const (
 )
 
 // volumeLine is a message about one volume: what is done for volume "name" (UniqueName: "plugin/id") pod "name" (UID: "uid").
-var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20})?) for volume "([^"]+)"(?: \((UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\))?`)
+var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20}){0,2}) for volume "([^"]+)"(?: \((UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\))?`)
 
 // inner is the volume's name in the pod, where a teardown has another one.
 var inner = regexp.MustCompile(`InnerVolumeSpecName "([^"]{1,253})"\. PluginName "([^"]{1,253})"`)
@@ -137,15 +137,31 @@ func (f *Fold) poll(p *pod, parent *span, from, to int64, every time.Duration) {
 	f.was(p, parent, from, to, micros, &trace.Wait{For: trace.WaitPoll, Target: trace.Target{Kind: trace.TargetVolumeManager}, Every: every})
 }
 
-// attached is the controller's attachment of a volume that was waited for.
+// attached is the controller's attachment of a volume that was waited for. Since Kubernetes 1.20, the kubelet writes that it looks at a volume
+// when the node's status has the attachment: it waited for that since it waits for the pod's volumes, or since it looked at the first of
+// them.
 func (f *Fold) attached(p *pod, name string, at int64) bool {
 	if p == nil {
 		return false
 	}
 	v := p.volume(name, "")
-	from := v.verified
-	if v.attach == nil && from != 0 && from < at {
-		f.was(p, p.above(), from, at, micros, attachWait(name, ""))
+	if v.attach == nil && v.verified != 0 {
+		from := v.verified
+		switch looks := int64(volumesPeriod); {
+		case p.started:
+		case p.volumes != nil && from-p.volumes.from > looks:
+			from = p.volumes.from
+		case p.volumes == nil && p.asked != 0 && from-p.asked > looks: // V2's line before the wait
+			from = p.asked
+		case p.volumes == nil && p.firstVolume != 0 && from-p.firstVolume > looks:
+			from = p.firstVolume
+		}
+		if p.later != nil && p.later.event == nil {
+			p.later.from = min(p.later.from, from)
+		}
+		if from < at {
+			f.was(p, p.above(), from, at, micros, attachWait(name, ""))
+		}
 	}
 	f.end(v.attach, at, micros, nil)
 	v.attach, v.verified = nil, 0
@@ -170,7 +186,39 @@ func (f *Fold) mountBegins(p *pod, name, plugin string, at int64) bool {
 	if v.mount == nil {
 		v.mount = f.begin(p, p.above(), at, &trace.Volume{Op: trace.VolumeSetup, Name: name, Plugin: v.plugin})
 	}
+	if p.volumes == nil && p.later != nil && p.later.event == nil && f.level < 3 {
+		f.pods.mounting[p] = true
+	}
 	return true
+}
+
+// slowMount is how long volumes take until their action is told of before it has ended: what is told of later cannot begin as long ago.
+const slowMount = settle - 5*time.Second
+
+// slowMounts tells of the actions of pods' volumes that take long, where the log has no line of their begin. It is called before the time
+// goes on to now.
+func (f *Fold) slowMounts(now int64) {
+	for _, p := range inOrder(f.pods.mounting) {
+		f.slowMount(p, now)
+	}
+}
+
+func (f *Fold) slowMount(p *pod, now int64) {
+	switch {
+	case p.later == nil || p.later.event != nil || p.volumes != nil || p.ending:
+		delete(f.pods.mounting, p)
+	case now-p.later.from >= int64(slowMount):
+		delete(f.pods.mounting, p)
+		if slices.ContainsFunc(slices.Collect(maps.Values(p.vols)), func(v *volume) bool { return v.mount != nil }) {
+			f.laterBegins(p)
+		}
+	}
+}
+
+// laterBegins makes the record of the begin of the volumes' action.
+func (f *Fold) laterBegins(p *pod) {
+	p.later.event = &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}
+	f.put(p, max(p.later.from, f.last-int64(f.out.Hold)+int64(jitter)), micros, trace.Record{Edge: trace.EdgeBegin, Span: p.later.id, Event: p.later.event})
 }
 
 func (f *Fold) mountEnds(p *pod, name string, at int64) bool {
@@ -200,6 +248,7 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 		if of[2] != "UniqueName" { // before 1.6
 			name, unique = unique, name
 		}
+		name = firstOf(name, unique) // one that the kubelet found at its start has no name
 	}
 	if u := podInOperation.FindStringSubmatch(m[1]); uid == "" && u != nil {
 		uid = u[1]
@@ -275,7 +324,7 @@ func (f *Fold) retried(p *pod, now int64) {
 }
 
 var (
-	regexpVolume   = regexp.MustCompile(`(?:for volume|^Volume) "([^"]+)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
+	regexpVolume   = regexp.MustCompile(`(?:for volume|^Volume) "([^"]*)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
 	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
 )
 

@@ -113,7 +113,7 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		f.was(p, nil, at, at, micros, &trace.Sync{Why: trace.SyncRetry, Err: err})
 	}
 	delete(f.pods.starting, p)
-	p.fresh, p.passed, p.passTo = true, 0, 0
+	p.fresh, p.passed, p.passTo, p.noBox, p.asked = true, 0, 0, "", 0
 	steps := failedStep.FindAllStringSubmatch(err, 32)
 	if f.isKilled(p, steps, err) {
 		f.ends(p, at)
@@ -142,7 +142,7 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		return true
 	}
 	for _, m := range steps {
-		f.stepFailed(p, at, m[1], m[2], m[3], unquoted(m[4]))
+		f.stepFailed(p, at, m[1], strings.ReplaceAll(m[2], " ", ""), m[3], unquoted(m[4])) // spaces are from who folded the line
 	}
 	return true
 }

@@ -47,6 +47,6 @@ func (l *lines) next() (line string, cut bool, err error) {
 		if bytes.IndexByte(buf, 0) >= 0 {
 			buf = bytes.ReplaceAll(buf, []byte{0}, nil)
 		}
-		return string(buf), cut, nil
+		return uncolored(string(buf)), cut, nil
 	}
 }

@@ -22,12 +22,14 @@ type stripped struct {
 var (
 	// What journalctl and syslog write: Sep 17 10:01:34.123 host kubelet[2310]: ..., and the forms with a whole time.
 	journalLine = regexp.MustCompile(`^(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2}|\d{1,2}月|\pL{3,5}\.?) [ \d]?\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:(?:\[(\d+)\])?:| (\d+) - - ?) ?(.*)$`)
+	// What a program of several parts writes before a header.
+	component = regexp.MustCompile(`^([a-z][-a-z0-9]{1,62}) +`)
 	// What CRI runtimes write to the logs of containers.
 	criLine = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:stdout|stderr) ([PF])(?::\S*)? (.*)$`)
 )
 
 // kubelets are the names of programs that are a kubelet or have one within.
-var kubelets = []string{"kubelet", "hyperkube", "kubelite", "k3s", "rke2", "k0s", "microk8s"}
+var kubelets = []string{"kubelet", "hyperkube", "kubelite", "k3s", "rke2", "k0s", "microk8s", "microshift"}
 
 // mayBeKubelet reports whether a program of that name may write a kubelet's log; where there is no name it may.
 func mayBeKubelet(name string) bool {
@@ -89,6 +91,10 @@ func strip(line string) (s stripped, own bool) {
 		if at := klog.HeaderAt(s.text); own && at > 0 && s.text[0] == '{' && !strings.Contains(s.text[:at], `"ts":`) {
 			s.text = s.text[at:] // what a plugin wrote to the kubelet's output, without an end of line
 		}
+		if c := component.FindStringSubmatch(s.text); c != nil && klog.HeaderAt(s.text[len(c[0]):]) == 0 { // microshift writes which of its parts it is
+			s.text, own = s.text[len(c[0]):], mayBeKubelet(c[1])
+			s.process += " " + c[1]
+		}
 		s.runtime = own && isRuntimeLine(s.text) || !own && isRuntime(m[4])
 		return s, own
 	}
@@ -101,7 +107,14 @@ func strip(line string) (s stripped, own bool) {
 		}
 	}
 	if at := klog.HeaderAt(line); at > 0 && line[0] != '{' {
-		return stripped{text: line[at:]}, true
+		text := line[at:]
+		if line[at-1] == '"' && strings.Contains(text, `] ""`) { // a field of a table whose fields are quoted
+			text = strings.TrimSuffix(strings.ReplaceAll(text, `""`, `"`), `"`)
+		}
+		return stripped{text: text}, true
+	}
+	if text := strings.TrimLeft(line, " \t>.…"); text != line && klog.HeaderAt(text) == 0 { // who quotes it left out what comes before
+		return stripped{text: text}, true
 	}
 	return stripped{text: line}, true
 }

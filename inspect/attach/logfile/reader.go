@@ -113,7 +113,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 		}
 		b = bufio.NewReaderSize(z, buffer)
 	}
-	b = bufio.NewReaderSize(io.LimitReader(b, maxTotal), buffer)
+	b = inUTF8(bufio.NewReaderSize(io.LimitReader(b, maxTotal), buffer))
 	head, err = b.Peek(buffer)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrIdle) {
 		return nil, fmt.Errorf("read the log: %w", err)
@@ -256,6 +256,9 @@ func (r *Reader) parse(text string) (klog.Entry, bool) {
 	if strings.IndexByte(text, '"') < 0 && strings.Contains(text, "&quot;") { // copied from a page's source
 		text = html.UnescapeString(text)
 	}
+	if strings.IndexByte(text, '"') < 0 && strings.Contains(text, "“") { // a word processor or a forum made them
+		text = strings.NewReplacer("“", `"`, "”", `"`).Replace(text)
+	}
 	if !r.when.IsZero() {
 		r.align(text)
 		r.clock.Knows(r.when)
@@ -302,11 +305,14 @@ func Sniff(head []byte) bool {
 		}
 		head = plain[:n]
 	}
+	if encodingOf(head) != utf8Plain {
+		head, _ = io.ReadAll(io.LimitReader(inUTF8(bufio.NewReader(bytes.NewReader(head))), 4*buffer)) // its end may be half a character
+	}
 	if isExport(head) {
 		return true
 	}
 	for line := range strings.Lines(string(head[:min(len(head), 4*buffer)])) {
-		line = strings.TrimRight(line, "\r\n")
+		line = uncolored(strings.TrimRight(line, "\r\n"))
 		if strings.HasPrefix(line, "{") {
 			_, entry := klog.ParseJSON(line)
 			if _, known := inJSON(line); known || entry || isRuntimeLine(line) {

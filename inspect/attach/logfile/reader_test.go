@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,6 +79,19 @@ func packed(s string) string {
 	return b.String()
 }
 
+// wide is text in UTF-16.
+func wide(s string, big bool) string {
+	var b []byte
+	for _, c := range utf16.Encode([]rune(s)) {
+		if big {
+			b = binary.BigEndian.AppendUint16(b, c)
+		} else {
+			b = binary.LittleEndian.AppendUint16(b, c)
+		}
+	}
+	return string(b)
+}
+
 func TestReader(t *testing.T) {
 	const at1, at2 = "2026-09-17T10:01:34.875534 I one pod=\"a/b\"", "2026-09-17T10:01:35.000001 E two"
 	journal := func(ident, message string) string {
@@ -113,6 +127,16 @@ func TestReader(t *testing.T) {
 		"a wrapper":         {"Sep 17 10:01:34 m sh[7]: " + one + "\nSep 17 10:01:35 m kube-apiserver[8]: " + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
 		"syslog 5424":       {"2020-09-17T10:01:34.876000+00:00 m kubelet 2310 - -  " + one + "\n2020-09-17T10:01:35.000000+00:00 m containerd 7 - -  time=\"x\" msg=\"y\"\n", "", []string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\""}, logfile.Stats{Entries: 1, Other: 1}},
 		"talosctl":          {`10.0.0.3: {"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one"}, logfile.Stats{Entries: 1}},
+		"folded":            {"Sep 17 10:01:34 m kubelet[2310]: " + one[:45] + "\n" + one[45:50] + "\n" + one[50:] + "\nSep 17 10:01:35 m kubelet[2310]: " + two[:30] + "\n" + two[30:] + "\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"microshift":        {"Sep 17 10:01:34 m microshift[7]: kubelet " + one + "\nSep 17 10:01:34 m microshift[7]: kube-apiserver " + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"collected":         {fmt.Sprintf(`{"@timestamp":"x","host":{"name":"n"},"message":%q}`+"\n"+`{"insertId":"y","jsonPayload":{"MESSAGE":%q,"_PID":"1"}}`+"\n"+`{"message":"another"}`+"\n", one, "Sep 17 10:01:35 m kubelet[2310]: "+two), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2, Other: 1}},
+		"UTF-16":            {wide(one+"\r\n"+two+"\r\n", false), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
+		"UTF-16, big":       {wide("\ufeff# 𝄞 é\n"+one+"\n", true), "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"UTF-16, cut":       {wide(one+"\n", false) + "x", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"UTF-8, marked":     {"\ufeff" + one + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"colors":            {"\x1b[0;1;31mE" + two[1:len(two)-3] + "\x1b[01;31m\x1b[K" + two[len(two)-3:] + "\x1b[0m\n", "UTC", []string{at2}, logfile.Stats{Entries: 1}},
+		"round quotes":      {strings.NewReplacer(` "`, " “", `="`, "=“", `"`, "”").Replace(one) + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
+		"a table":           {`"2020-09-17","n1","` + strings.ReplaceAll(one, `"`, `""`) + "\"\n", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
 		"minikube":          {"==> Audit <==\nx\n==> kubelet <==\nSep 17 10:01:34 minikube kubelet[2310]: " + one + "\n\n==> kube-scheduler [x] <==\n" + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 3}},
 		"klog JSON":         {`{"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n" + `{"ts":1600336895000.001,"caller":"a/a.go:1","msg":"two"}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one", "2020-09-17T10:01:35.000001 E two"}, logfile.Stats{Entries: 2}},
 		"journal JSON": {

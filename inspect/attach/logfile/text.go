@@ -3,10 +3,14 @@ package logfile
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 )
 
 // text is a log of lines, each of which may have something before it, or be JSON that has the line within.
@@ -15,6 +19,8 @@ type text struct {
 	begun *piece // taken down in parts, of which more follow
 	off   bool   // within a section that is neither the kubelet's nor the container runtime's
 	other uint64
+	// collects says that its lines are JSON of a program that collects logs.
+	collects bool
 }
 
 var (
@@ -45,11 +51,16 @@ func (t *text) next() (piece, error) {
 			t.other++
 			continue
 		}
-		if p, known := inJSON(line); known {
+		p, known := inJSON(line)
+		if !known && t.collects && strings.HasPrefix(line, "{") { // what else was collected
+			p, known = nil, true
+		}
+		if known {
 			if p == nil {
 				t.other++
 				continue
 			}
+			t.collects = t.collects || strings.HasPrefix(p.process, collected)
 			if p.cut = p.cut || cut; p.runtime {
 				return *p, nil
 			}
@@ -67,8 +78,7 @@ func (t *text) next() (piece, error) {
 			t.other++
 			continue
 		}
-		p := piece{text: s.text, at: s.at, process: s.process, part: s.part, cut: cut}
-		return t.whole(p)
+		return t.whole(piece{text: s.text, at: s.at, process: s.process, part: s.part || klog.IsHalfHeader(s.text), cut: cut})
 	}
 }
 
@@ -126,7 +136,43 @@ func inJSON(line string) (p *piece, known bool) {
 		text, ok := message(j.Message)
 		return j.piece(text, ok), true
 	}
-	return nil, false
+	var all map[string]any
+	if json.Unmarshal([]byte(line), &all) != nil {
+		return nil, false
+	}
+	p = shipped(all, 0)
+	return p, p != nil
+}
+
+// maxShipped is how deep a line lies in what a program that collects logs writes.
+const maxShipped = 3
+
+// collected begins the name of a process whose lines a program took up that collects logs.
+const collected = "collected "
+
+// shipped is a kubelet's or a container runtime's line within an object as programs that collect logs write it, each with another name for
+// the text; nil where there is none.
+func shipped(all map[string]any, depth int) *piece {
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		switch v := all[k].(type) {
+		case string:
+			s, own := strip(strings.TrimRight(v, "\r\n"))
+			if s.runtime {
+				return &piece{text: s.text, runtime: true}
+			}
+			if own && isEntry(s.text) {
+				return &piece{text: s.text, at: s.at, process: collected + s.process}
+			}
+		case map[string]any:
+			if depth == maxShipped {
+				continue
+			}
+			if p := shipped(v, depth+1); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // message is a journal's message: a string, bytes as numbers where it is no UTF-8; ok is false where journalctl left it out (null), as it does with

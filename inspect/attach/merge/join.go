@@ -97,6 +97,9 @@ func (m *Merger) finish(it *item, r *trace.Record) {
 	if it.thing != nil && r.Pod.Name == "" {
 		r.Pod, r.Trace = it.thing.pod, it.thing.trace
 	}
+	if it.thing != nil && r.Edge == trace.EdgeEnd {
+		m.partsOf(it.thing, r)
+	}
 }
 
 // agree notes where two observers' times of one thing lie too far apart.
@@ -130,7 +133,7 @@ func better(a, b *trace.Record) bool {
 
 // rank says who knows such a thing best.
 func rank(r *trace.Record) int {
-	order := []trace.Observer{trace.ObserverAgent, trace.ObserverKubeletSpan, trace.ObserverKubeletLog, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
+	order := []trace.Observer{trace.ObserverAgent, trace.ObserverKubeletSpan, trace.ObserverKubeletLog, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog, trace.ObserverRuntimeEvents}
 	if _, call := r.Event.(*trace.CRICall); call {
 		order = []trace.Observer{trace.ObserverAgent, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
 	}
@@ -154,6 +157,9 @@ func fill(best, other trace.Event) trace.Event {
 		if o, ok := other.(*trace.Action); ok {
 			e := *b
 			e.Container, e.Target, e.Err, e.Class = cmp.Or(b.Container, o.Container), cmp.Or(b.Target, o.Target), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class)
+			if e.Replaces == "" && o.Replaces != "" {
+				e.Replaces, e.Reason = o.Replaces, o.Reason
+			}
 			return &e
 		}
 	case *trace.CRICall:
@@ -161,6 +167,18 @@ func fill(best, other trace.Event) trace.Event {
 			e := *b
 			e.Sandbox, e.Container, e.Image = cmp.Or(b.Sandbox, o.Sandbox), cmp.Or(b.Container, o.Container), cmp.Or(b.Image, o.Image)
 			e.Code, e.Err, e.Class, e.Plugin = cmp.Or(b.Code, o.Code), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class), cmp.Or(b.Plugin, o.Plugin)
+			return &e
+		}
+	case *trace.Milestone:
+		if o, ok := other.(*trace.Milestone); ok {
+			e := *b
+			e.Source, e.Spec = cmp.Or(b.Source, o.Source), cmp.Or(b.Spec, o.Spec)
+			return &e
+		}
+	case *trace.OOMKill:
+		if o, ok := other.(*trace.OOMKill); ok {
+			e := *b
+			e.Name, e.Cgroup, e.Kills = cmp.Or(b.Name, o.Name), cmp.Or(b.Cgroup, o.Cgroup), cmp.Or(b.Kills, o.Kills)
 			return &e
 		}
 	case *trace.ImagePull:
@@ -173,6 +191,22 @@ func fill(best, other trace.Event) trace.Event {
 	return best
 }
 
+// containerStarts notes when the last container of a pod was started, as whoever made the call knows it. A kubelet's log may know it to a second only,
+// and its milestone is out before it is clear for the runtime that no other container follows.
+func (m *Merger) containerStarts(r *trace.Record) {
+	if a, ok := r.Event.(*trace.Action); ok && r.Edge == trace.EdgeEnd && a.Verb == trace.VerbStart && a.Err == "" && r.Pod.Name != "" {
+		last := *r
+		last.Event = nil
+		id := m.pods.of(r.Pod, r.Trace)
+		id.lastStart = last
+		if s := &id.started; s.item != nil && !s.item.gone && tellsOf(&last, &s.item.rec) { // it came before
+			s.to, s.by = last.Time, last
+			s.item = m.moved(s, s.item)
+			m.readyMoves(s)
+		}
+	}
+}
+
 // startMoves takes in milestones. What the runtime says of a pod's life counts where the kubelet does not tell of the pod; of its start, also
 // where it knows better when that was. Being ready follows, where it was said of the same moment.
 func (m *Merger) startMoves(it *item) bool {
@@ -182,28 +216,72 @@ func (m *Merger) startMoves(it *item) bool {
 	}
 	id := m.pods.of(it.rec.Pod, it.rec.Trace)
 	runtime := it.rec.Observer == trace.ObserverRuntimeLog || it.rec.Observer == trace.ObserverRuntimeEvents
-	if runtime && id.kubelet && e.Name != trace.MilestoneStarted {
+	if runtime && (id.kubelet || id.objects) && e.Name != trace.MilestoneStarted {
 		it.gone = true
 		return true
+	}
+	switch e.Name {
+	case trace.MilestoneSeen:
+		return m.seenAgain(it, id)
+	case trace.MilestoneTerminating, trace.MilestoneGone:
+		id.seen, id.objects = false, false
+	case trace.MilestoneStarted, trace.MilestoneReady:
 	}
 	switch s := &id.started; {
 	case e.Name == trace.MilestoneStarted && runtime:
 		s.to, s.by = it.rec.Time, it.rec
-		if r := s.ready; r != nil && !r.gone && s.moves(&r.rec) { // it came before
-			moved := *r
-			s.move(&moved.rec)
-			r.gone, moved.lost = true, r.lost
-			m.out.Add(moved.rec.Time, &moved)
-		}
+		m.readyMoves(s)
 	case e.Name == trace.MilestoneStarted:
-		s.from = it.rec.Time
+		s.from, s.item = it.rec.Time, it
+		if l := &id.lastStart; tellsOf(l, &it.rec) {
+			s.to, s.by = l.Time, *l
+			s.move(&it.rec)
+		}
 	case e.Name == trace.MilestoneReady && s.moves(&it.rec):
-		s.move(&it.rec)
+		if s.move(&it.rec); s.ready != nil && s.ready.rec.Time == it.rec.Time { // others know it, too
+			s.ready.rec.Also = both(&s.ready.rec, &it.rec)
+			it.gone = true
+			return true
+		}
+		s.ready = it
 		return true
 	case e.Name == trace.MilestoneReady:
 		s.ready = it
 	}
 	return false
+}
+
+// readyMoves moves a pod's being ready, where it came before its start was known better.
+func (m *Merger) readyMoves(s *startedAt) {
+	if r := s.ready; r != nil && !r.gone && s.moves(&r.rec) {
+		s.ready = m.moved(s, r)
+	}
+}
+
+// moved puts what waits where the start is.
+func (m *Merger) moved(s *startedAt, it *item) *item {
+	moved := *it
+	s.move(&moved.rec)
+	it.gone, it.lost = true, 0
+	m.out.Add(moved.rec.Time, &moved)
+	return &moved
+}
+
+// tellsOf reports whether the last start of a container is the pod's start, whose time is known worse.
+func tellsOf(last, started *trace.Record) bool {
+	known := started.Precision.Duration()
+	return last.Time != 0 && known > time.Millisecond && last.Precision < started.Precision &&
+		last.Time < started.Time && time.Duration(started.Time-last.Time) <= known+slack
+}
+
+// seenAgain takes in that a pod is there. Where one of two that tell it is the API's object, this may be much sooner than the kubelet or the
+// runtime knew: it counts once in a life, as it was told first.
+func (m *Merger) seenAgain(it *item, id *identity) bool {
+	object := it.rec.Observer == trace.ObserverAPIServer || it.rec.Observer == trace.ObserverKubeletAPI
+	again := id.seen && (object || id.objects) && m.same.find(keyOf(&it.rec), it) == nil
+	id.seen, id.objects = true, id.objects || object
+	it.gone = again
+	return again
 }
 
 // moves reports whether a pod was said to be ready in the moment of its start, of which another observer knows better when it was.

@@ -33,6 +33,7 @@ type Merger struct {
 	polls  polls
 	found  map[string]trace.Record // that containers ended, by the kubelet alone
 	made   trace.SpanID            // spans that are the merger's own
+	parts  []trace.Record          // of what has ended, which come next
 	report Report
 	seq    uint64
 	gaps   uint64
@@ -81,6 +82,7 @@ func (in *Input) Put(r trace.Record) {
 	r.Span, r.Parent = in.own(r.Span), in.own(r.Parent)
 	in.m.pods.take(&r)
 	in.m.poll(&r)
+	in.m.pulls(&r)
 	it := &item{rec: r, from: in, lost: in.m.gaps}
 	in.m.gaps = 0
 	in.m.match(it)
@@ -120,11 +122,17 @@ func (m *Merger) Next() (r trace.Record, lost uint64, ok bool) {
 		m.out.Last = until
 	}
 	for {
+		if len(m.parts) > 0 {
+			r, m.parts = m.parts[0], m.parts[1:]
+			m.seq++
+			r.Seq = m.seq
+			return r, 0, true
+		}
 		it, ok := m.out.Next(!open)
 		if !ok {
 			return r, 0, false
 		}
-		if it.gone {
+		if it.gone || m.isPart(&it.rec) {
 			m.gaps += it.lost
 			continue
 		}
@@ -132,6 +140,8 @@ func (m *Merger) Next() (r trace.Record, lost uint64, ok bool) {
 		r = it.rec
 		r.Seq = m.seq
 		m.finish(it, &r)
+		m.place(&r)
+		m.provided(&r)
 		return r, it.lost, true
 	}
 }

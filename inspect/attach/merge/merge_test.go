@@ -196,6 +196,50 @@ func TestPoll(t *testing.T) {
 	t.Error("there is no wait")
 }
 
+// TestLiveStart: a kubelet knows to a second when a pod has started, and the runtime only later that this was the last container. The end of
+// that container's start tells when it was.
+func TestLiveStart(t *testing.T) {
+	action := &trace.Action{ID: "start c", Verb: trace.VerbStart, Container: "c"}
+	for name, c := range map[string]struct {
+		ended time.Duration // the start of the container
+		first bool          // it is told first
+		want  time.Duration
+		by    trace.Observer
+	}{
+		"told first":  {1700 * time.Millisecond, true, 1700 * time.Millisecond, trace.ObserverRuntimeLog},
+		"told second": {1700 * time.Millisecond, false, 1700 * time.Millisecond, trace.ObserverRuntimeLog},
+		"too early":   {1300 * time.Millisecond, true, 2400 * time.Millisecond, trace.ObserverKubeletLog},
+		"too late":    {2500 * time.Millisecond, true, 2400 * time.Millisecond, trace.ObserverKubeletLog},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := merge.New(merge.Options{})
+			k, r := m.Input(), m.Input()
+			runtime := told{c.ended, trace.EdgeEnd, 2, 0, time.Millisecond, web, 0, action}.record(trace.ObserverRuntimeLog)
+			if c.first {
+				r.Put(runtime)
+			}
+			k.Put(told{2400 * time.Millisecond, trace.EdgePoint, 1, 0, 0, web, time.Second, &trace.Milestone{Name: trace.MilestoneStarted}}.record(trace.ObserverKubeletLog))
+			if !c.first {
+				r.Put(runtime)
+			}
+			k.Close()
+			r.Close()
+			n := 0
+			for rec, _, ok := m.Next(); ok; rec, _, ok = m.Next() {
+				if _, ok := rec.Event.(*trace.Milestone); ok {
+					if at := time.Duration(rec.Time) - time.Hour; at != c.want || rec.Observer != c.by {
+						t.Errorf("it has started at %v by %v, want %v by %v", at, rec.Observer, c.want, c.by)
+					}
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d starts", n)
+			}
+		})
+	}
+}
+
 // TestLive: an input whose time does not go on holds the others back; one that says its time does not.
 func TestLive(t *testing.T) {
 	m := merge.New(merge.Options{Window: time.Second})

@@ -17,13 +17,18 @@ type identity struct {
 	trace trace.TraceID
 	// kubelet says that a kubelet told of it.
 	kubelet bool
-	started startedAt
+	// seen says that somebody told that the pod is there, objects that the API's objects told it, in this life.
+	seen, objects bool
+	started       startedAt
+	// lastStart is the end of the last start of a container.
+	lastStart trace.Record
 }
 
 // startedAt is when a pod's start was moved to, because another observer knew better.
 type startedAt struct {
 	from, to int64
 	by       trace.Record
+	item     *item // the start, as the kubelet tells of it
 	ready    *item
 }
 

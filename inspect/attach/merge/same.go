@@ -30,7 +30,9 @@ type thing struct {
 	precision time.Duration
 	begin     *item
 	end       *item
-	told      map[int]bool // by input
+	told      map[int]bool   // by input
+	parts     []trace.Record // of a pull: they are told when it has ended
+	call      trace.SpanID   // of a pull: the runtime's call
 }
 
 // same knows which records tell of the same thing.
@@ -70,11 +72,19 @@ func keyOf(r *trace.Record) string {
 	case *trace.Milestone:
 		return pod + "milestone " + string(e.Name)
 	case *trace.Wait:
-		if e.For == trace.WaitInit || e.For == trace.WaitGrace {
+		if e.For == trace.WaitInit || e.For == trace.WaitGrace || e.For == trace.WaitOtherPull {
 			return pod + "wait " + string(e.For) + " " + e.Target.Name
 		}
 	case *trace.Volume:
 		return pod + "volume " + string(e.Op) + " " + e.Name
+	case *trace.PLEGEvent:
+		if e.From == trace.PLEGEvented && e.Type == trace.ContainerDied && e.Container != "" {
+			return "died " + e.Container
+		}
+	case *trace.OOMKill:
+		if e.Container != "" {
+			return "oom " + e.Container
+		}
 	case *trace.NodeEvent:
 		return pod + "event " + e.Reason + " " + e.Field + " " + e.Message
 	}
@@ -94,6 +104,7 @@ func image(s string) string {
 // match finds what others told of the same thing as a record, and makes one of both.
 func (m *Merger) match(it *item) {
 	r := &it.rec
+	m.containerStarts(r)
 	if m.startMoves(it) {
 		return
 	}

@@ -10,12 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsv1alpha1 "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podobject"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func TestFold(t *testing.T) {
 	got := ""
-	f := fold{ready: map[string]stage{}, put: func(r trace.Record) {
+	f := podobject.NewFold(trace.ObserverKubeletAPI, late, func(r trace.Record) {
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
 			got += fmt.Sprintf("%s %s\n", r.Pod, e.Name)
@@ -25,7 +26,7 @@ func TestFold(t *testing.T) {
 		if r.Observer != trace.ObserverKubeletAPI || r.Pod.UID == "" {
 			t.Errorf("got %+v", r)
 		}
-	}}
+	})
 	event := func(kind podsv1alpha1.EventType, name string, ready bool, st v1.ContainerState) *podsv1alpha1.WatchPodsEvent {
 		p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "1"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Env: []v1.EnvVar{{Name: "SECRET", Value: "s"}}}}}}
 		p.Status = v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "c", Ready: ready, State: st}}}
@@ -47,12 +48,13 @@ func TestFold(t *testing.T) {
 		event(podsv1alpha1.EventType_ADDED, "new", false, v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ContainerCreating"}}),
 		event(podsv1alpha1.EventType_MODIFIED, "new", true, running),
 	} {
-		if err := f.take(e, time.Unix(1, 0)); err != nil {
+		if err := take(f, e, time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const want = `a/old Running 1/1 [{c false running    0 0}]
 a/old Running 1/1 [{c false running    0 0}]
+a/new seen
 a/new Running 0/1 [{c false waiting ContainerCreating   0 0}]
 a/new started
 a/new ready
@@ -61,7 +63,7 @@ a/new Running 1/1 [{c false running    0 0}]
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := f.take(&podsv1alpha1.WatchPodsEvent{Type: podsv1alpha1.EventType_ADDED, Pod: []byte("garbage")}, time.Now()); err == nil {
+	if err := take(f, &podsv1alpha1.WatchPodsEvent{Type: podsv1alpha1.EventType_ADDED, Pod: []byte("garbage")}, time.Now()); err == nil {
 		t.Error("took garbage")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletapi"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/verbosity"
 )
 
@@ -106,7 +108,9 @@ func newKubelet(t *testing.T) *kubelet {
 	}
 	cert := write("kubelet.crt", "CERTIFICATE", pair.Certificate[0])
 	k.job = verbosity.Job{
-		Address: strings.TrimPrefix(s.URL, "https://"), Cert: cert, Key: write("kubelet.key", "PRIVATE KEY", key), Pins: []string{filepath.Join(dir, "none.pem"), cert},
+		Client: kubeletapi.Client{
+			Address: strings.TrimPrefix(s.URL, "https://"), Cert: cert, Key: write("kubelet.key", "PRIVATE KEY", key), Pins: []string{filepath.Join(dir, "none.pem"), cert},
+		},
 		Old: 2, Until: time.Now().Add(time.Hour),
 	}
 	return k
@@ -199,12 +203,39 @@ func TestNotArmed(t *testing.T) {
 		t.Errorf("without a certificate to compare: %v", err)
 	}
 	other.Kubeconfig = filepath.Join(t.TempDir(), "admin.conf")
-	if err := os.WriteFile(other.Kubeconfig, []byte("users: [{name: a, user: {token: x}}]"), 0o600); err != nil {
+	if err := os.WriteFile(other.Kubeconfig, []byte("users: [{name: a, user: {username: x}}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Set(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "has no client certificate") {
+	if err := other.Set(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "has neither a client certificate nor a token") {
 		t.Errorf("without rights: %v", err)
 	}
+	k.unchanged(t)
+}
+
+// TestNeverArmed has watchdogs that run and never get ready: they are ended, and nothing is raised.
+func TestNeverArmed(t *testing.T) {
+	for name, script := range map[string]string{"hangs": "exec sleep 40", "leaves a child": "sleep 40 & wait"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKubelet(t)
+			c := exec.Command("sh", "-c", script)
+			began := time.Now()
+			if _, err := k.job.Raise(t.Context(), 4, c); !errors.Is(err, verbosity.ErrNotArmed) {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(began); took > 35*time.Second { // the bound is 10 s
+				t.Errorf("it waited %v", took)
+			}
+			if c.ProcessState == nil {
+				t.Error("the watchdog runs")
+			}
+			k.unchanged(t)
+		})
+	}
+}
+
+func (k *kubelet) unchanged(t *testing.T) {
+	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.was) > 0 {

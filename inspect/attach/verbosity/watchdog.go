@@ -12,12 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
-	nonblock = unix.O_NONBLOCK
 	// armed is what a watchdog says when it is ready.
 	armed = "armed\n"
 	// patience is how long the kubelet is asked until it answers, retry how often.
@@ -102,7 +99,7 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 		return nil, err
 	}
 	var errs bytes.Buffer
-	watchdog.Stderr = &errs
+	watchdog.Stderr, watchdog.WaitDelay = &errs, time.Second
 	watchdog.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals are for the others
 	if err := watchdog.Start(); err != nil {
 		return nil, errors.Join(ErrNotArmed, err)
@@ -110,7 +107,10 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 	r := &Raised{Done: make(chan struct{}), life: in, until: j.Until}
 	ready := make([]byte, len(armed))
 	_, err = in.Write(append(text, '\n'))
-	late := time.AfterFunc(deadline, func() { watchdog.Process.Kill() }) //nolint:errcheck // it may have ended
+	late := time.AfterFunc(deadline, func() {
+		watchdog.Process.Kill() //nolint:errcheck // it may have ended
+		out.Close()             //nolint:errcheck // what it started may have it open, too
+	})
 	if err == nil {
 		_, err = io.ReadFull(out, ready)
 	}

@@ -62,6 +62,8 @@ func (w *Watch) restarts(ctx context.Context) error {
 		case gone:
 			if next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir}); err == nil {
 				found, gone = next, false
+				w.now.Store(next)
+				w.agent(next, next.Runtime.Name, next.RuntimeVersion)
 				w.say(trace.LevelInfo, fmt.Sprintf("the kubelet was started again: process %d", next.Process.PID))
 			}
 		}

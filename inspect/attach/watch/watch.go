@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,7 +16,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletlog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
-	"github.com/kubeloupe/kubeloupe/inspect/attach/podsapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -30,8 +30,6 @@ const (
 	// burst is how many records are published before their readers get a moment: a start publishes minutes of the past.
 	burst = 512
 	pause = 5 * time.Millisecond
-	// maxLater bounds what PodsAPI told and waits for the logs.
-	maxLater = 1 << 12
 )
 
 // Back is how far back in a log reading begins, so that what happened just before is known.
@@ -45,6 +43,8 @@ type Config struct {
 	Back time.Duration
 	// View is the machine; nil is [discover.Machine].
 	View discover.View
+	// Observers see the kubelet beside its log and the runtime's.
+	Observers []Observer
 }
 
 // Watch watches one kubelet. Use [New].
@@ -55,29 +55,25 @@ type Watch struct {
 	kubelet *kubeletlog.Fold
 	runtime *containerdlog.Fold
 	logs    map[observer]*log
-	later   []trace.Record // what PodsAPI told that the logs may know better
+	now     atomic.Pointer[discover.Found]
+	beside  []*beside // the observers
+	began   int64     // when Run was called, in Unix nanoseconds
 }
 
-// observer is one of those whose words are merged.
+// observer is one of the logs.
 type observer uint8
 
 const (
 	kubeletLog observer = iota
 	runtimeLog
-	podsAPI
 )
 
 // String names the observer as people call it.
 func (o observer) String() string {
-	switch o {
-	case kubeletLog:
+	if o == kubeletLog {
 		return "the kubelet's log"
-	case runtimeLog:
-		return "the runtime's log"
-	case podsAPI:
-		return "PodsAPI"
 	}
-	return "an observer"
+	return "the runtime's log"
 }
 
 // log is what is known of a log that is followed.
@@ -89,9 +85,10 @@ type log struct {
 // message is what a reader passes on.
 type message struct {
 	from  observer
+	by    *beside // who saw rec, where it is not a log
+	rec   trace.Record
 	entry *klog.Entry
 	line  *containerdlog.Line
-	rec   *trace.Record
 	lost  uint64
 	idle  bool
 	ended bool
@@ -108,14 +105,19 @@ func New(cfg Config) *Watch {
 		kubelet: kubeletlog.NewFold(), runtime: containerdlog.NewFold(containerdlog.Options{Hold: hold}), logs: map[observer]*log{},
 	}
 	w.kubelet.Live(hold)
+	w.now.Store(cfg.Found)
 	return w
 }
 
 // Level is the verbosity of the kubelet's log as far as its messages tell. It is for the goroutine of Run, or after it.
 func (w *Watch) Level() int { return w.kubelet.Level() }
 
+// Found is the kubelet that runs now, or ran last: it may have been restarted. It is safe for concurrent use.
+func (w *Watch) Found() *discover.Found { return w.now.Load() }
+
 // Run watches until ctx ends. What fails is said in Log records.
 func (w *Watch) Run(ctx context.Context) error {
+	w.began = time.Now().UnixNano()
 	var g errgroup.Group
 	follow := func(o observer, l discover.Log) {
 		w.logs[o] = &log{input: w.merger.Input()}
@@ -129,13 +131,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	} else if readable(w.cfg.Found.Log) {
 		w.logs[runtimeLog] = &log{input: w.merger.Input()} // its lines may be in the kubelet's
 	}
-	if socket := w.cfg.Found.PodsAPI; socket != "" {
-		w.logs[podsAPI] = &log{input: w.merger.Input()}
-		g.Go(func() error {
-			return w.repeat(ctx, podsAPI, func(time.Time) error {
-				return podsapi.Watch(ctx, socket, func(r trace.Record) { w.pass(ctx, message{from: podsAPI, rec: &r}) })
-			})
-		})
+	for _, o := range append(observersOf(w.cfg.Found), w.cfg.Observers...) {
+		w.observe(ctx, &g, o)
 	}
 	w.present(ctx)
 	g.Go(func() error { return w.publish(ctx) })
@@ -171,6 +168,10 @@ func (w *Watch) publish(ctx context.Context) error {
 
 // take takes a message in.
 func (w *Watch) take(m *message) {
+	if m.by != nil {
+		w.takeSeen(m)
+		return
+	}
 	l := w.logs[m.from]
 	if l == nil {
 		return
@@ -183,20 +184,12 @@ func (w *Watch) take(m *message) {
 			w.runtime.Lost(m.lost)
 		}
 	}
-	if m.rec == nil {
-		l.idle = m.idle || m.ended
-	}
+	l.idle = m.idle || m.ended
 	switch {
 	case m.entry != nil:
 		w.kubelet.Apply(m.entry)
 	case m.line != nil:
 		w.runtime.Apply(m.line)
-	case m.rec != nil:
-		if _, ok := m.rec.Event.(*trace.Milestone); ok && len(w.later) < maxLater { // the logs know better, and are held back
-			w.later = append(w.later, *m.rec)
-			return
-		}
-		l.input.Put(*m.rec)
 	}
 }
 
@@ -211,13 +204,7 @@ func (w *Watch) idles(now time.Time) {
 		w.runtime.Until(at)
 		l.input.Until(at - int64(hold))
 	}
-	if l := w.logs[podsAPI]; l != nil {
-		for len(w.later) > 0 && w.later[0].Time < at-int64(hold+2*window) {
-			l.input.Put(w.later[0])
-			w.later = w.later[1:]
-		}
-		l.input.Until(at)
-	}
+	w.seenUntil(at)
 }
 
 // within reports whether the runtime's lines, if any, are in the kubelet's log.
@@ -246,6 +233,7 @@ func (w *Watch) drain(ctx context.Context) error {
 	}
 	n := 0
 	for r, _, ok := w.merger.Next(); ok; r, _, ok = w.merger.Next() {
+		w.see(&r)
 		w.cfg.Bus.Insert(&r)
 		if n++; n%burst != 0 {
 			continue
@@ -266,11 +254,13 @@ func (w *Watch) say(level trace.LogLevel, text string) {
 
 // follow reads a log until ctx ends.
 func (w *Watch) follow(ctx context.Context, o observer, l discover.Log) error {
-	return w.repeat(ctx, o, func(since time.Time) error { return w.read(ctx, o, l, since) })
+	return w.repeat(ctx, o.String(), func(since time.Time) error { return w.read(ctx, o, l, since) }, func() bool {
+		return w.pass(ctx, message{from: o, ended: true})
+	})
 }
 
-// repeat reads from an observer until ctx ends; what cannot be read is read again, and said once.
-func (w *Watch) repeat(ctx context.Context, o observer, read func(since time.Time) error) error {
+// repeat reads from an observer until ctx ends; what cannot be read is read again, and said once. ended is called between.
+func (w *Watch) repeat(ctx context.Context, name string, read func(since time.Time) error, ended func() bool) error {
 	said := ""
 	for since := time.Now().Add(-w.cfg.Back); ; since = time.Now().Add(-again) {
 		err := read(since)
@@ -282,9 +272,9 @@ func (w *Watch) repeat(ctx context.Context, o observer, read func(since time.Tim
 		}
 		if text := err.Error(); text != said {
 			said = text
-			w.say(trace.LevelError, fmt.Sprintf("%s cannot be read; attach retries: %v", o, err))
+			w.say(trace.LevelError, fmt.Sprintf("%s cannot be read; attach retries: %v", name, err))
 		}
-		if !w.pass(ctx, message{from: o, ended: true}) {
+		if !ended() {
 			return nil
 		}
 		select {

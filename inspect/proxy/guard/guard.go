@@ -36,6 +36,8 @@ type Guard struct {
 	Drain time.Duration
 	// Tell is told what happens.
 	Tell func(what string)
+	// Ready is called when the link leads to the proxy for the first time; nil is nothing.
+	Ready func()
 
 	silence, againFirst time.Duration // of tests
 }
@@ -151,6 +153,10 @@ func (g *Guard) watch(ctx context.Context, relay *os.Process, heard <-chan struc
 				continue
 			}
 			g.Tell("the endpoint leads to the proxy")
+			if g.Ready != nil {
+				g.Ready()
+				g.Ready = nil
+			}
 		case <-quiet.C:
 			if err := Turn(g.Link, g.Runtime); err != nil { // first: one that waits in the kernel does not end
 				g.Tell("the endpoint cannot be turned to the runtime: " + err.Error())

@@ -15,6 +15,8 @@ const Unit = "kubeloupe-proxy.service"
 type Setup struct {
 	// Program is this program, Runtime the runtime's socket, Listen the proxy's and Endpoint the link that the kubelet has.
 	Program, Runtime, Listen, Endpoint string
+	// Kubelet is the kubelet's unit.
+	Kubelet string
 }
 
 // Endpoint is where the link for a runtime's socket is, in a directory. The kubelet recognizes CRI-O by the end of the path.
@@ -33,23 +35,31 @@ func (s Setup) Check() error {
 			return fmt.Errorf("%s: the path %q must be absolute, of letters, digits and ._/-", name, path)
 		}
 	}
+	if !unitName.MatchString(s.Kubelet) {
+		return fmt.Errorf("the kubelet's unit %q must be a unit's name, such as kubelet.service", s.Kubelet)
+	}
 	return nil
 }
 
+var unitName = regexp.MustCompile(`^[A-Za-z0-9._@-]+\.service$`)
+
 var plain = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 
-// UnitFile is the text of the unit. What is done after the proxy's end, whatever ended it, leads the kubelet to the runtime.
+// UnitFile is the text of the unit. It has started when the link leads to the proxy: at boot, the kubelet waits for that, a minute at
+// most. systemd ends only the first process: where that was killed, the relay lets its calls finish. What is done after the proxy's end, whatever ended it, leads the kubelet to the runtime.
 func (s Setup) UnitFile() string {
 	return `[Unit]
 Description=kubeloupe proxy between the kubelet and its container runtime
-Before=kubelet.service
+Before=` + s.Kubelet + `
 
 [Service]
+Type=notify
+TimeoutStartSec=60
 ExecStart=` + s.Program + ` proxy --runtime ` + s.Runtime + ` --listen ` + s.Listen + ` --endpoint ` + s.Endpoint + `
 ExecStopPost=` + s.Program + ` proxy bypass --runtime ` + s.Runtime + ` --endpoint ` + s.Endpoint + `
 Restart=always
 RestartSec=2
-KillMode=mixed
+KillMode=process
 TimeoutStopSec=60
 OOMScoreAdjust=-999
 NoNewPrivileges=yes
@@ -81,10 +91,15 @@ func Point(text, from, to string) (string, error) {
 		return "", fmt.Errorf("it has %d container runtime endpoints", len(all))
 	}
 	at := all[0][2:4]
-	if got := text[at[0]:at[1]]; strings.TrimPrefix(got, "unix://") != from {
+	got := text[at[0]:at[1]]
+	path, scheme := strings.CutPrefix(got, "unix://")
+	if path != from {
 		return "", fmt.Errorf("its container runtime endpoint is %s, not unix://%s", got, from)
 	}
-	return text[:at[0]] + "unix://" + to + text[at[1]:], nil
+	if scheme { // where there is none, none is added: the way back ends at the same text
+		to = "unix://" + to
+	}
+	return text[:at[0]] + to + text[at[1]:], nil
 }
 
 // Points returns the endpoint that a text of the kubelet's configuration or flags has, as a path; "" where there is none, or several.
@@ -105,7 +120,13 @@ func Parse(unit string) (Setup, error) {
 	if m == nil {
 		return Setup{}, fmt.Errorf("%s is not a unit that this program wrote", Unit)
 	}
-	return Setup{Program: m[1], Runtime: m[2], Listen: m[3], Endpoint: m[4]}, nil
+	s := Setup{Program: m[1], Runtime: m[2], Listen: m[3], Endpoint: m[4]}
+	if b := before.FindStringSubmatch(unit); b != nil {
+		s.Kubelet = b[1]
+	}
+	return s, nil
 }
+
+var before = regexp.MustCompile(`(?m)^Before=(\S+)$`)
 
 var execStart = regexp.MustCompile(`(?m)^ExecStart=(\S+) proxy --runtime (\S+) --listen (\S+) --endpoint (\S+)$`)

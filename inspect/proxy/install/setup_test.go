@@ -13,12 +13,12 @@ var update = flag.Bool("update", false, "write the goldens anew")
 
 var containerd = Setup{
 	Program: "/usr/local/bin/kubeloupe", Runtime: "/run/containerd/containerd.sock",
-	Listen: "/run/kubeloupe/cri.sock", Endpoint: "/run/kubeloupe/containerd.sock",
+	Listen: "/run/kubeloupe/cri.sock", Endpoint: "/run/kubeloupe/containerd.sock", Kubelet: "kubelet.service",
 }
 
 var crio = Setup{
 	Program: "/usr/local/bin/kubeloupe", Runtime: "/var/run/crio/crio.sock",
-	Listen: "/run/kubeloupe/cri.sock", Endpoint: "/run/kubeloupe/run/crio/crio.sock",
+	Listen: "/run/kubeloupe/cri.sock", Endpoint: "/run/kubeloupe/run/crio/crio.sock", Kubelet: "kubelet.service",
 }
 
 func TestFiles(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPoint(t *testing.T) {
 	for _, c := range []struct{ name, text, want, err string }{
 		{"configuration", "a: 1\ncontainerRuntimeEndpoint: unix:///run/containerd/containerd.sock\nb: 2\n", "a: 1\ncontainerRuntimeEndpoint: unix:///run/kubeloupe/containerd.sock\nb: 2\n", ""},
 		{"quoted", "containerRuntimeEndpoint: \"unix:///run/containerd/containerd.sock\" # x\n", "containerRuntimeEndpoint: \"unix:///run/kubeloupe/containerd.sock\" # x\n", ""},
-		{"a path alone", "containerRuntimeEndpoint: /run/containerd/containerd.sock", "containerRuntimeEndpoint: unix:///run/kubeloupe/containerd.sock", ""},
+		{"a path alone", "containerRuntimeEndpoint: /run/containerd/containerd.sock", "containerRuntimeEndpoint: /run/kubeloupe/containerd.sock", ""},
 		{"flags of kubeadm", "KUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=unix:///run/containerd/containerd.sock --v=2\"\n", "KUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=unix:///run/kubeloupe/containerd.sock --v=2\"\n", ""},
 		{"none", "a: 1\n", "", "it has no containerRuntimeEndpoint and no --container-runtime-endpoint"},
 		{"a comment", "# containerRuntimeEndpoint: unix:///run/containerd/containerd.sock\n", "", "it has no containerRuntimeEndpoint and no --container-runtime-endpoint"},

@@ -1,0 +1,108 @@
+package kernel
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// hierarchy is where the cgroups of pods are, as this process sees them.
+type hierarchy struct {
+	// cpu has cpu.stat; with cgroup v2 it is the only hierarchy.
+	cpu string
+	v2  bool
+}
+
+// mounts reads the mount table of the kubelet. The kernel writes it; pods can have some of what is in it.
+func (k *Kernel) mounts(filter mountinfo.FilterFunc) ([]*mountinfo.Info, error) {
+	b, err := text(fmt.Sprintf("/proc/%d/mountinfo", k.cfg.Kubelet), maxMounts)
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(b, filter)
+}
+
+// findCgroups finds the cgroups of pods. files is what paths of the kubelet begin with from here, root its setting cgroupRoot.
+func findCgroups(all []*mountinfo.Info, files, root string) (h hierarchy, ok bool) {
+	for _, v2 := range []bool{false, true} { // with both, the controllers are in v1
+		for _, m := range all {
+			if m.FSType == "cgroup2" != v2 || !v2 && (m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "cpu")) {
+				continue
+			}
+			if top := podsBelow(path.Join(files, m.Mountpoint, root), 2); top != "" {
+				return hierarchy{cpu: top, v2: v2}, true
+			}
+		}
+	}
+	return h, false
+}
+
+// podsBelow is the cgroup of all pods at most some levels below a directory: kubepods, kubepods.slice, or kubelet-kubepods.slice as in kind;
+// "" where there is none.
+func podsBelow(dir string, levels int) string {
+	all, err := names(dir)
+	if err != nil {
+		return ""
+	}
+	slices.Sort(all)
+	for _, name := range all {
+		if base := strings.TrimSuffix(name, ".slice"); base == "kubepods" || strings.HasSuffix(base, "-kubepods") && base != name {
+			return path.Join(dir, name)
+		}
+	}
+	if levels == 0 {
+		return ""
+	}
+	for _, name := range all {
+		if strings.HasPrefix(name, "kube") { // kubelet, kubelet.slice: that is how kind nests them
+			if top := podsBelow(path.Join(dir, name), levels-1); top != "" {
+				return top
+			}
+		}
+	}
+	return ""
+}
+
+// podUID is the UID of the pod whose cgroup has this name: podUID, or kubepods-burstable-podUID.slice, with underscores; "" for none.
+func podUID(name string) string {
+	base, systemd := strings.CutSuffix(name, ".slice")
+	at := strings.LastIndex(base, "pod")
+	if at < 0 || !systemd && at != 0 || systemd && !strings.HasSuffix(base[:at], "-") {
+		return ""
+	}
+	uid := base[at+len("pod"):]
+	if systemd {
+		uid = strings.ReplaceAll(uid, "_", "-")
+	}
+	if len(uid) < 8 || len(uid) > 64 || strings.Trim(uid, "0123456789abcdef-") != "" {
+		return ""
+	}
+	return uid
+}
+
+// containerID is the id of the container whose cgroup has this name: ID, or cri-containerd-ID.scope and the like; "" for none.
+func containerID(name string) string {
+	base, systemd := strings.CutSuffix(name, ".scope")
+	if systemd {
+		base = base[strings.LastIndexByte(base, '-')+1:]
+	}
+	if len(base) < 32 || len(base) > 128 || strings.Trim(base, "0123456789abcdef") != "" {
+		return ""
+	}
+	return base
+}
+
+// classes are the directories that may hold cgroups of pods.
+func (h hierarchy) classes() []string {
+	all := []string{h.cpu}
+	below, _ := names(h.cpu) // it may go
+	for _, name := range below {
+		if base := strings.TrimSuffix(name, ".slice"); strings.HasSuffix(base, "burstable") || strings.HasSuffix(base, "besteffort") {
+			all = append(all, path.Join(h.cpu, name))
+		}
+	}
+	return all
+}

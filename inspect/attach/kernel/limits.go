@@ -1,0 +1,235 @@
+package kernel
+
+import (
+	"context"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/usage"
+)
+
+const (
+	// limitsEvery is how often the figures of CPU limits are read; those of a cgroup without a limit only each unlimited-th time, from
+	// settled on.
+	limitsEvery = time.Second
+	unlimited   = 30
+	settled     = 5 * time.Second
+	// youth is for how long after its cgroup a pod counts as one that starts: pressure is then read each second.
+	youth = 30 * time.Second
+	// keptSamples is how many figures of a cgroup are kept: an attempt of a probe that takes longer counts from the oldest.
+	keptSamples = 20
+	// maxPods, and maxCgroups in all pods together, bound what is followed.
+	maxPods    = 1024
+	maxCgroups = 4096
+)
+
+// sample is what a limit had done at a time.
+type sample struct {
+	at time.Time
+	usage.Throttling
+}
+
+// limited is a cgroup whose limit is followed.
+type limited struct {
+	dir     string
+	since   time.Time // it was first seen
+	samples []sample
+	round   int // of the last look at it
+}
+
+// podCgroup is the cgroup of a pod, with those of its containers by their ids.
+type podCgroup struct {
+	limited
+	containers map[string]*limited
+}
+
+// limits follows what the CPU limits of pods and their containers do. It is safe for use by several goroutines.
+type limits struct {
+	mu   sync.Mutex
+	pods map[string]*podCgroup // by UID
+	// ids are the containers of pods by name, as others tell.
+	ids   map[string]map[string]string
+	n     int // cgroups that are followed
+	round int
+}
+
+func newLimits() *limits {
+	return &limits{pods: map[string]*podCgroup{}, ids: map[string]map[string]string{}}
+}
+
+// cgroups follows the cgroups of pods until ctx ends.
+func (k *Kernel) cgroups(ctx context.Context) error {
+	t := time.NewTicker(limitsEvery)
+	defer t.Stop()
+	var h hierarchy
+	for found := false; ; {
+		if !found || k.limits.count() == 0 { // the kubelet makes them when it starts
+			all, err := k.mounts(nil)
+			if err == nil {
+				h, found = findCgroups(all, k.cfg.Files, k.cfg.CgroupRoot)
+			}
+		}
+		if found {
+			if k.limits.look(h, time.Now()) {
+				k.usage.Nudge()
+			}
+			k.seenCgroups.Store(true)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// count is how many pods have cgroups.
+func (l *limits) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.pods)
+}
+
+// has reports whether a pod has a cgroup.
+func (l *limits) has(uid string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pods[uid] != nil
+}
+
+// look reads the figures of all cgroups that are due. It reports whether a pod is young, which most likely starts.
+func (l *limits) look(h hierarchy, now time.Time) (young bool) {
+	found := map[string]string{}
+	for _, class := range h.classes() {
+		all, _ := names(class) // it may go
+		for _, name := range all {
+			if uid := podUID(name); uid != "" && len(found) < maxPods {
+				found[uid] = path.Join(class, name)
+			}
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.round++
+	for uid, p := range l.pods {
+		if found[uid] != p.dir {
+			l.n -= 1 + len(p.containers)
+			delete(l.pods, uid)
+			delete(l.ids, uid)
+		}
+	}
+	for uid, dir := range found {
+		p := l.pods[uid]
+		if p == nil {
+			if l.n >= maxCgroups {
+				continue
+			}
+			l.n++
+			p = &podCgroup{limited: limited{dir: dir, since: now}, containers: map[string]*limited{}}
+			l.pods[uid] = p
+		}
+		young = young || now.Sub(p.since) < youth
+		p.read(l.round, now)
+		l.containers(p, now)
+	}
+	return young
+}
+
+// containers reads the figures of a pod's containers.
+func (l *limits) containers(p *podCgroup, now time.Time) {
+	all, _ := names(p.dir) // it may go
+	for _, name := range all {
+		id := containerID(name)
+		if id == "" {
+			continue
+		}
+		c := p.containers[id]
+		if c == nil {
+			if l.n >= maxCgroups {
+				continue
+			}
+			l.n++
+			c = &limited{dir: path.Join(p.dir, name), since: now}
+			p.containers[id] = c
+		}
+		c.read(l.round, now)
+	}
+	for id, c := range p.containers {
+		if c.round != l.round {
+			l.n--
+			delete(p.containers, id)
+		}
+	}
+}
+
+// read reads the figures, where they are due.
+func (c *limited) read(round int, now time.Time) {
+	c.round = round
+	if n := len(c.samples); now.Sub(c.since) > settled && (n == 0 || c.samples[n-1].Periods == 0) && round%unlimited != 0 {
+		return
+	}
+	b, err := text(path.Join(c.dir, "cpu.stat"), maxText)
+	if err != nil {
+		return
+	}
+	if len(c.samples) == keptSamples {
+		c.samples = append(c.samples[:0], c.samples[1:]...)
+	}
+	c.samples = append(c.samples, sample{now, usage.ParseThrottling(b)})
+}
+
+// over is what the limit did in a time, as far as it was read: from the last figures before it to the first after it. A cgroup began with none.
+func (c *limited) over(from, to time.Time) (t usage.Throttling, interval time.Duration) {
+	if c == nil || len(c.samples) == 0 {
+		return t, 0
+	}
+	first, last := sample{at: c.since}, c.samples[len(c.samples)-1]
+	if len(c.samples) == keptSamples {
+		first = c.samples[0]
+	}
+	for _, s := range c.samples {
+		if !s.at.After(from) {
+			first = s
+		}
+	}
+	for i := len(c.samples) - 1; i >= 0 && !c.samples[i].at.Before(to); i-- {
+		last = c.samples[i]
+	}
+	return last.Since(first.Throttling), last.at.Sub(first.at)
+}
+
+// holdback is what CPU limits did to a container in a time: its own, or its pod's where that held it back more; nil where neither counted anything
+// or where they are not known.
+func (l *limits) holdback(uid, container string, from, to time.Time) *trace.Throttle {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.pods[uid]
+	if p == nil {
+		return nil
+	}
+	most, interval := p.containers[l.ids[uid][container]].over(from, to)
+	if whole, in := p.over(from, to); whole.Throttled > most.Throttled {
+		most, interval = whole, in
+	}
+	if interval <= 0 || most.Periods <= 0 {
+		return nil
+	}
+	return &trace.Throttle{Interval: interval, Periods: most.Periods, Throttled: most.Throttled, Stopped: most.Stopped}
+}
+
+// named says which container of a pod has an id.
+func (l *limits) named(uid, name, id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if uid == "" || name == "" || id == "" || len(l.ids) >= maxPods && l.ids[uid] == nil {
+		return
+	}
+	if l.ids[uid] == nil {
+		l.ids[uid] = map[string]string{}
+	}
+	if len(l.ids[uid]) < maxCgroups/8 {
+		l.ids[uid][name] = id
+	}
+}

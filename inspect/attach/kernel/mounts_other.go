@@ -1,0 +1,14 @@
+//go:build !linux
+
+package kernel
+
+import (
+	"errors"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// parseMounts is not possible: there is no /proc/PID/mountinfo.
+func parseMounts([]byte, mountinfo.FilterFunc) ([]*mountinfo.Info, error) {
+	return nil, errors.ErrUnsupported
+}

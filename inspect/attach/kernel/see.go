@@ -1,0 +1,49 @@
+package kernel
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// leastBefore is how long before the end of an attempt of a probe the figures of a limit begin at least: the log mostly does not tell when it
+// began, and a limit counts periods of 100 ms.
+const leastBefore = 2 * time.Second
+
+// See takes in a record that is about to be published, which several observers may have told of, and adds what only the kernel knows: how
+// a CPU limit held a container back whose probe failed. It learns from it which pods there are. It is for one goroutine.
+func (k *Kernel) See(r *trace.Record) {
+	k.known.see(r)
+	switch e := r.Event.(type) {
+	case *trace.Action:
+		switch {
+		case e.Verb != trace.VerbCreate:
+		case r.Edge == trace.EdgeEnd:
+			delete(k.creating, r.Span)
+		case len(k.creating) < maxPods:
+			k.creating[r.Span] = e.Container
+		}
+	case *trace.CRICall:
+		if e.Method == "CreateContainer" {
+			k.limits.named(r.Pod.UID, k.creating[r.Parent], e.Container)
+		}
+	case *trace.PodStatus:
+		for _, c := range e.Containers {
+			k.limits.named(r.Pod.UID, c.Name, c.ID[strings.LastIndexByte(c.ID, '/')+1:])
+		}
+	case *trace.PLEGEvent:
+		k.limits.named(r.Pod.UID, e.Name, e.Container)
+	case *trace.ProbeAttempt:
+		if r.Edge == trace.EdgeBegin || e.Throttle != nil || e.Result != trace.ProbeFailure && e.Result != trace.ProbeError {
+			return
+		}
+		to := r.At()
+		from := to.Add(-max(r.Dur, leastBefore))
+		if t := k.limits.holdback(r.Pod.UID, e.Container, from, to); t != nil {
+			with := *e
+			with.Throttle = t
+			r.Event, r.Also = &with, r.Also.With(trace.ObserverKernel)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package kubeletpoll
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeletapi"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// metrics are a kubelet's, in which n lists of containers took 14 s in all, and one creation.
+func metrics(n int, sum float64, most5 int) []byte {
+	return fmt.Appendf(nil, `# HELP kubelet_runtime_operations_duration_seconds [BETA] Duration
+# TYPE kubelet_runtime_operations_duration_seconds histogram
+kubelet_runtime_operations_duration_seconds_bucket{operation_type="list_containers",le="0.5"} 100
+kubelet_runtime_operations_duration_seconds_bucket{operation_type="list_containers",le="5"} %d
+kubelet_runtime_operations_duration_seconds_bucket{operation_type="list_containers",le="+Inf"} %d
+kubelet_runtime_operations_duration_seconds_sum{operation_type="list_containers"} %g
+kubelet_runtime_operations_duration_seconds_count{operation_type="list_containers"} %d
+kubelet_runtime_operations_duration_seconds_bucket{operation_type="create_container",le="0.5"} 0
+kubelet_runtime_operations_duration_seconds_bucket{operation_type="create_container",le="+Inf"} %d
+kubelet_runtime_operations_duration_seconds_sum{operation_type="create_container"} 60
+kubelet_runtime_operations_duration_seconds_count{operation_type="create_container"} %d
+# TYPE other_seconds histogram
+other_seconds_bucket{le="1"} broken
+`, most5, n, sum, n, n, n)
+}
+
+func TestLongest(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		text []byte
+		want time.Duration
+	}{
+		{"one that took 14 s", metrics(101, 14.5, 100), 14 * time.Second},
+		{"two, of which one took long", metrics(102, 12.5, 101), 6 * time.Second},
+		{"three short ones", metrics(103, 0.53, 103), 500 * time.Millisecond},
+		{"none", metrics(100, 0.5, 100), 0},
+		{"another kubelet", metrics(3, 0.5, 3), 0},
+	} {
+		was, err := parse(metrics(100, 0.5, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := parse(c.text)
+		if err != nil || len(now) != 1 {
+			t.Fatal(err, now)
+		}
+		h, before := now["ListContainers"], was["ListContainers"]
+		if got := h.longest(&before); got.Round(time.Millisecond) != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// kubelet is one that answers; denied says what is refused.
+func kubelet(t *testing.T, denied func(path string) bool) *kubeletapi.Client {
+	t.Helper()
+	asked := 0
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer token" || denied(r.URL.Path):
+			w.WriteHeader(http.StatusForbidden)
+		case r.URL.Path == "/configz":
+			fmt.Fprint(w, `{"kubeletconfig": {"syncFrequency": "1m0s", "maxPods": 110, "logging": {"verbosity": 3}, "staticPodURLHeader": {"secret": ["x"]}}}`)
+		case r.URL.Path == "/metrics":
+			if asked++; asked == 1 {
+				w.Write(metrics(100, 0.5, 100))
+				return
+			}
+			w.Write(metrics(101, 14.5, 100))
+		case r.URL.Path == "/healthz/syncloop":
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, "sync Loop took longer than expected")
+		case r.URL.Path == "/pods":
+			fmt.Fprint(w, `{"items": [{"metadata": {"namespace": "shop", "name": "web", "uid": "u1"}, "spec": {"containers": [{"name": "app"}]}, "status": {"phase": "Running"}}]}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	c := &kubeletapi.Client{Address: strings.TrimPrefix(s.URL, "https://"), Token: filepath.Join(dir, "token"), Pins: []string{filepath.Join(dir, "kubelet.crt")}}
+	for name, text := range map[string]string{c.Token: "token\n", c.Pins[0]: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.TLS.Certificates[0].Certificate[0]}))} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// TestRun asks a kubelet twice: settings, health, pods, and a call that took 14 s, of which 14 s less the time between the answers are sure.
+func TestRun(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	p := New(kubelet(t, func(string) bool { return false }), true)
+	err := p.Run(ctx, func(r trace.Record) {
+		switch e := r.Event.(type) {
+		case *trace.Log:
+			got = append(got, strings.TrimSuffix(fmt.Sprint(e.Message, " ", e.Attrs), " []"))
+		case *trace.PodStatus:
+			got = append(got, fmt.Sprint(r.Pod, " ", e.Phase))
+		case *trace.CRICall:
+			got = append(got, e.Method)
+			if r.Dur < 5*time.Second || r.Dur > 11500*time.Millisecond || time.Since(r.At()) < 2*time.Second {
+				t.Errorf("got %v long, %v ago", r.Dur, time.Since(r.At()))
+			}
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	want := []string{
+		"attach: the kubelet's settings in use [{syncFrequency 1m0s} {maxPods 110} {logging.verbosity 3}]",
+		"attach: the kubelet's check of its syncLoop fails: /healthz/syncloop: status 500: sync Loop took longer than expected", "shop/web Running", "ListContainers",
+	}
+	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDenied uses what is permitted, and says what is missing where nothing is.
+func TestDenied(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := New(kubelet(t, func(string) bool { return true }), true)
+	if err := p.Run(ctx, func(trace.Record) {}); !errors.Is(err, kubeletapi.ErrDenied) || !strings.Contains(err.Error(), "nodes/metrics") {
+		t.Error(err)
+	}
+	p = New(kubelet(t, func(path string) bool { return path != "/pods" }), true)
+	got := ""
+	if err := p.Run(ctx, func(r trace.Record) {
+		if e, ok := r.Event.(*trace.Log); ok {
+			got += e.Message + "\n"
+			return
+		}
+		cancel()
+	}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for _, path := range []string{"/configz", "/metrics", "/healthz/syncloop"} {
+		if !strings.Contains(got, "does not permit to read "+path+"\n") {
+			t.Errorf("%s: got %s", path, got)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package podobject
+
+import (
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxListed bounds the containers and volumes that are taken of a spec.
+const maxListed = 64
+
+// Name is a pod's identity.
+func Name(pod *v1.Pod) trace.Pod {
+	return kubeevent.Name(pod.Namespace, pod.Name, string(pod.UID))
+}
+
+// Spec is what views and causes need of a pod's spec.
+func Spec(pod *v1.Pod) *trace.PodSpec {
+	in := &pod.Spec
+	s := &trace.PodSpec{
+		RestartPolicy: trace.RestartPolicy(in.RestartPolicy), QoS: trace.QoSClass(pod.Status.QOSClass), HostNetwork: in.HostNetwork,
+		Finalizers: kubeevent.Clean(strings.Join(pod.Finalizers, ","), 1024), ReadinessGates: len(in.ReadinessGates),
+		Containers: containers(in.Containers), InitContainers: containers(in.InitContainers),
+	}
+	if in.TerminationGracePeriodSeconds != nil {
+		s.Grace = *in.TerminationGracePeriodSeconds
+	}
+	for i := range in.Volumes[:min(len(in.Volumes), maxListed)] {
+		s.Volumes = append(s.Volumes, kubeevent.Clean(in.Volumes[i].Name, 253))
+	}
+	return s
+}
+
+func containers(all []v1.Container) (out []trace.ContainerSpec) {
+	for i := range all[:min(len(all), maxListed)] {
+		in := &all[i]
+		c := trace.ContainerSpec{
+			Name: kubeevent.Clean(in.Name, 253), Image: kubeevent.Clean(in.Image, 512),
+			Sidecar: in.RestartPolicy != nil && *in.RestartPolicy == v1.ContainerRestartPolicyAlways,
+		}
+		for _, p := range []struct {
+			kind trace.ProbeKind
+			*v1.Probe
+		}{{trace.ProbeStartup, in.StartupProbe}, {trace.ProbeReadiness, in.ReadinessProbe}, {trace.ProbeLiveness, in.LivenessProbe}} {
+			if p.Probe != nil {
+				c.Probes = append(c.Probes, probe(p.kind, p.Probe))
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func probe(kind trace.ProbeKind, in *v1.Probe) trace.ProbeSpec {
+	p := trace.ProbeSpec{
+		Probe: kind, Delay: seconds(in.InitialDelaySeconds), Period: seconds(in.PeriodSeconds), Timeout: seconds(in.TimeoutSeconds),
+		Success: int(in.SuccessThreshold), Failure: int(in.FailureThreshold),
+	}
+	switch h := in.ProbeHandler; {
+	case h.Exec != nil:
+		p.How = trace.ProbeExec
+	case h.HTTPGet != nil:
+		p.How = trace.ProbeHTTP
+	case h.TCPSocket != nil:
+		p.How = trace.ProbeTCP
+	case h.GRPC != nil:
+		p.How = trace.ProbeGRPC
+	}
+	return p
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

@@ -1,0 +1,58 @@
+package podobject
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// HasStarted reports whether all of a pod's containers have started.
+func HasStarted(pod *v1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].State.Waiting != nil || pod.Status.ContainerStatuses[i].State == (v1.ContainerState{}) {
+			return false
+		}
+	}
+	return pod.Status.Phase != v1.PodPending && len(pod.Status.ContainerStatuses) >= len(pod.Spec.Containers) && len(pod.Spec.Containers) > 0
+}
+
+// IsReady reports whether a pod is ready.
+func IsReady(pod *v1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// Status is a pod's status as an event.
+func Status(pod *v1.Pod) *trace.PodStatus {
+	in := &pod.Status
+	st := &trace.PodStatus{Phase: trace.PodPhase(in.Phase), Reason: in.Reason, Message: in.Message, IP: in.PodIP, Total: len(pod.Spec.Containers)}
+	for i := range in.InitContainerStatuses {
+		st.Containers = append(st.Containers, container(&in.InitContainerStatuses[i], true))
+	}
+	for i := range in.ContainerStatuses {
+		c := &in.ContainerStatuses[i]
+		st.Containers = append(st.Containers, container(c, false))
+		st.Restarts += int(c.RestartCount)
+		if c.Ready {
+			st.Ready++
+		}
+	}
+	return st
+}
+
+func container(in *v1.ContainerStatus, isInit bool) trace.ContainerStatus {
+	c := trace.ContainerStatus{Name: in.Name, Init: isInit, Restarts: int(in.RestartCount), ID: in.ContainerID, State: trace.ContainerWaiting}
+	switch s := in.State; {
+	case s.Running != nil:
+		c.State = trace.ContainerRunning
+	case s.Terminated != nil:
+		c.State, c.Reason, c.ExitCode = trace.ContainerTerminated, s.Terminated.Reason, s.Terminated.ExitCode
+	case s.Waiting != nil:
+		c.Reason, c.Message = s.Waiting.Reason, s.Waiting.Message
+	}
+	return c
+}

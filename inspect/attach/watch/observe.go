@@ -1,0 +1,103 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podsapi"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/runtimeevents"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// maxLater bounds the milestones that wait for the logs, for each observer.
+const maxLater = 1 << 12
+
+// Observer sees a kubelet beside its log and the runtime's. What it tells is merged with what the logs tell.
+type Observer struct {
+	// Name is what people call it, such as PodsAPI; it stands in messages.
+	Name string
+	// Late is how much later than their times its records come at most. More than two seconds delay all others.
+	Late time.Duration
+	// Run passes on records, about in the order of their times, until ctx ends or it can see nothing more, which is an error: this is said
+	// once, and Run is called again after five seconds. Each record needs its Observer, Precision and ids of [trace.NewSpanID]; put copies it,
+	// and blocks while the watch is busy. Milestones may be told by the logs as well: they are held back until those had their say.
+	Run func(ctx context.Context, put func(trace.Record)) error
+	// See, if it is set, gets each record before it is published, and may add what only this observer knows. It must not change the event
+	// itself, which others may have. It is called by one goroutine, also while Run is not under way.
+	See func(*trace.Record)
+}
+
+// beside is an observer at work.
+type beside struct {
+	Observer
+	input *merge.Input
+	later []trace.Record
+}
+
+// observersOf are the observers of what was found.
+func observersOf(f *discover.Found) (all []Observer) {
+	if f.PodsAPI != "" {
+		all = append(all, Observer{Name: "PodsAPI", Run: func(ctx context.Context, put func(trace.Record)) error { return podsapi.Watch(ctx, f.PodsAPI, put) }})
+	}
+	if r := &f.Runtime; r.Process != nil && r.Name == "containerd" {
+		all = append(all, Observer{Name: "containerd's event stream", Late: time.Second, Run: runtimeevents.New(r.Open).Run})
+	}
+	return all
+}
+
+// observe runs an observer until ctx ends.
+func (w *Watch) observe(ctx context.Context, g *errgroup.Group, o Observer) {
+	in := w.merger.Input()
+	if in == nil {
+		return
+	}
+	b := &beside{Observer: o, input: in}
+	w.beside = append(w.beside, b)
+	put := func(r trace.Record) { w.pass(ctx, message{by: b, rec: r}) }
+	g.Go(func() error {
+		return w.repeat(ctx, o.Name, func(time.Time) error { return o.Run(ctx, put) }, func() bool { return ctx.Err() == nil })
+	})
+}
+
+// takeSeen takes in what an observer saw.
+func (w *Watch) takeSeen(m *message) {
+	if e, ok := m.rec.Event.(*trace.Milestone); ok {
+		if e.Name == trace.MilestoneSeen && e.Spec != nil {
+			w.kubelet.Know(m.rec.Pod, e.Spec)
+		} else if len(m.by.later) < maxLater { // the logs know better, and are held back
+			m.by.later = append(m.by.later, m.rec)
+			return
+		}
+	}
+	m.by.input.Put(m.rec)
+}
+
+// first is how long the logs' past waits for what observers tell first: pods' specs.
+const first = time.Second
+
+// see shows a record that is due to the observers.
+func (w *Watch) see(r *trace.Record) {
+	for _, b := range w.beside {
+		if b.See != nil {
+			b.See(r)
+		}
+	}
+}
+
+// seenUntil lets time pass for observers that see nothing.
+func (w *Watch) seenUntil(at int64) {
+	if at < w.began+int64(first) {
+		return
+	}
+	for _, b := range w.beside {
+		for len(b.later) > 0 && b.later[0].Time < at-int64(hold+2*window) {
+			b.input.Put(b.later[0])
+			b.later = b.later[1:]
+		}
+		b.input.Until(at - int64(b.Late))
+	}
+}
