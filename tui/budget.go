@@ -41,23 +41,25 @@ func (b *budget) allows(now time.Time) bool {
 }
 
 // metered counts what is written to out. A file stays one, so that a terminal is
-// known as such.
-func metered(out io.Writer) (io.Writer, *atomic.Int64) {
+// known as such, and is not waited for forever: see late, which is nil of others.
+func metered(out io.Writer) (io.Writer, *atomic.Int64, *late) {
 	var n atomic.Int64
 	if f, ok := out.(*os.File); ok {
-		return &meteredFile{f, &n}, &n
+		l := &late{to: f, patience: frameTime}
+		return &meteredFile{f, &n, l}, &n, l
 	}
-	return &meteredWriter{out, &n}, &n
+	return &meteredWriter{out, &n}, &n, nil
 }
 
 type meteredFile struct {
 	*os.File
-	n *atomic.Int64
+	n    *atomic.Int64
+	late *late
 }
 
 // Write implements io.Writer.
 func (m *meteredFile) Write(p []byte) (int, error) {
-	n, err := m.File.Write(p)
+	n, err := m.late.Write(p)
 	m.n.Add(int64(n))
 	return n, err
 }

@@ -63,7 +63,11 @@ func cost(n model.Node, short bool) string {
 	if short {
 		return cpu + " " + rss + " dropped " + style.Count(n.Lost)
 	}
-	return "agent cpu " + cpu + " mem " + rss + " dropped " + style.Count(n.Lost)
+	who := "agent"
+	if n.SeenBy.Foreign() {
+		who = "kubelet"
+	}
+	return who + " cpu " + cpu + " mem " + rss + " dropped " + style.Count(n.Lost)
 }
 
 // hints are the keys worth a reminder, as many as there is room for in w columns.

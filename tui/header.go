@@ -87,18 +87,21 @@ func header(th *style.Theme, s status, w int) string {
 
 func (s status) left(th *style.Theme) []segment {
 	n := s.node
-	name := th.CutMid(th.Clean(orUnknown(n.Name)), 30)
-	out := []segment{{text: "kubeloupe " + name, short: name, tone: style.Strong, drop: 8}}
+	name := segment{text: "kubeloupe", tone: style.Strong}
+	if n.Name != "" {
+		short := th.CutMid(th.Clean(n.Name), 30)
+		name = segment{text: "kubeloupe " + short, short: short, tone: style.Strong, drop: 8}
+	}
+	out := []segment{name}
 	if n.Simulated {
 		out = append(out, segment{text: "SIMULATED", tone: style.Slow})
 	}
-	runtime := strings.TrimSpace(n.Runtime + " " + n.RuntimeVersion)
-	out = append(out, segment{text: th.Cut(th.Clean(orUnknown(runtime)), 24), drop: 4})
-	up := style.Unknown
-	if !n.Since.IsZero() {
-		up = style.Dur(max(s.now.Sub(n.Since), 0).Truncate(time.Second))
+	if runtime := strings.TrimSpace(n.Runtime + " " + n.RuntimeVersion); runtime != "" {
+		out = append(out, segment{text: th.Cut(th.Clean(runtime), 24), drop: 4})
 	}
-	out = append(out, segment{text: "up " + up, drop: 6})
+	if !n.Since.IsZero() {
+		out = append(out, segment{text: "up " + style.Dur(max(s.now.Sub(n.Since), 0).Truncate(time.Second)), drop: 6})
+	}
 	if n.State != "" && n.State != trace.AgentReady {
 		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(string(n.State)+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
 	}
@@ -107,24 +110,20 @@ func (s status) left(th *style.Theme) []segment {
 
 func (s status) right(th *style.Theme) []segment {
 	n := s.node
-	loop := segment{text: "loop " + style.Unknown, tone: style.Dim, drop: 3}
-	if !n.LastLoop.IsZero() {
-		age := max(s.now.Sub(n.LastLoop), 0)
-		loop = segment{text: "loop " + th.Glyphs.Live + " " + style.Age(age), drop: 3}
-	}
+	var out []segment
 	if d := s.now.Sub(s.turning.Begin); s.turning.N > 0 && d > stuckLoop {
-		loop = segment{text: "loop busy " + style.Age(d), tone: style.Slow, drop: 1}
+		out = append(out, segment{text: "loop busy " + style.Age(d), tone: style.Slow, drop: 1})
+	} else if !n.LastLoop.IsZero() {
+		out = append(out, segment{text: "loop " + th.Glyphs.Live + " " + style.Age(max(s.now.Sub(n.LastLoop), 0)), drop: 3})
 	}
-	pleg := segment{text: "PLEG " + th.Clean(orUnknown(string(n.PLEGMode))), drop: 5}
+	if n.PLEGMode != "" {
+		out = append(out, segment{text: "PLEG " + th.Clean(string(n.PLEGMode)), drop: 5})
+	}
 	rate := int(s.rate + 0.5)
 	if s.rate > 0 && rate == 0 {
 		rate = 1
 	}
-	out := []segment{
-		loop, pleg,
-		{text: th.Meter(busy(rate)), tone: style.Dim, drop: 9},
-		{text: strconv.Itoa(rate) + " ev/s", drop: 7},
-	}
+	out = append(out, segment{text: th.Meter(busy(rate)), tone: style.Dim, drop: 9}, segment{text: strconv.Itoa(rate) + " ev/s", drop: 7})
 	if d := s.now.Sub(s.api.Since); s.api.Failing > 0 && d >= lostAPI {
 		out = append(out, segment{text: "API failing " + style.Age(d), tone: style.Fail})
 	}
@@ -155,7 +154,7 @@ func (s status) state(th *style.Theme) segment {
 		return segment{text: th.Cut(th.Clean(s.label), 72), short: th.Cut(th.Clean(short), 28), tone: style.Strong, drop: 5}
 	}
 	if s.label != "" {
-		return segment{text: th.Cut(th.Clean(s.label), 24), tone: style.Strong}
+		return segment{text: th.Cut(th.Clean(s.label), 60), short: th.Cut(th.Clean(s.label), 24), tone: style.Strong, drop: 5}
 	}
 	return segment{text: "LIVE", tone: style.Strong}
 }
@@ -210,11 +209,4 @@ func paint(th *style.Theme, parts []segment, gap string) string {
 		texts = append(texts, th.Paint(p.tone, p.text))
 	}
 	return strings.Join(texts, gap)
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return style.Unknown
-	}
-	return s
 }

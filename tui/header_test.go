@@ -32,10 +32,11 @@ func TestHeader(t *testing.T) {
 		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = trace.AgentDegraded, "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
 		{"stuck", 80, func(s *status) { s.turning = model.Loop{N: 7, Begin: now.Add(-12 * time.Second)} }, "lab-1 · containerd 2.4.2 · up 12m41s         loop busy 12.0s  PLEG evented  LIVE"},
 		{"no API", 80, func(s *status) { s.api = model.API{Failing: 3, Since: now.Add(-42 * time.Second)} }, "lab-1 · containerd 2.4.2      loop ● 0.3s  PLEG evented  API failing 42.0s  LIVE"},
-		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe - · - · up -                         loop -  PLEG -  ▯▯▯  0 ev/s  LIVE"},
+		{"unknown", 80, func(s *status) { s.node, s.rate = model.Node{}, 0 }, "kubeloupe                                                      ▯▯▯  0 ev/s  LIVE"},
 		{"ended", 80, func(s *status) { s.ended = "EOF" }, "lab-1 · containerd 2.4.2 · up 12m41s  loop ● 0.3s  PLEG evented  214 ev/s  ENDED"},
 		{"attached", 120, func(s *status) { s.label = "ATTACHED TO kubelet 741 (log V2, containerd log)" }, "lab-1 · containerd 2.4.2 · up 12m41s         loop ● 0.3s  PLEG evented  ATTACHED TO kubelet 741 (log V2, containerd log)"},
 		{"attached, 80", 80, func(s *status) { s.label = "RAISED V2→V4 until 12:03:11 (ATTACHED TO kubelet 741 (log V2))" }, "lab-1 · containerd 2.4.2                loop ● 0.3s  RAISED V2→V4 until 12:03:11"},
+		{"a log", 80, func(s *status) { s.node, s.label = model.Node{}, "FILE kubelet log V2, runtime log" }, "kubeloupe                        ▮▮▯  214 ev/s  FILE kubelet log V2, runtime log"},
 		{"narrow", 12, func(s *status) { s.frozen, s.node.Simulated = true, true }, "FROZEN +0   "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

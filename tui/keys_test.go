@@ -460,10 +460,10 @@ func TestScreensInWords(t *testing.T) { synctest.Test(t, testScreensInWords) }
 
 func testScreensInWords(t *testing.T) {
 	d := drive(t, Config{}, 80, 24)
-	d.want("waiting for the first event", "LIVE", "loop -")
+	d.want("waiting for the first event", "LIVE", "0 ev/s")
 	for view, want := range map[string]string{
 		"2": "no iteration of syncLoop seen yet", "3": "no pods now", "4": "no call to the runtime seen yet",
-		"5": "no garbage collection pass seen yet", "6": "no pod seen yet", "7": "There is no step session.", "9": "no important event yet",
+		"5": "no garbage collection pass seen yet", "6": "no pod now", "7": "There is no step session.", "9": "no important event yet",
 	} {
 		d.keys(view).want(want)
 	}

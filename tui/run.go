@@ -85,15 +85,23 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.Out = os.Stdout
 	}
 	var wrote *atomic.Int64
-	cfg.Out, wrote = metered(cfg.Out)
+	var out *late
+	cfg.Out, wrote, out = metered(cfg.Out)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := newPump(cfg.Source)
 	go p.run(inner)
 	g := &guard{app: newApp(inner, cfg, style.For(cfg.Env), p)}
 	g.app.budget.wrote = wrote
-	err := runUntil(ctx, tea.NewProgram(g, options(inner, cfg)...), cfg.In)
+	program := tea.NewProgram(g, options(inner, cfg)...)
+	if out != nil {
+		out.again = func() { program.Send(tea.ClearScreen()) }
+	}
+	err := runUntil(ctx, program, cfg.In)
 	cancel()
+	if out != nil {
+		out.finish(leave)
+	}
 	p.wait(time.Second)
 	switch {
 	case g.failure != nil:

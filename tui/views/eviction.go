@@ -27,15 +27,22 @@ func (*Eviction) Name() string { return "Eviction" }
 // noEviction says what this build does about shortages.
 const noEviction = "This view only measures. Under pressure, the agent sets the node's conditions and rejects pods, but it evicts nothing: eviction is not supported."
 
+// foreignEviction says what is known of shortages that another kubelet handles.
+const foreignEviction = "The kubelet evicts and rejects pods by its own thresholds, which are not known here. Its decisions are below, as far as its observers show them."
+
 // Refresh implements Page.
 func (p *Eviction) Refresh(f Frame) {
 	p.now = f.Now
-	out := []section{{title: "eviction", facts: []fact{{value: noEviction, tone: style.Dim}, conditionsFact(f.Model)}}}
+	about, none := noEviction, "nothing measured yet; memory, nodefs and imagefs are every 10 s"
+	if f.Model.Node().SeenBy.Foreign() {
+		about, none = foreignEviction, "not known of this kubelet"
+	}
+	out := []section{{title: "eviction", facts: []fact{{value: about, tone: style.Dim}, conditionsFact(f.Model)}}}
 	for _, s := range f.Model.Pressure() {
 		out = append(out, p.signal(&s, f.Model))
 	}
 	if len(out) == 1 {
-		text := "nothing measured yet; memory, nodefs and imagefs are every 10 s"
+		text := none
 		if p.Scene.Note != "" {
 			text = "nothing measured yet; " + p.Theme.Clean(p.Scene.Note)
 		}
@@ -185,7 +192,7 @@ func (p *Eviction) decisions(m *model.Model) section {
 		s.add(style.Clock(d.At), th.Clean(text), toneIf(d.Verdict == trace.VerdictShort || d.Verdict == trace.VerdictReject || d.Verdict == trace.VerdictEnd, style.Slow))
 	}
 	if len(s.facts) == 0 {
-		s.add("", "no pod was refused or ended for want of anything, and no signal passed its mark", style.Dim)
+		s.add("", "no pod was rejected or evicted, and no signal has passed its threshold", style.Dim)
 	}
 	return s
 }

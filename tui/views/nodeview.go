@@ -33,10 +33,19 @@ func (p *Node) Refresh(f Frame) {
 		p.set([]section{{title: "node", facts: []fact{{value: cmp.Or(p.Scene.Note, "waiting for the first event"), tone: style.Dim}}}})
 		return
 	}
-	p.set([]section{
-		p.agent(&n), p.what(&n), p.object(f.Model), p.server(f.Model),
-		p.runtime(&n, f.Model), p.machine(&n), p.slots(f.Model), p.certificates(f.Model),
-	})
+	all := []section{p.agent(&n), p.what(&n), p.object(f.Model), p.server(f.Model), p.runtime(&n, f.Model), p.machine(&n)}
+	if !n.SeenBy.Foreign() { // another kubelet has no slots
+		all = append(all, p.slots(f.Model))
+	}
+	p.set(append(all, p.certificates(f.Model)))
+}
+
+// ownOr is what is true of the agent; of another kubelet, silence says nothing.
+func ownOr(m *model.Model, text string) string {
+	if m.Node().SeenBy.Foreign() {
+		return "these records do not say"
+	}
+	return text
 }
 
 // ago writes how long ago something was, "" for what was not.
@@ -48,7 +57,10 @@ func (p *Node) ago(t time.Time) string {
 }
 
 func (p *Node) agent(n *model.Node) section {
-	th, s := p.Theme, section{title: "agent"}
+	th, s, program := p.Theme, section{title: "agent"}, "kubeloupe"
+	if n.SeenBy.Foreign() {
+		s.title, program = "kubelet", "version"
+	}
 	s.add("node", th.Clean(n.Name), style.Strong)
 	tone := style.Plain
 	if n.State == trace.AgentDegraded || n.State == trace.AgentStopping || n.State == trace.AgentStopped {
@@ -59,7 +71,7 @@ func (p *Node) agent(n *model.Node) section {
 	if n.PID != 0 {
 		version = strings.TrimPrefix(fmt.Sprintf("%s, process %d", version, n.PID), ", ")
 	}
-	s.add("kubeloupe", version, style.Plain)
+	s.add(program, version, style.Plain)
 	up := ""
 	if !n.Since.IsZero() {
 		up = style.Age(max(p.now.Sub(n.Since), 0)) + ", since " + style.Clock(n.Since)
@@ -103,9 +115,13 @@ func (p *Node) runtime(n *model.Node, m *model.Model) section {
 }
 
 func (p *Node) machine(n *model.Node) section {
-	s, u := section{title: "machine and agent"}, &n.Usage
+	who := "agent"
+	if n.SeenBy.Foreign() {
+		who = "kubelet"
+	}
+	s, u := section{title: "machine and " + who}, &n.Usage
 	if u.At.IsZero() || u.Interval <= 0 {
-		s.add("", "the agent has not reported its usage yet", style.Dim)
+		s.add("", "the "+who+"'s usage is not known yet", style.Dim)
 		return s
 	}
 	part := func(d time.Duration) string { return fmt.Sprintf("%.1f%%", 100*d.Seconds()/u.Interval.Seconds()) }
@@ -126,13 +142,13 @@ func (p *Node) machine(n *model.Node) section {
 		}
 		s.add("PSI "+string(r), text, tone)
 	}
-	s.add("agent CPU", part(u.CPU)+" of one", style.Plain)
+	s.add(who+" CPU", part(u.CPU)+" of one", style.Plain)
 	delay := ""
 	if u.RunDelay > 0 {
 		delay = part(u.RunDelay) + " of the time runnable without a CPU"
 	}
 	s.add("run delay", delay, toneIf(u.RunDelay > u.Interval/10, style.Slow))
-	s.add("agent memory", style.Bytes(u.RSS), style.Plain)
+	s.add(who+" memory", style.Bytes(u.RSS), style.Plain)
 	s.add("goroutines", strings.TrimPrefix(style.Count(u.Goroutines), "0"), style.Plain)
 	s.add("told", p.ago(u.At)+", over "+style.Dur(u.Interval), style.Dim)
 	return s

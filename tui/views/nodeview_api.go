@@ -26,7 +26,7 @@ func (p *Node) object(m *model.Model) section {
 	th, n, a := p.Theme, m.NodeObject(), m.API()
 	s := section{title: "node object in the API"}
 	if n.Writes == 0 && n.Renewals == 0 && apart(&a) {
-		s.add("", "none: this agent has not contacted an API server", style.Dim)
+		s.add("", ownOr(m, "none: this agent has not contacted an API server"), style.Dim)
 		return s
 	}
 	conditions(th, &s, m.NodeConditions(), p.ago)
@@ -77,7 +77,7 @@ func (p *Node) server(m *model.Model) section {
 	th, a := p.Theme, m.API()
 	s := section{title: "API server"}
 	if apart(&a) {
-		s.add("", "this agent has not contacted an API server: it may be standalone", style.Dim)
+		s.add("", ownOr(m, "this agent has not contacted an API server: it may be standalone"), style.Dim)
 		return s
 	}
 	if a.Failing > 0 {

@@ -164,9 +164,9 @@ func (p *Pod) View() string {
 }
 
 func (p *Pod) unknown() string {
-	text := " no pod seen yet"
+	text := " no pod now; the view Starts has what is known of earlier starts"
 	if p.Scene.Note != "" {
-		text += "; " + p.Theme.Clean(p.Scene.Note)
+		text = " no pod now; " + p.Theme.Clean(p.Scene.Note)
 	}
 	if !p.chosen.IsZero() {
 		text = " " + p.Theme.Clean(p.chosen.String()) + " is no longer remembered; [ and ] go to other pods"

@@ -33,7 +33,7 @@ func NewProbes(look Look) *Probes {
 		},
 		Failed: func(r model.Probe) bool { return r.State == trace.ProbeDenies || failing(&r) },
 		Fields: ofPod(func(r model.Probe) trace.Pod { return r.Pod }),
-		Empty:  "no probe seen yet",
+		Empty:  "no probe now",
 	})
 	p.open = func(r model.Probe) tea.Cmd { return send(OpenPod{r.Pod}) }
 	return p

@@ -50,7 +50,7 @@ func NewStatus(look Look) *Status {
 		Failed: func(s model.Status) bool { return s.State() == model.StatusFailing || s.Errors > 0 },
 		Fields: ofPod(func(s model.Status) trace.Pod { return s.Pod }),
 		Flags:  map[string]func(model.Status) bool{"ready": func(s model.Status) bool { return s.Total > 0 && s.Ready == s.Total }},
-		Empty:  "no pod seen yet",
+		Empty:  "no pod now",
 	})
 	p.pods.open = p.details
 	p.requests.Look = look

@@ -25,7 +25,7 @@ func (p *Step) View() string {
 			"kubeloupe step FILE runs the pod of that manifest and stops before each action of its plan. This view "+
 				"then shows the exact next request and what changed since the last stop. The rest of the node continues.",
 			"",
-			"kubeloupe step --pod NS/NAME does the same for a pod of a running agent.")
+			"kubeloupe step --pod NS/NAME does the same for a pod of a running agent, and for a pod of another kubelet behind kubeloupe proxy.")
 	case !p.have && p.over:
 		return p.words("Stepping ended before the first stop.")
 	case !p.have:

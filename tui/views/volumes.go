@@ -36,7 +36,7 @@ func NewVolumes(look Look) *Volumes {
 		},
 		Failed: func(v model.Volume) bool { return v.Err != "" || v.Errors > 0 },
 		Fields: ofPod(func(r model.Volume) trace.Pod { return r.Pod }),
-		Empty:  "no volume seen yet",
+		Empty:  "no volume now",
 	})
 	p.open = p.details
 	return p
