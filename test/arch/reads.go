@@ -19,12 +19,12 @@ var wholeReads = map[string]string{
 	"agent/host/host.go":                  "/proc: the kernel",
 	"agent/stats/node.go":                 "/proc and cgroup files: the kernel",
 	"agent/stats/system.go":               "/proc: the kernel",
-	"agent/selfstats/read.go":             "/proc: the kernel",
 	"agent/volume/blockdev/loop_linux.go": "/sys: the kernel, of names that root gave",
 	"inspect/snapshot/cgroup.go":          "cgroup files: the kernel; as many lines as a pod has processes",
 	"inspect/snapshot/network.go":         "/proc and /sys: the kernel",
 	"inspect/snapshot/process.go":         "/proc: the kernel; 16 bytes that the process chose",
 	"trace/internal/gendoc/source.go":     "the module's own source",
+	"trace/usage/read.go":                 "/proc: the kernel",
 }
 
 // limits are what io.ReadAll may read from: a name that is called.

@@ -74,6 +74,64 @@ func TestDaemonSet(t *testing.T) {
 	})
 }
 
+// TestDaemonSetAPI applies the component with rights on the API: attach reads Events, pods and the kubelet's API by its own service account.
+func TestDaemonSetAPI(t *testing.T) {
+	b := setup(t)
+	api, err := url.Parse(b.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := b.overlay(t, b.push(t))
+	component, err := filepath.Abs("../../deploy/attach/api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if component, err = filepath.Rel(overlay, component); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(overlay, "kustomization.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The lab's node has no kube-proxy: the API server is at its own address.
+	text = fmt.Appendf(text, `    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_HOST, value: %q}}
+    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_PORT, value: %q}}
+components: [%q]
+`, api.Hostname(), api.Port(), component)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.kubectl(t, "apply", "-k", overlay)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		if out, err := b.Kubectl(ctx, "delete", "--wait=true", "-k", overlay); err != nil {
+			t.Errorf("delete: %v: %s", err, out)
+		}
+	})
+	b.rolledOut(t)
+	t.Log(b.inPod(t, "kubeloupe", "attach", "--check", "--in-cluster", "--pid", strconv.Itoa(b.kubelet.PID())))
+	b.create(t, "with-events")
+	b.eventuallyInPod(t, "Successfully assigned default/with-events", "kubeloupe", "events", "-o", "json")
+	b.eventuallyInPod(t, "start    web", "kubeloupe", "trace", "default/with-events")
+	var said string // by attach itself, not by the kubelet's log
+	for line := range strings.Lines(b.kubectl(t, "logs", "-n", "kubeloupe", "ds/kubeloupe-attach")) {
+		if strings.Contains(line, "attach: ") {
+			said += line
+		}
+	}
+	if !strings.Contains(said, "the kubelet's settings in use") || strings.Contains(said, "permit") || strings.Contains(said, "cannot be read") {
+		t.Errorf("attach said:\n%s", said)
+	}
+	for _, may := range []string{"get secrets", "list nodes", "create pods", "get nodes/proxy", "delete pods"} {
+		out, _ := b.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as=system:serviceaccount:kubeloupe:kubeloupe-attach"}, strings.Fields(may)...)...) // no ends with 1
+		if !strings.HasSuffix(strings.TrimSpace(out), "no") {                                                                                                   // a warning may stand before it
+			t.Errorf("%s: %s", may, out)
+		}
+	}
+}
+
 // TestDebugNode opens attach's own UI by kubectl debug.
 func TestDebugNode(t *testing.T) {
 	b := setup(t)

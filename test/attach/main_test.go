@@ -60,13 +60,17 @@ func newBench(log io.Writer) (_ *bench, err error) {
 	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
 		return nil, err
 	}
-	b.kubelet, err = b.start(ctx, log)
+	b.kubelet, err = b.start(ctx, log, 4)
 	return b, err
 }
 
-// start starts upstream's kubelet, and waits until its node is ready.
-func (b *bench) start(ctx context.Context, log io.Writer) (*lab.Agent, error) {
-	a, err := b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: []string{"--v=4"}, Log: log})
+// start starts upstream's kubelet with a verbosity, and waits until its node is ready.
+func (b *bench) start(ctx context.Context, log io.Writer, level int) (*lab.Agent, error) {
+	provider, err := b.provider()
+	if err != nil {
+		return nil, err
+	}
+	a, err := b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: append([]string{"--v=" + strconv.Itoa(level)}, provider...), Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +97,26 @@ func (b *bench) close() error {
 // kubeloupe runs a command and returns what it said.
 func (b *bench) kubeloupe(t *testing.T, args ...string) string {
 	t.Helper()
+	out, err := b.try(t, args...)
+	if err != nil {
+		t.Fatalf("kubeloupe %q: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// try is kubeloupe of a command that may fail.
+func (b *bench) try(t *testing.T, args ...string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, b.binary, args...)
+	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	if err := c.Run(); err != nil {
-		t.Fatalf("kubeloupe %q: %v\n%s%s", args, err, out.String(), errs.String())
+	err := c.Run()
+	if err != nil {
+		out.Write(errs.Bytes())
 	}
-	return out.String()
+	return out.String(), err
 }
 
 // TestCheck sees that the kubelet, its settings, its runtime and their logs are found.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,6 +44,14 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 		socket: filepath.Join(dir, "s.sock"), file: filepath.Join(dir, "out.klr"),
 		records: filepath.Join(dir, "records.json"), errs: filepath.Join(dir, "errors"), done: make(chan struct{}),
 	}
+	for i, arg := range args { // the last one counts
+		switch arg {
+		case "--control-socket":
+			a.socket = args[i+1]
+		case "--record":
+			a.file = args[i+1]
+		}
+	}
 	args = append([]string{"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file}, args...)
 	a.Cmd = exec.Command(b.binary, args...)
 	for file, to := range map[string]*io.Writer{a.records: &a.Stdout, a.errs: &a.Stderr} {
@@ -64,9 +73,9 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 		a.Process.Kill() // it may have ended
 		<-a.done
 	})
-	eventually(t, "the control socket", func() string {
-		if _, err := os.Stat(a.socket); err != nil {
-			return err.Error() + ": " + a.said()
+	eventually(t, "attach attaches", func() string {
+		if text := a.said(); !strings.Contains(text, "attached to the kubelet") {
+			return "it said: " + text
 		}
 		return ""
 	})
@@ -76,13 +85,19 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 // says waits until attach has said something of its own.
 func (a *attached) says(t *testing.T, what string) {
 	t.Helper()
-	eventually(t, "attach says "+what, func() string {
+	a.tells(t, "attach: ", what)
+}
+
+// tells waits until attach has printed a record with all words.
+func (a *attached) tells(t *testing.T, words ...string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("attach tells %q", words), func() string {
 		text, err := os.ReadFile(a.records)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, "attach: ") && strings.Contains(line, what) {
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
 				return ""
 			}
 		}
@@ -141,7 +156,7 @@ spec:
 // control socket.
 func TestStart(t *testing.T) {
 	b := setup(t)
-	a := b.attach(t)
+	a := b.attach(t, "--kubeconfig", b.Kubeconfig)
 	b.create(t, "shown")
 	var text string
 	eventually(t, "the start of the pod", func() string {
@@ -166,20 +181,28 @@ func TestStart(t *testing.T) {
 	if code := a.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("attach ended with %d: %s", code, a.said())
 	}
-	seen := map[string]int{}
+	seen, told := map[string]int{}, map[string]bool{}
 	for line := range strings.Lines(b.kubeloupe(t, "events", "-o", "json", "--from", a.file)) {
 		var r struct {
 			Observer, Also string
+			Pod            struct{ Name string }
+			Event          struct{ Reason string }
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
 		seen[r.Observer]++
+		if r.Pod.Name == "shown" {
+			told[r.Event.Reason] = true
+		}
 		for o := range strings.FieldsFuncSeq(r.Also, func(r rune) bool { return r == ',' }) {
 			seen["also "+o]++
 		}
 	}
 	t.Log("records by observer:", seen)
+	if !told["Scheduled"] || !told["Pulled"] || seen["api-server"]+seen["also api-server"] == 0 {
+		t.Errorf("the API server told nothing: %v", told)
+	}
 	if seen["kubelet-log"] == 0 || seen["kubelet-api"] == 0 || seen["runtime-log"]+seen["also runtime-log"] == 0 {
 		t.Errorf("an observer has seen nothing: %v", seen)
 	}

@@ -77,11 +77,10 @@ func attachment(t *testing.T, n *joined) {
 		p.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	})
 	n.create("plain", nil)
-	// Upstream's kubelet has no line for the wait: only the set-up that follows is seen.
-	words, least := "the set-up of volume pv", time.Duration(0)
+	words, least := "for volume pv", time.Second
 	if n.outside == nil {
 		n.waits("web", trace.WaitAttach)
-		words, least = "for volume pv: "+driverName+" has to attach "+handle, time.Second
+		words = "for volume pv: " + driverName + " has to attach " + handle
 	}
 	attached(t, n)
 	n.reached("web", "ready")
@@ -138,6 +137,12 @@ func volumes(t *testing.T, n *joined) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		ctx, none := context.Background(), metav1.DeleteOptions{}
+		_ = n.client.CoreV1().PersistentVolumeClaims("default").Delete(ctx, "data", none)
+		_ = n.client.CoreV1().PersistentVolumes().Delete(ctx, "pv", none)
+		_ = n.client.StorageV1().CSIDrivers().Delete(ctx, driverName, none)
+	})
 	_, err = n.client.CoreV1().PersistentVolumes().Create(t.Context(), &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pv"},
 		Spec: v1.PersistentVolumeSpec{

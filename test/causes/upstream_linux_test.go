@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/test/hungfs"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -38,6 +40,8 @@ func scenarios() []seen {
 		{"KL21-init", 3, func(u *upstream) { initContainerTakesLong(u.node, "4") }},
 		{"KL27-crash", 0, func(u *upstream) { containerKeepsEnding(u.node, "") }},
 		{"KL07-plugin", 0, cniPluginFails},
+		{"KL06-network", 0, networkIsSlow},
+		{"KL09-fsgroup", 0, ownershipTakesLong},
 		{"KL10-volume", 0, directoryIsMissing},
 		{"KL17-stubborn", 2, containerDoesNotEnd},
 		{"KL14-sandbox", 2, sandboxIsStopped},
@@ -151,6 +155,100 @@ func (u *upstream) session(t *testing.T, cfg lab.AgentConfig, all []seen) {
 			u.outside.merged(t)
 		})
 	}
+}
+
+// networkIsSlow: a plugin takes its time for one pod of two. That is in containerd's log alone, and the kubelet's may not say it.
+func networkIsSlow(u *upstream) {
+	u.set(u.bench.pod("near", lab.ImageBusybox))
+	u.reached("near", "started")
+	u.bench.plugin(u.t, "3")
+	u.t.Cleanup(func() { u.bench.plugin(u.t, "0") })
+	u.set(u.bench.pod("near", lab.ImageBusybox), u.bench.pod("web", lab.ImageBusybox))
+	u.reached("web", "started")
+	u.bench.plugin(u.t, "0")
+	for pod, want := range map[string]int{"web": 1, "near": 0} {
+		for _, from := range [][]*part{u.outside.logs, u.outside.logs[1:], u.outside.logs[:1]} {
+			if len(from) == 1 && from[0] == u.outside.logs[0] {
+				want = 0
+			}
+			all := u.outside.why(u.t, pod, from).Findings
+			found := slices.DeleteFunc(slices.Clone(all), func(f cause.Finding) bool { return f.ID != "KL06" })
+			if len(found) != want || want == 1 && (found[0].Confidence != cause.Likely || found[0].Cost < 2*time.Second) {
+				u.t.Errorf("KL06 of %s, from %d logs: %+v", pod, len(from), all)
+			}
+		}
+	}
+	u.silent("near", "KL07", "KL15")
+	u.silent("web", "KL07", "KL15")
+}
+
+// ownershipTakesLong: the file system of one pod's volume of two takes long to change an owner.
+func ownershipTakesLong(u *upstream) {
+	slow, quick := u.t.TempDir(), u.t.TempDir()
+	f, err := hungfs.Mount(slow)
+	if err != nil {
+		u.t.Skipf("no such file system is possible here: %v", err)
+	}
+	u.t.Cleanup(func() { _ = f.Close() })
+	f.SlowChanges(20 * time.Second) // of the owner, and of the mode: together longer than the kubelet is silent for
+	u.set(u.owned("web", slow), u.owned("near", quick))
+	u.until("the change of an owner", func(r *trace.Record) bool {
+		_, ok := r.Event.(*trace.VolumeProgress)
+		return ok && r.Pod.Name == "web"
+	})
+	if f := u.speaks("web", "KL09", "data-web"); !f.Current {
+		u.t.Errorf("%+v", f)
+	}
+	u.reached("web", "started")
+	u.reached("near", "started")
+	if f := u.speaks("web", "KL09", "data-web"); f.Current || f.Cost < 30*time.Second {
+		u.t.Errorf("%+v", f)
+	}
+	u.silent("near", "KL09", "KL10")
+	u.set()
+	u.reached("web", "gone") // while the file system still answers
+	u.reached("near", "gone")
+}
+
+// owned is a pod with a volume for which the group of the pod is set, in a directory of the node.
+func (u *upstream) owned(name, dir string) *v1.Pod {
+	u.t.Helper()
+	claim := "data-" + name
+	size := v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+	volumes, claims := u.client.CoreV1().PersistentVolumes(), u.client.CoreV1().PersistentVolumeClaims("default")
+	_, err := volumes.Create(u.t.Context(), &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: claim},
+		Spec: v1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: modes, PersistentVolumeReclaimPolicy: v1.PersistentVolumeReclaimRetain,
+			ClaimRef:               &v1.ObjectReference{Namespace: "default", Name: claim},
+			PersistentVolumeSource: v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: dir}},
+			NodeAffinity: &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+				MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{lab.NodeName}}},
+			}}}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() { _ = volumes.Delete(context.Background(), claim, metav1.DeleteOptions{}) })
+	_, err = claims.Create(u.t.Context(), &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: claim},
+		Spec:       v1.PersistentVolumeClaimSpec{AccessModes: modes, VolumeName: claim, StorageClassName: new(""), Resources: v1.VolumeResourceRequirements{Requests: size}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() { _ = claims.Delete(context.Background(), claim, metav1.DeleteOptions{}) })
+	eventually(u.t, "the claim to be bound", func() (bool, error) {
+		c, err := claims.Get(u.t.Context(), claim, metav1.GetOptions{})
+		return err == nil && c.Status.Phase == v1.ClaimBound, err
+	})
+	p := podOf(name)
+	p.Spec.SecurityContext = &v1.PodSecurityContext{FSGroup: new(int64(1234))}
+	p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
+	p.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	return p
 }
 
 // secretIsMissing: one pod of two mounts a Secret that comes late.

@@ -29,6 +29,8 @@ type options struct {
 	// dir is the lab's; "" means one of its own, in the temporary directory.
 	dir           string
 	keep, compare bool
+	// proxy is the program whose proxy the agent is behind, in the first of two runs; "" means one run without.
+	proxy string
 }
 
 func main() {
@@ -54,10 +56,11 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("conformance", flag.ExitOnError)
 	agent := f.String("agent", cmp.Or(os.Getenv("AGENT"), string(lab.Kubeloupe)), "kubeloupe or upstream (AGENT)")
 	f.StringVar(&o.program, "program", "", "the agent's executable; built or taken from the cache if empty")
-	f.StringVar(&o.focus, "focus", cmp.Or(os.Getenv("FOCUS"), defaultFocus), "regular expression of the tests to run (FOCUS)")
+	f.StringVar(&o.focus, "focus", os.Getenv("FOCUS"), "regular expression of the tests to run (FOCUS); with -proxy thirty by default")
 	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS)")
 	f.StringVar(&o.dir, "dir", os.Getenv("LAB_DIR"), "directory of the lab; a cluster that is up there is used, and left up (LAB_DIR)")
+	f.StringVar(&o.proxy, "proxy", "", "run the tests twice: behind the proxy of this program, bin/kubeloupe, and without")
 	f.BoolVar(&o.keep, "keep", false, "leave the cluster and the agent up")
 	f.BoolVar(&o.compare, "compare", false, "run nothing: print what was kept")
 	if err := f.Parse(args); err != nil {
@@ -66,9 +69,19 @@ func parse(args []string) (options, error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
 	}
+	switch {
+	case o.focus != "":
+	case o.proxy != "":
+		o.focus = focusOf(thirty)
+	default:
+		o.focus = defaultFocus
+	}
 	o.agent = lab.AgentKind(*agent)
 	if o.agent != lab.Kubeloupe && o.agent != lab.Upstream {
 		return o, fmt.Errorf("agent %q: want %s or %s", o.agent, lab.Kubeloupe, lab.Upstream)
+	}
+	if o.proxy != "" && o.agent != lab.Upstream {
+		return o, fmt.Errorf("-proxy needs -agent %s", lab.Upstream)
 	}
 	if o.dir == "" {
 		o.dir = filepath.Join(os.TempDir(), "kubeloupe-conformance")

@@ -19,7 +19,9 @@ type result struct {
 	// Full says that it ran all tests, and not others by --focus.
 	Full        bool
 	Focus, Skip string
-	Tests       []outcome
+	// Proxied says that the agent was behind the proxy.
+	Proxied bool `json:",omitempty"`
+	Tests   []outcome
 }
 
 // name is unique among the results, and sorts by time for one agent.
@@ -38,7 +40,11 @@ func (r result) count(states ...string) int {
 }
 
 func (r result) summary() string {
-	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped in %s (%s)", r.Agent,
+	agent := string(r.Agent)
+	if r.Proxied {
+		agent += " behind the proxy"
+	}
+	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped in %s (%s)", agent,
 		r.count(passed), len(r.Tests)-r.count(passed, skipped), r.count(skipped),
 		time.Duration(r.Seconds*float64(time.Second)).Round(time.Second), r.Begin.Format(time.DateTime))
 }

@@ -32,6 +32,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if !c.Existing && !o.keep {
 		defer func() { err = errors.Join(err, c.Down(context.WithoutCancel(ctx))) }()
 	}
+	if o.proxy != "" {
+		return behindProxy(ctx, c, o, kept, out)
+	}
 	if err := node(ctx, c, o, out); err != nil {
 		return err
 	}

@@ -90,17 +90,19 @@ func table(b *strings.Builder, reference, ours, only map[string]outcome) {
 			}
 		}
 	}
-	cell := func(m map[string]outcome, name string) string {
-		t, ok := m[name]
-		if !ok {
-			return "-"
-		}
-		return fmt.Sprintf("%s %4.0fs", t.State, t.Seconds)
-	}
 	_, _ = fmt.Fprintf(b, "%-16s %-16s test\n", lab.Upstream, lab.Kubeloupe)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		_, _ = fmt.Fprintf(b, "%-16s %-16s %s\n", cell(reference, name), cell(ours, name), name)
 	}
+}
+
+// cell is how a test ended.
+func cell(m map[string]outcome, name string) string {
+	t, ok := m[name]
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf("%s %4.0fs", t.State, t.Seconds)
 }
 
 // failures says what did not pass, and why in one line.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -23,19 +22,9 @@ func agentState(state, reason string) func(*trace.Record) bool {
 // restartContainerd ends the lab's containerd and starts it again, with a change in between.
 func (n *node) restartContainerd(between func()) {
 	n.t.Helper()
-	p, err := os.FindProcess(n.ContainerdPID())
-	if err != nil {
+	if err := n.RestartContainerd(n.ctx(), syscall.SIGTERM, between); err != nil {
 		n.t.Fatal(err)
 	}
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		n.t.Fatal(err)
-	}
-	between()
-	l, err := lab.Up(n.ctx(), lab.Config{Dir: n.Dir, Log: n.t.Output()})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.Lab, shared.Lab = l, l
 }
 
 // TestContainerdRestarts ends containerd under the agent: it says so, its pods continue, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,7 @@ type FS struct {
 	dir    string
 	device *os.File
 	served chan struct{}
+	slow   atomic.Int64 // how long a change of an owner or a mode takes, in nanoseconds
 }
 
 // Mount makes an empty file system at the directory dir. It needs root, and a kernel with FUSE.
@@ -38,6 +40,9 @@ func (f *FS) Hang() {
 	<-f.served
 }
 
+// SlowChanges has each change of an owner or a mode take d; what is only read is answered meanwhile.
+func (f *FS) SlowChanges(d time.Duration) { f.slow.Store(int64(d)) }
+
 // Close fails all who wait, and takes the mount away.
 func (f *FS) Close() error {
 	err := f.device.Close()
@@ -50,6 +55,7 @@ const (
 	opLookup      = 1
 	opForget      = 2
 	opGetattr     = 3
+	opSetattr     = 4
 	opStatfs      = 17
 	opInit        = 26
 	opOpendir     = 27
@@ -74,7 +80,12 @@ func (f *FS) serve() {
 		if err != nil || n < 40 {
 			return
 		}
-		if out := answer(in[:n]); out != nil {
+		out := answer(in[:n])
+		switch d := time.Duration(f.slow.Load()); {
+		case out == nil:
+		case d > 0 && le.Uint32(in[4:]) == opSetattr:
+			time.AfterFunc(d, func() { _, _ = f.device.Write(out) })
+		default:
 			_, _ = f.device.Write(out) // who asked may be gone
 		}
 	}
@@ -92,7 +103,7 @@ func answer(request []byte) []byte {
 		le.PutUint32(body, 7)
 		le.PutUint32(body[4:], 31)
 		le.PutUint32(body[20:], 4096) // max_write
-	case opGetattr: // fuse_attr_out, good for no time
+	case opGetattr, opSetattr: // fuse_attr_out, good for no time
 		body = make([]byte, 104)
 		le.PutUint64(body[16:], 1)                     // ino
 		le.PutUint32(body[16+60:], unix.S_IFDIR|0o777) // mode

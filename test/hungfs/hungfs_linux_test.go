@@ -26,6 +26,10 @@ func TestHang(t *testing.T) {
 	if out, err := exec.Command("/bin/ls", dir).CombinedOutput(); err != nil || len(out) != 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
+	f.SlowChanges(300 * time.Millisecond)
+	if from := time.Now(); os.Chown(dir, -1, 7) != nil || time.Since(from) < 300*time.Millisecond {
+		t.Errorf("a change of an owner took %v", time.Since(from))
+	}
 	f.Hang()
 	if err := exec.CommandContext(t.Context(), "/usr/bin/timeout", "-s", "KILL", "0.2", "/bin/ls", dir).Run(); err == nil {
 		t.Fatal("it answers")

@@ -2,7 +2,10 @@
 
 package hungfs
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // FS is one that is mounted.
 type FS struct{}
@@ -12,6 +15,9 @@ func Mount(string) (*FS, error) { return nil, errors.New("hungfs: FUSE is Linux'
 
 // Hang does nothing.
 func (*FS) Hang() {}
+
+// SlowChanges does nothing.
+func (*FS) SlowChanges(time.Duration) {}
 
 // Close does nothing.
 func (*FS) Close() error { return nil }

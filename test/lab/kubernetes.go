@@ -53,18 +53,18 @@ var kubernetesFiles = []string{
 	"test/images/kitten/html/data.json",
 }
 
-// kubernetesFlags stamps the version, which clients and tests compare.
-func kubernetesFlags() []string {
+// versionFlags stamp a version, which clients and tests compare.
+func versionFlags(version string) []string {
 	const component, client = "k8s.io/component-base/version.", "k8s.io/client-go/pkg/version."
-	major, minor, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
+	major, minor, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ = strings.Cut(minor, ".")
 	return []string{"-trimpath", "-ldflags", strings.Join([]string{
 		"-s -w",
-		"-X " + component + "gitVersion=" + KubernetesVersion,
+		"-X " + component + "gitVersion=" + version,
 		"-X " + component + "gitMajor=" + major,
 		"-X " + component + "gitMinor=" + minor,
 		"-X " + component + "gitTreeState=clean",
-		"-X " + client + "gitVersion=" + KubernetesVersion,
+		"-X " + client + "gitVersion=" + version,
 	}, " ")}
 }
 
@@ -83,7 +83,7 @@ func (b builder) kubernetes(ctx context.Context) (string, error) {
 	}
 	return b.ensure("kubernetes", version, "bin", func(tmp string) error {
 		return b.inModule(kubernetesSource, func(dir string, env []string) error {
-			args := append([]string{"build"}, kubernetesFlags()...)
+			args := append([]string{"build"}, versionFlags(KubernetesVersion)...)
 			args = append(args, "-o", tmp+"/")
 			if err := b.run(ctx, dir, env, "go", append(args, kubernetesPackages...)...); err != nil {
 				return err
@@ -110,7 +110,7 @@ func ConformanceTests(ctx context.Context, log io.Writer) (string, error) {
 	}
 	dir, err := b.ensure("kubernetes", version, "e2e", func(tmp string) error {
 		return b.inModule(kubernetesSource, func(dir string, env []string) error {
-			args := append([]string{"test", "-c"}, kubernetesFlags()...)
+			args := append([]string{"test", "-c"}, versionFlags(KubernetesVersion)...)
 			return b.run(ctx, dir, env, "go", append(args, "-o", filepath.Join(tmp, "e2e.test"), "k8s.io/kubernetes/test/e2e")...)
 		})
 	})

@@ -283,6 +283,23 @@ func (l *Lab) atMost(usual time.Duration) time.Duration {
 	return usual * time.Duration(max(1, l.patience))
 }
 
+// RestartContainerd ends containerd by a signal and starts it again, with a change in between. Containers continue to run.
+func (l *Lab) RestartContainerd(ctx context.Context, sig os.Signal, between func()) error {
+	s := l.state
+	p, err := os.FindProcess(s.Containerd.PID)
+	if err == nil {
+		err = p.Signal(sig)
+	}
+	if err != nil {
+		return fmt.Errorf("end containerd: %w", err)
+	}
+	if !poll(ctx, l.atMost(10*time.Second), 5*time.Millisecond, func() bool { return !s.Containerd.alive() }) {
+		return errors.New("containerd does not end")
+	}
+	between()
+	return errors.Join(l.startContainerd(ctx), s.save(l.Dir))
+}
+
 func (l *Lab) startContainerd(ctx context.Context) error {
 	s := l.state
 	err := s.Containerd.stop(ctx, 5*time.Second)

@@ -13,18 +13,20 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/inspect/proxy/guard"
 	"github.com/kubeloupe/kubeloupe/test/interval"
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/podstart"
 )
 
 var (
 	pairs = flag.Int("pairs", 0, "how many pairs of pod starts by the kubelet are measured, with the proxy and without")
 	calls = flag.Int("calls", 0, "how many pairs of calls are measured; 0 measures nothing")
 	runs  = flag.Int("starts", 40, "how many pairs of pod starts by calls alone are measured")
+	// perSample pods are started for one sample, which is their median.
+	perSample = flag.Int("sample", 6, "how many pods the kubelet starts for one sample")
 )
 
 // startReach is how many times as long a pod's start may take with the proxy.
@@ -147,9 +149,6 @@ func (b *bench) startBy(t *testing.T, by, direct runtimeapi.RuntimeServiceClient
 	return float64(d) / float64(time.Millisecond)
 }
 
-// perSample is how many pods are started for one sample, which is their median, after one that does not count.
-const perSample = 5
-
 // starts returns how long a pod's start takes, in milliseconds, by a kubelet that has just connected.
 func (b *bench) starts(t *testing.T, proxied bool, name string) float64 {
 	t.Helper()
@@ -168,27 +167,12 @@ func (b *bench) starts(t *testing.T, proxied bool, name string) float64 {
 	if err := b.kubelet(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var all []float64
-	for i := range perSample + 1 {
-		p := b.pod(fmt.Sprintf("%s-%t-%d", name, proxied, i))
-		no := false
-		p.Spec.AutomountServiceAccountToken = &no // upstream's volume manager polls
-		at := time.Now()
-		if _, err := b.client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		id := strings.TrimPrefix(b.runs(t, p.Name).Status.ContainerStatuses[0].ContainerID, "containerd://")
-		r, err := b.dial(t, b.runtime()).ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i > 0 {
-			all = append(all, float64(time.Unix(0, r.GetStatus().GetStartedAt()).Sub(at))/float64(time.Millisecond))
-		}
-		b.remove(t, p.Name)
+	s := podstart.Starter{Client: b.client, Runtime: b.dial(t, b.runtime()), Image: b.Image(lab.ImageBusybox)}
+	ms, err := s.Median(t.Context(), fmt.Sprintf("%s-%t", name, proxied), *perSample)
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return ms
 }
 
 func took(t *testing.T, r runtimeapi.RuntimeServiceClient, call func(context.Context, runtimeapi.RuntimeServiceClient) error) time.Duration {

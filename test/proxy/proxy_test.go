@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -139,6 +138,24 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
+		{"the guard, in RunPodSandbox, which ends well", func(t *testing.T) {
+			const line = "RunPodSandbox from runtime service failed"
+			failed := b.logged(t, line)
+			b.create(t, b.pod("within"))
+			b.inSandbox(t, "within")
+			kill(t, b.guard.Process.Pid)
+			<-b.ended
+			if err := b.leads(b.runtime()); err != nil {
+				t.Fatal(err)
+			}
+			b.runs(t, "within")
+			if n := b.logged(t, line); n != failed {
+				t.Errorf("%d calls failed", n-failed)
+			}
+			if err := b.relay(); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{"ended by SIGTERM", func(t *testing.T) {
 			if err := b.guard.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
@@ -163,15 +180,8 @@ func TestKilled(t *testing.T) {
 			}
 		})
 	}
-	now := b.runs(t, "before")
-	if was, is := old.Status.ContainerStatuses[0], now.Status.ContainerStatuses[0]; was.ContainerID != is.ContainerID || is.RestartCount != 0 {
-		t.Errorf("its container was %s, is %s after %d restarts", was.ContainerID, is.ContainerID, is.RestartCount)
-	}
-	log, err := os.ReadFile(b.agent.LogFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("the kubelet called the runtime down %d times", strings.Count(string(log), "Container runtime sanity check failed"))
+	b.unrestarted(t, old)
+	t.Logf("the kubelet called the runtime down %d times", b.logged(t, "Container runtime sanity check failed"))
 }
 
 // inSandbox waits until the pod's sandbox is being made.

@@ -267,8 +267,8 @@ func raw(port string) error {
 	return unix.IoctlSetTermios(int(f.Fd()), unix.TCSETS, t)
 }
 
-// lockedRun runs a command from a thread that lives as long as it does: its parent's death ends it.
-func lockedRun(cmd *exec.Cmd) error {
+// RunBound runs a command from a thread that lives as long as it does: its parent's death ends it.
+func RunBound(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -143,7 +143,7 @@ func (m *Machine) boot(ctx context.Context, k *kernel, initrd string) error {
 			_ = r.Close()
 		})
 	}
-	err := lockedRun(cmd)
+	err := RunBound(cmd)
 	for _, p := range pipes {
 		_ = p.Close()
 	}

@@ -1,0 +1,60 @@
+package attach
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+)
+
+// TestKubeletAPI watches a kubelet without its log: its metrics show that its runtime did not answer, which likely held up the pod that started
+// then, and not the one before.
+func TestKubeletAPI(t *testing.T) {
+	b := setup(t)
+	empty := filepath.Join(t.TempDir(), "kubelet.log")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var found discover.Found
+	text := b.kubeloupe(t, "attach", "--check", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--kubelet-kubeconfig", b.Kubeconfig)
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		t.Fatal(err)
+	}
+	a := b.attach(t, "--kubelet-kubeconfig", b.Kubeconfig, "--kubelet-log", empty)
+	a.says(t, "the kubelet's settings in use")
+	why := func(name string) (text string) {
+		eventually(t, name+" has started", func() string {
+			out, err := exec.Command(b.binary, "why", "default/"+name, "--socket", a.socket, "-o", "json").CombinedOutput()
+			if text = string(out); err != nil || !strings.Contains(text, `"stage": "up"`) {
+				return text
+			}
+			return ""
+		})
+		t.Log(b.kubeloupe(t, "why", "default/"+name, "--socket", a.socket))
+		return text
+	}
+	b.create(t, "before")
+	if text := why("before"); strings.Contains(text, `"KL15"`) {
+		t.Errorf("KL15 is named of the pod before: %s", text)
+	}
+	runtime := found.Runtime.Process.PID
+	if err := syscall.Kill(runtime, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(runtime, syscall.SIGCONT) }) // it may have ended
+	b.create(t, "meanwhile")
+	time.Sleep(15 * time.Second)
+	if err := syscall.Kill(runtime, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	why("meanwhile")
+	b.speaks(t, a, "default/meanwhile", "KL15", cause.Likely, "the container runtime did not answer") // after the next poll
+}

@@ -1,0 +1,96 @@
+package attach
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/test/interval"
+	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/test/podstart"
+)
+
+var (
+	pairs     = flag.Int("pairs", 0, "how many pairs of samples of pod starts are measured, with attach and without")
+	perSample = flag.Int("sample", 6, "how many pods the kubelet starts for one sample, which is their median")
+)
+
+// startReach is how many times as long a pod's start may take with attach, which has raised the kubelet to V4.
+const startReach = 1.02
+
+// TestPairs measures what attach adds to pod starts by a kubelet at V2, when it has raised that to V4.
+func TestPairs(t *testing.T) {
+	if *pairs == 0 {
+		t.Skip("-pairs 0")
+	}
+	b := setup(t)
+	b.again(t, 2)
+	t.Cleanup(func() { b.again(t, 4) })
+	client, err := b.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := b.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s := podstart.Starter{Client: client, Runtime: runtimeapi.NewRuntimeServiceClient(conn), Image: b.Image(lab.ImageBusybox)}
+	var with, without []float64
+	for n := range *pairs {
+		for i, r := range rand.Perm(2) {
+			end := func() {}
+			if r == 0 {
+				end = b.attachRaised(t)
+			}
+			ms, err := s.Median(t.Context(), fmt.Sprintf("pair-%d-%d", n, i), *perSample)
+			end()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r == 0 {
+				with = append(with, ms)
+			} else {
+				without = append(without, ms)
+			}
+		}
+		t.Logf("pair %d: %.1f ms with, %.1f ms without", n, with[n], without[n])
+	}
+	ratio := interval.Of(without, with)
+	t.Logf("pod start with attach at V4 against without at V2, %d pairs: %s, ≤ %.2f %s", *pairs, ratio, startReach, ratio.Verdict(startReach))
+}
+
+// again starts the kubelet with another verbosity.
+func (b *bench) again(t *testing.T, level int) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	err := b.kubelet.Stop(ctx)
+	if err == nil {
+		b.kubelet, err = b.start(ctx, t.Output(), level)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// attachRaised starts attach, which raises the kubelet to V4 and puts it back when it is ended.
+func (b *bench) attachRaised(t *testing.T) (end func()) {
+	t.Helper()
+	before := b.lines(t, fourth)
+	a := b.attach(t, "--raise-verbosity", "4", "--for", "10m", "--kubelet-kubeconfig", b.Kubeconfig)
+	eventually(t, "lines of V4", func() string {
+		if b.lines(t, fourth) == before {
+			return "there are none: " + a.said()
+		}
+		return ""
+	})
+	return func() {
+		a.Process.Signal(syscall.SIGTERM) // Wait tells
+		<-a.done
+	}
+}

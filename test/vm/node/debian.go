@@ -1,0 +1,58 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+const (
+	// suite is Debian's release on the node, mirror where its packages come from.
+	suite  = "trixie"
+	mirror = "http://deb.debian.org/debian"
+	// packages are what a node of kubeadm has, and what the tests use.
+	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack"
+)
+
+// Debian makes sure of the node's packages in the cache, which needs the network once, and returns the archive.
+func Debian(ctx context.Context) (string, error) {
+	for program, pkg := range map[string]string{
+		"qemu-system-x86_64": "qemu-system-x86", "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "ssh": "openssh-client", "tar": "tar",
+	} {
+		if _, err := exec.LookPath(program); err != nil {
+			return "", fmt.Errorf("no %s: run as root: apt-get install --no-install-recommends %s", program, pkg)
+		}
+	}
+	cache, err := lab.Cache()
+	if err != nil {
+		return "", err
+	}
+	archive := filepath.Join(cache, "vm", "debian-"+suite+"-1.tar")
+	if _, err := os.Stat(archive); !errors.Is(err, fs.ErrNotExist) {
+		return archive, err
+	}
+	if err := os.MkdirAll(filepath.Dir(archive), 0o755); err != nil {
+		return "", err
+	}
+	tmp := archive + ".tmp"
+	err = command(ctx, "mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", "--include="+packages, suite, tmp, mirror)
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(tmp))
+	}
+	return archive, os.Rename(tmp, archive)
+}
+
+// command runs a program, calmly: the machine has other work.
+func command(ctx context.Context, name string, args ...string) error {
+	if said, err := exec.CommandContext(ctx, "nice", append([]string{"-n", "19", name}, args...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(string(said)))
+	}
+	return nil
+}
