@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +23,9 @@ type Config struct {
 	Runtime string
 	// Credentials is the directory of exec credential providers, which the kubelet runs.
 	Credentials string
-	// Put takes a record of what was seen. It is not called by two goroutines at once.
+	// Put takes a record of what was seen. It is called by several goroutines at once.
 	Put func(trace.Record)
-	// Say takes a sentence about what cannot be watched.
+	// Say takes a sentence about what cannot be watched. It is called by several goroutines at once.
 	Say func(text string)
 }
 
@@ -39,8 +38,6 @@ type Kernel struct {
 	// seenCgroups says that the cgroups of pods were found.
 	seenCgroups atomic.Bool
 	creating    map[trace.SpanID]string // of See: the containers that are being made, by the action
-
-	mu sync.Mutex // of Put
 }
 
 // New returns an observer of what cfg says.
@@ -67,8 +64,6 @@ func (k *Kernel) Run(ctx context.Context) error {
 // put passes a record on.
 func (k *Kernel) put(r trace.Record) {
 	r.Observer = trace.ObserverKernel
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.cfg.Put(r)
 }
 

@@ -36,7 +36,6 @@ type limited struct {
 	dir     string
 	since   time.Time // it was first seen
 	samples []sample
-	round   int // of the last look at it
 }
 
 // podCgroup is the cgroup of a pod, with those of its containers by their ids.
@@ -52,7 +51,7 @@ type limits struct {
 	// ids are the containers of pods by name, as others tell.
 	ids   map[string]map[string]string
 	n     int // cgroups that are followed
-	round int
+	round int // of look, which alone uses it
 }
 
 func newLimits() *limits {
@@ -99,7 +98,8 @@ func (l *limits) has(uid string) bool {
 	return l.pods[uid] != nil
 }
 
-// look reads the figures of all cgroups that are due. It reports whether a pod is young, which most likely starts.
+// look reads the figures of all cgroups that are due. It reports whether a pod is young, which most likely starts. One goroutine calls it, and
+// only it changes what is followed: so it reads files, which may take long, without the lock.
 func (l *limits) look(h hierarchy, now time.Time) (young bool) {
 	found := map[string]string{}
 	for _, class := range h.classes() {
@@ -110,9 +110,24 @@ func (l *limits) look(h hierarchy, now time.Time) (young bool) {
 			}
 		}
 	}
+	l.round++
+	l.followPods(found, now)
+	for _, p := range l.pods {
+		young = young || now.Sub(p.since) < youth
+		l.read(&p.limited, now)
+		all, _ := names(p.dir) // it may go
+		l.followContainers(p, all, now)
+		for _, c := range p.containers {
+			l.read(c, now)
+		}
+	}
+	return young
+}
+
+// followPods follows the cgroups of found, by their pods' UIDs, and no others.
+func (l *limits) followPods(found map[string]string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.round++
 	for uid, p := range l.pods {
 		if found[uid] != p.dir {
 			l.n -= 1 + len(p.containers)
@@ -121,59 +136,48 @@ func (l *limits) look(h hierarchy, now time.Time) (young bool) {
 		}
 	}
 	for uid, dir := range found {
-		p := l.pods[uid]
-		if p == nil {
-			if l.n >= maxCgroups {
-				continue
-			}
+		if l.pods[uid] == nil && l.n < maxCgroups {
 			l.n++
-			p = &podCgroup{limited: limited{dir: dir, since: now}, containers: map[string]*limited{}}
-			l.pods[uid] = p
+			l.pods[uid] = &podCgroup{limited: limited{dir: dir, since: now}, containers: map[string]*limited{}}
 		}
-		young = young || now.Sub(p.since) < youth
-		p.read(l.round, now)
-		l.containers(p, now)
 	}
-	return young
 }
 
-// containers reads the figures of a pod's containers.
-func (l *limits) containers(p *podCgroup, now time.Time) {
-	all, _ := names(p.dir) // it may go
+// followContainers follows the cgroups of a pod's containers, and no others. all are the directories in the pod's cgroup.
+func (l *limits) followContainers(p *podCgroup, all []string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there := map[string]bool{}
 	for _, name := range all {
 		id := containerID(name)
 		if id == "" {
 			continue
 		}
-		c := p.containers[id]
-		if c == nil {
-			if l.n >= maxCgroups {
-				continue
-			}
+		there[id] = true
+		if p.containers[id] == nil && l.n < maxCgroups {
 			l.n++
-			c = &limited{dir: path.Join(p.dir, name), since: now}
-			p.containers[id] = c
+			p.containers[id] = &limited{dir: path.Join(p.dir, name), since: now}
 		}
-		c.read(l.round, now)
 	}
-	for id, c := range p.containers {
-		if c.round != l.round {
+	for id := range p.containers {
+		if !there[id] {
 			l.n--
 			delete(p.containers, id)
 		}
 	}
 }
 
-// read reads the figures, where they are due.
-func (c *limited) read(round int, now time.Time) {
-	c.round = round
-	if n := len(c.samples); now.Sub(c.since) > settled && (n == 0 || c.samples[n-1].Periods == 0) && round%unlimited != 0 {
+// read reads the figures of a cgroup, where they are due.
+func (l *limits) read(c *limited, now time.Time) {
+	if n := len(c.samples); now.Sub(c.since) > settled && (n == 0 || c.samples[n-1].Periods == 0) && l.round%unlimited != 0 {
 		return
 	}
 	b, err := text(path.Join(c.dir, "cpu.stat"), maxText)
 	if err != nil {
 		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(c.samples) == keptSamples {
 		c.samples = append(c.samples[:0], c.samples[1:]...)
 	}

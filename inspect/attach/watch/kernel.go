@@ -14,15 +14,23 @@ import (
 
 // Kernel is the observer of what the kernel shows of a kubelet, and of the next one after a restart. What it cannot see, it says on bus.
 func Kernel(f *discover.Found, v discover.View, bus *trace.Bus) Observer {
+	var mu sync.Mutex // of what follows
+	var at *kernel.Kernel
 	said := map[string]bool{}
+	isNew := func(text string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if said[text] || len(said) >= maxSaid {
+			return false
+		}
+		said[text] = true
+		return true
+	}
 	say := func(text string) {
-		if !said[text] && len(said) < maxSaid {
-			said[text] = true
+		if isNew(text) {
 			trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "attach: " + text})
 		}
 	}
-	var mu sync.Mutex
-	var at *kernel.Kernel
 	see := func(r *trace.Record) {
 		mu.Lock()
 		k := at
