@@ -88,7 +88,6 @@ type API struct {
 
 	mu   sync.Mutex
 	pods *podobject.Fold
-	put  func(trace.Record)
 	wait waiting
 }
 
@@ -100,9 +99,7 @@ func New(cfg *rest.Config, node string, back time.Duration) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{client: c, node: node, back: back}
-	a.pods = podobject.NewFold(trace.ObserverAPIServer, late, func(r trace.Record) { a.put(r) })
-	return a, nil
+	return &API{client: c, node: node, back: back, pods: podobject.NewFold(trace.ObserverAPIServer, late)}, nil
 }
 
 // limited cuts answers that are no watch.

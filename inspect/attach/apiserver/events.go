@@ -92,10 +92,8 @@ func (a *API) event(in *v1.Event, recs []trace.Record, put func(trace.Record)) {
 		a.wait.add(string(in.InvolvedObject.UID), recs, time.Now())
 	}
 	a.mu.Unlock()
-	for i := range recs {
-		if ours {
-			put(recs[i])
-		}
+	if ours {
+		putAll(recs, put)
 	}
 }
 

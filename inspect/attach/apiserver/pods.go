@@ -31,7 +31,7 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 	there := map[string]bool{}
 	for i := range list.Items {
 		there[string(list.Items[i].UID)] = true
-		a.pod(&list.Items[i], now, put)
+		putAll(a.pod(&list.Items[i], now), put)
 	}
 	a.mu.Lock()
 	a.pods.Only(there)
@@ -41,30 +41,32 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 		return a.client.Pods("").Watch(ctx, options(selector, version))
 	}, "pods of the node", func(kind watch.EventType, pod *v1.Pod) {
 		if kind == watch.Deleted {
-			a.gone(pod, put)
+			a.gone(pod)
 			return
 		}
-		a.pod(pod, time.Now(), put)
+		putAll(a.pod(pod, time.Now()), put)
 	})
 }
 
-// pod takes in a pod, and the Events that waited for it.
-func (a *API) pod(pod *v1.Pod, now time.Time, put func(trace.Record)) {
+// pod takes in a pod. It returns the records of it and of the Events that waited for it.
+func (a *API) pod(pod *v1.Pod, now time.Time) []trace.Record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var out []trace.Record
-	a.put = func(r trace.Record) { out = append(out, r) }
-	a.pods.Apply(pod, now)
-	out = append(out, a.wait.take(string(pod.UID))...)
-	for i := range out {
-		put(out[i])
-	}
+	return append(a.pods.Apply(pod, now), a.wait.take(string(pod.UID))...)
 }
 
-func (a *API) gone(pod *v1.Pod, _ func(trace.Record)) {
+// gone takes in that a pod's object is gone.
+func (a *API) gone(pod *v1.Pod) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pods.Gone(pod)
+}
+
+// putAll passes records on. It may block: not under the lock.
+func putAll(recs []trace.Record, put func(trace.Record)) {
+	for i := range recs {
+		put(recs[i])
+	}
 }
 
 func options(selector, version string) metav1.ListOptions {

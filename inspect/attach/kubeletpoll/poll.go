@@ -40,7 +40,7 @@ type Poll struct {
 func New(c *kubeletapi.Client, pods bool) *Poll {
 	p := &Poll{client: c, denied: map[string]bool{}}
 	if pods {
-		p.pods = podobject.NewFold(trace.ObserverKubeletAPI, Every, func(r trace.Record) { p.put(r) })
+		p.pods = podobject.NewFold(trace.ObserverKubeletAPI, Every)
 	}
 	return p
 }
@@ -170,7 +170,9 @@ func (p *Poll) list(ctx context.Context) error {
 	now, there := time.Now(), map[string]bool{}
 	for i := range list.Items {
 		there[string(list.Items[i].UID)] = true
-		p.pods.Apply(&list.Items[i], now)
+		for _, r := range p.pods.Apply(&list.Items[i], now) {
+			p.put(r)
+		}
 	}
 	p.pods.Only(there)
 	p.pods.Synced()

@@ -23,15 +23,14 @@ type Fold struct {
 	late   time.Duration
 	known  map[string]stage // by UID
 	synced bool             // what comes is a change
-	put    func(trace.Record)
 }
 
 // stage is how far a pod has come.
 type stage struct{ started, ready, ending bool }
 
-// NewFold returns a fold of what an observer shows, which tells late by this much at most. put takes the records.
-func NewFold(by trace.Observer, late time.Duration, put func(trace.Record)) *Fold {
-	return &Fold{by: by, late: late, known: map[string]stage{}, put: put}
+// NewFold returns a fold of what an observer shows, late by this much at most.
+func NewFold(by trace.Observer, late time.Duration) *Fold {
+	return &Fold{by: by, late: late, known: map[string]stage{}}
 }
 
 // Synced says that all pods that are there have been told: what follows are changes.
@@ -46,8 +45,8 @@ func (f *Fold) Knows(uid string) bool {
 // Gone takes in that a pod's object is gone.
 func (f *Fold) Gone(pod *v1.Pod) { delete(f.known, string(pod.UID)) }
 
-// Apply takes in a pod's object as it was at a time.
-func (f *Fold) Apply(pod *v1.Pod, now time.Time) {
+// Apply takes in a pod's object as it was at a time, and returns the records of what changed.
+func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
 	id := string(pod.UID)
 	r := trace.Record{Time: now.UnixNano(), Observer: f.by, Precision: trace.PrecisionOf(f.late), Trace: crilist.TraceOf(id), Pod: Name(pod)}
 	was, known := f.known[id]
@@ -55,38 +54,39 @@ func (f *Fold) Apply(pod *v1.Pod, now time.Time) {
 	if known || len(f.known) < maxPods {
 		f.known[id] = is
 	}
-	tell := func(precision time.Duration, e trace.Event) {
-		s := r
-		s.Span, s.Precision, s.Event = trace.NewSpanID(), trace.PrecisionOf(precision), e
-		f.put(s)
+	add := func(precision time.Duration, e trace.Event) {
+		r.Span, r.Precision, r.Event = trace.NewSpanID(), trace.PrecisionOf(precision), e
+		out = append(out, r)
 	}
 	if !known && !is.ending {
-		f.seen(pod, &r, is.started)
+		if seen, ok := f.seen(pod, r, is.started); ok {
+			out = append(out, seen)
+		}
 	}
 	if is.started && !was.started && f.synced {
-		tell(f.late+relist, &trace.Milestone{Name: trace.MilestoneStarted})
+		add(f.late+relist, &trace.Milestone{Name: trace.MilestoneStarted})
 	}
 	if is.ready && !was.ready && f.synced {
-		tell(f.late, &trace.Milestone{Name: trace.MilestoneReady})
+		add(f.late, &trace.Milestone{Name: trace.MilestoneReady})
 	}
 	if is.ending && !was.ending && known {
-		tell(f.late, &trace.Milestone{Name: trace.MilestoneTerminating})
+		add(f.late, &trace.Milestone{Name: trace.MilestoneTerminating})
 	}
-	r.Span, r.Event = trace.NewSpanID(), Status(pod)
-	f.put(r)
+	add(f.late, Status(pod))
+	return out
 }
 
-// seen tells that there is a pod. Of one that was there before, the kubelet's own note says since when.
-func (f *Fold) seen(pod *v1.Pod, like *trace.Record, started bool) {
-	r := *like
+// seen is the record that there is a pod. Of one that was there before, the kubelet's own note says since when; there is none of one that has
+// started then.
+func (f *Fold) seen(pod *v1.Pod, r trace.Record, started bool) (trace.Record, bool) {
 	if start := pod.Status.StartTime; !f.synced {
 		if start == nil || started {
-			return
+			return r, false
 		}
 		r.Time, r.Precision = start.UnixNano(), trace.PrecisionOf(kubeevent.Precision)
 	}
 	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: source(pod), Spec: Spec(pod)}
-	f.put(r)
+	return r, true
 }
 
 // sourceKey is where the kubelet notes the source of a pod. Upstream: pkg/kubelet/types/pod_update.go.

@@ -32,32 +32,35 @@ func Watch(ctx context.Context, socket string, put func(trace.Record)) error {
 	if err != nil {
 		return fmt.Errorf("watch the pods: %w", err)
 	}
-	f := podobject.NewFold(trace.ObserverKubeletAPI, late, put)
+	f := podobject.NewFold(trace.ObserverKubeletAPI, late)
 	for {
 		e, err := stream.Recv()
 		if err != nil {
 			return fmt.Errorf("watch the pods: %w", err)
 		}
-		if err := take(f, e, time.Now()); err != nil {
+		recs, err := take(f, e, time.Now())
+		if err != nil {
 			return err
+		}
+		for i := range recs {
+			put(recs[i])
 		}
 	}
 }
 
-// take takes an event in.
-func take(f *podobject.Fold, e *podsv1alpha1.WatchPodsEvent, now time.Time) error {
+// take takes an event in, and returns the records of what changed.
+func take(f *podobject.Fold, e *podsv1alpha1.WatchPodsEvent, now time.Time) ([]trace.Record, error) {
 	if e.Type == podsv1alpha1.EventType_INITIAL_SYNC_COMPLETE {
 		f.Synced()
-		return nil
+		return nil, nil
 	}
 	var pod v1.Pod
 	if err := pod.Unmarshal(e.Pod); err != nil {
-		return fmt.Errorf("read a pod: %w", err)
+		return nil, fmt.Errorf("read a pod: %w", err)
 	}
 	if e.Type == podsv1alpha1.EventType_DELETED {
 		f.Gone(&pod)
-		return nil
+		return nil, nil
 	}
-	f.Apply(&pod, now)
-	return nil
+	return f.Apply(&pod, now), nil
 }

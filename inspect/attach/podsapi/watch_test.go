@@ -16,7 +16,8 @@ import (
 
 func TestFold(t *testing.T) {
 	got := ""
-	f := podobject.NewFold(trace.ObserverKubeletAPI, late, func(r trace.Record) {
+	f := podobject.NewFold(trace.ObserverKubeletAPI, late)
+	show := func(r *trace.Record) {
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
 			got += fmt.Sprintf("%s %s\n", r.Pod, e.Name)
@@ -26,7 +27,7 @@ func TestFold(t *testing.T) {
 		if r.Observer != trace.ObserverKubeletAPI || r.Pod.UID == "" {
 			t.Errorf("got %+v", r)
 		}
-	})
+	}
 	event := func(kind podsv1alpha1.EventType, name string, ready bool, st v1.ContainerState) *podsv1alpha1.WatchPodsEvent {
 		p := v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "1"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Env: []v1.EnvVar{{Name: "SECRET", Value: "s"}}}}}}
 		p.Status = v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{Name: "c", Ready: ready, State: st}}}
@@ -48,8 +49,12 @@ func TestFold(t *testing.T) {
 		event(podsv1alpha1.EventType_ADDED, "new", false, v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "ContainerCreating"}}),
 		event(podsv1alpha1.EventType_MODIFIED, "new", true, running),
 	} {
-		if err := take(f, e, time.Unix(1, 0)); err != nil {
+		recs, err := take(f, e, time.Unix(1, 0))
+		if err != nil {
 			t.Fatal(err)
+		}
+		for i := range recs {
+			show(&recs[i])
 		}
 	}
 	const want = `a/old Running 1/1 [{c false running    0 0}]
@@ -63,7 +68,7 @@ a/new Running 1/1 [{c false running    0 0}]
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := take(f, &podsv1alpha1.WatchPodsEvent{Type: podsv1alpha1.EventType_ADDED, Pod: []byte("garbage")}, time.Now()); err == nil {
+	if _, err := take(f, &podsv1alpha1.WatchPodsEvent{Type: podsv1alpha1.EventType_ADDED, Pod: []byte("garbage")}, time.Now()); err == nil {
 		t.Error("took garbage")
 	}
 }
