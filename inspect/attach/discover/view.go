@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/rootfile"
 )
 
 // View is a machine's files, with /proc, named without a leading slash.
@@ -28,15 +30,7 @@ func read(v View, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	return rootfile.Regular(f, name, maxFile)
 }
 
 // list returns the names in a directory, maxNames at most, in the order of the directory.
