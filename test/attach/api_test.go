@@ -32,7 +32,7 @@ func TestKubeletAPI(t *testing.T) {
 	a.says(t, "the kubelet's settings in use")
 	why := func(name string) (text string) {
 		eventually(t, name+" has started", func() string {
-			out, err := exec.Command(b.binary, "why", "default/"+name, "--socket", a.socket, "-o", "json").CombinedOutput()
+			out, err := exec.Command(b.Binary, "why", "default/"+name, "--socket", a.socket, "-o", "json").CombinedOutput()
 			if text = string(out); err != nil || !strings.Contains(text, `"stage": "up"`) {
 				return text
 			}

@@ -151,7 +151,7 @@ func TestDebugNode(t *testing.T) {
 // push builds the image as ko does, without its base, and pushes it to the lab's registry.
 func (b *bench) push(t *testing.T) (repository string) {
 	t.Helper()
-	program, err := os.ReadFile(b.binary)
+	program, err := os.ReadFile(b.Binary)
 	if err != nil {
 		t.Fatal(err)
 	}

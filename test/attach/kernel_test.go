@@ -56,7 +56,7 @@ func (b *bench) slowNetwork(t *testing.T) (delay string) {
 // findings is what why says of a pod that attach has seen.
 func (b *bench) findings(t *testing.T, a *attached, pod string) []cause.Finding {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), b.binary, "why", "-o", "json", "--socket", a.socket, "--", pod).Output()
+	out, err := exec.CommandContext(t.Context(), b.Binary, "why", "-o", "json", "--socket", a.socket, "--", pod).Output()
 	if err != nil {
 		return nil // it is not known yet
 	}
@@ -96,7 +96,7 @@ func (b *bench) silent(t *testing.T, a *attached, pod string, ids ...string) {
 func (b *bench) started(t *testing.T, a *attached, pod string) {
 	t.Helper()
 	eventually(t, pod+" has started", func() string {
-		out, err := exec.Command(b.binary, "trace", pod, "--socket", a.socket).CombinedOutput()
+		out, err := exec.Command(b.Binary, "trace", pod, "--socket", a.socket).CombinedOutput()
 		if text := string(out); err != nil || !strings.Contains(text, "start    web") || strings.Contains(text, "not started") {
 			return text
 		}
@@ -173,7 +173,7 @@ func TestStarvedProbe(t *testing.T) {
 	b.apply(t, "refused", "  containers:\n  - name: web\n    image: IMAGE\n    command: [sh, -c, \"sleep 20; touch /ready; sleep 3600\"]\n"+fmt.Sprintf(probe, "ls, /ready", "500m"))
 	defer func() {
 		if t.Failed() {
-			out, err := exec.Command(b.binary, "why", "default/starved", "--socket", a.socket).CombinedOutput()
+			out, err := exec.Command(b.Binary, "why", "default/starved", "--socket", a.socket).CombinedOutput()
 			t.Logf("why: %v: %s", err, out)
 			for _, r := range a.told(t, func(r *trace.Record) bool {
 				p, ok := r.Event.(*trace.ProbeAttempt)

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
+	"github.com/kubeloupe/kubeloupe/test/testbed"
 )
 
 // deadline is how long a test waits for one thing on a machine that is busy.
@@ -24,9 +23,8 @@ const deadline = 2 * time.Minute
 
 // bench is what all tests share: a cluster with upstream's kubelet, and kubeloupe.
 type bench struct {
-	*lab.Cluster
-	dir, binary string
-	kubelet     *lab.Agent
+	*testbed.Bed
+	kubelet *lab.Agent
 }
 
 var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: (*bench).close}
@@ -42,26 +40,17 @@ func setup(t *testing.T) *bench {
 }
 
 func newBench(log io.Writer) (_ *bench, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
-	defer cancel()
-	dir, err := os.MkdirTemp("", "kl-attach-")
+	bed, err := testbed.New("kl-attach-", log)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.close())
-		}
-	}()
-	if err := product.Build(ctx, b.binary, "CGO_ENABLED=0"); err != nil {
-		return nil, err
+	b := &bench{Bed: bed}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	if b.kubelet, err = b.start(ctx, log, 4); err != nil {
+		return nil, errors.Join(err, b.close())
 	}
-	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
-		return nil, err
-	}
-	b.kubelet, err = b.start(ctx, log, 4)
-	return b, err
+	return b, nil
 }
 
 // start starts upstream's kubelet with a verbosity, and waits until its node is ready.
@@ -77,7 +66,7 @@ func (b *bench) start(ctx context.Context, log io.Writer, level int) (*lab.Agent
 	return a, a.WaitReady(ctx)
 }
 
-// close takes the cluster down. Its error names what would be left.
+// close stops the kubelet and the cluster. Its error names what is left.
 func (b *bench) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -86,12 +75,7 @@ func (b *bench) close() error {
 			return err
 		}
 	}
-	if b.Cluster != nil {
-		if err := b.Down(ctx); err != nil {
-			return err
-		}
-	}
-	return os.RemoveAll(b.dir)
+	return b.Close()
 }
 
 // kubeloupe runs a command and returns what it said.
@@ -109,7 +93,7 @@ func (b *bench) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	c := exec.CommandContext(ctx, b.binary, args...)
+	c := exec.CommandContext(ctx, b.Binary, args...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()

@@ -60,7 +60,7 @@ func TestProbes(t *testing.T) {
 	for name, p := range pods {
 		var text string
 		eventually(t, name+" is ready", func() string {
-			out, err := exec.Command(b.binary, "why", "default/"+name, "--socket", a.socket, "-o", "json").CombinedOutput()
+			out, err := exec.Command(b.Binary, "why", "default/"+name, "--socket", a.socket, "-o", "json").CombinedOutput()
 			if text = string(out); err != nil || !strings.Contains(text, `"ready_ns"`) {
 				return text
 			}

@@ -29,11 +29,11 @@ providers:
 `
 
 // providerDelay is the file that says how long the credential provider sleeps.
-func (b *bench) providerDelay() string { return filepath.Join(b.dir, "provider-delay") }
+func (b *bench) providerDelay() string { return filepath.Join(b.Dir, "provider-delay") }
 
 // provider sets up a credential provider for one of the lab's images, and returns the kubelet's flags.
 func (b *bench) provider() (flags []string, err error) {
-	bin, conf := filepath.Join(b.dir, "providers"), filepath.Join(b.dir, "providers.yaml")
+	bin, conf := filepath.Join(b.Dir, "providers"), filepath.Join(b.Dir, "providers.yaml")
 	image := b.Image(lab.ImageHTTP)
 	return []string{"--image-credential-provider-bin-dir=" + bin, "--image-credential-provider-config=" + conf}, errors.Join(
 		os.MkdirAll(bin, 0o755),

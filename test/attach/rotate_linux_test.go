@@ -38,7 +38,7 @@ func TestRestarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.kubelet = next
-	x := terminal.Start(t, exec.Command(b.binary, "tui", "--socket", a.socket))
+	x := terminal.Start(t, exec.Command(b.Binary, "tui", "--socket", a.socket))
 	x.Sees(fmt.Sprintf("pid %d", next.PID()))
 	x.Types("q")
 	x.Ends()

@@ -53,7 +53,7 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 		}
 	}
 	args = append([]string{"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file}, args...)
-	a.Cmd = exec.Command(b.binary, args...)
+	a.Cmd = exec.Command(b.Binary, args...)
 	for file, to := range map[string]*io.Writer{a.records: &a.Stdout, a.errs: &a.Stderr} {
 		f, err := os.Create(file)
 		if err != nil {
@@ -160,7 +160,7 @@ func TestStart(t *testing.T) {
 	b.create(t, "shown")
 	var text string
 	eventually(t, "the start of the pod", func() string {
-		out, err := exec.Command(b.binary, "trace", "default/shown", "--socket", a.socket).CombinedOutput()
+		out, err := exec.Command(b.Binary, "trace", "default/shown", "--socket", a.socket).CombinedOutput()
 		if text = string(out); err != nil || !strings.Contains(text, "start    web") || strings.Contains(text, "not started") {
 			return text
 		}

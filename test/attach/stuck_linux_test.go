@@ -30,7 +30,7 @@ func TestTerminals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &attached{socket: filepath.Join(t.TempDir(), "s.sock"), file: filepath.Join(t.TempDir(), "out.klr")}
-			a.Cmd = exec.Command(b.binary, append([]string{
+			a.Cmd = exec.Command(b.Binary, append([]string{
 				"attach", "--view", "log", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file,
 			}, b.raise()...)...)
 			x := terminal.Start(t, a.Cmd)
@@ -61,7 +61,7 @@ func TestStuckPipe(t *testing.T) {
 	}
 	defer r.Close()
 	a := &attached{socket: filepath.Join(t.TempDir(), "s.sock"), file: filepath.Join(t.TempDir(), "out.klr"), done: make(chan struct{})}
-	a.Cmd = exec.Command(b.binary, append([]string{
+	a.Cmd = exec.Command(b.Binary, append([]string{
 		"attach", "--no-tui", "-o", "json", "--pid", strconv.Itoa(b.kubelet.PID()), "--control-socket", a.socket, "--record", a.file,
 	}, b.raise()...)...)
 	var errs bytes.Buffer

@@ -11,7 +11,7 @@ import (
 func (b *bench) seen(t *testing.T, socket, pod string) {
 	t.Helper()
 	eventually(t, "the start of "+pod, func() string {
-		out, err := exec.Command(b.binary, "trace", "default/"+pod, "--socket", socket).CombinedOutput()
+		out, err := exec.Command(b.Binary, "trace", "default/"+pod, "--socket", socket).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "start    web") {
 			return string(out)
 		}

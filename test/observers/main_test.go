@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
@@ -16,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
+	"github.com/kubeloupe/kubeloupe/test/testbed"
 )
 
 var (
@@ -29,12 +29,11 @@ var manifest string
 
 // bench is a cluster without an agent yet.
 type bench struct {
-	*lab.Cluster
-	dir, binary string
-	client      kubernetes.Interface
+	*testbed.Bed
+	client kubernetes.Interface
 }
 
-var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: (*bench).close}
+var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: func(b *bench) error { return b.Close() }}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -55,36 +54,16 @@ func program(ctx context.Context, log io.Writer) (string, error) {
 	return lab.BuildKubelet(ctx, *kubelet, log)
 }
 
-func newBench(log io.Writer) (_ *bench, err error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "kl-observers-")
+func newBench(log io.Writer) (*bench, error) {
+	bed, err := testbed.New("kl-observers-", log)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.close())
-		}
-	}()
-	if err := product.Build(ctx, b.binary, "CGO_ENABLED=0"); err != nil {
-		return nil, err
+	b := &bench{Bed: bed}
+	if b.client, err = b.Client(); err != nil {
+		return nil, errors.Join(err, bed.Close())
 	}
-	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: log}); err != nil {
-		return nil, err
-	}
-	b.client, err = b.Client()
-	return b, err
-}
-
-// close takes the cluster down. Its error names what would be left.
-func (b *bench) close() error {
-	if b.Cluster != nil {
-		if err := b.Down(context.Background()); err != nil {
-			return err
-		}
-	}
-	return os.RemoveAll(b.dir)
+	return b, nil
 }
 
 // kubectl runs kubectl, which must succeed.
@@ -105,7 +84,7 @@ func (b *bench) start(t *testing.T, log string, args ...string) (end func()) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := exec.Command(b.binary, args...)
+	c := exec.Command(b.Binary, args...)
 	c.Stdout, c.Stderr = f, f
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

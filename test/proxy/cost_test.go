@@ -123,7 +123,7 @@ func (b *bench) starting(t *testing.T, direct, through runtimeapi.RuntimeService
 func (b *bench) startBy(t *testing.T, by, direct runtimeapi.RuntimeServiceClient, name string) float64 {
 	t.Helper()
 	sandbox := &runtimeapi.PodSandboxConfig{
-		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name}, LogDirectory: b.dir, Linux: &runtimeapi.LinuxPodSandboxConfig{},
+		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name}, LogDirectory: b.Dir, Linux: &runtimeapi.LinuxPodSandboxConfig{},
 	}
 	container := &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Image: &runtimeapi.ImageSpec{Image: b.Image(lab.ImageBusybox)},

@@ -25,7 +25,7 @@ func TestBothKilled(t *testing.T) {
 	b.create(t, b.pod("stays"))
 	old := b.runs(t, "stays")
 	status := func() (string, int) {
-		c := exec.CommandContext(t.Context(), b.binary, "proxy", "status", "--endpoint", b.link(), "--runtime", b.runtime())
+		c := exec.CommandContext(t.Context(), b.Binary, "proxy", "status", "--endpoint", b.link(), "--runtime", b.runtime())
 		out, err := c.CombinedOutput()
 		if err != nil && c.ProcessState == nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestBothKilled(t *testing.T) {
 		out  func() error
 	}{
 		{"bypass", func() error {
-			out, err := exec.CommandContext(t.Context(), b.binary, "proxy", "bypass", "--runtime", b.runtime(), "--endpoint", b.link()).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), b.Binary, "proxy", "bypass", "--runtime", b.runtime(), "--endpoint", b.link()).CombinedOutput()
 			if err != nil {
 				return errors.New(string(out))
 			}
@@ -94,7 +94,7 @@ func TestAllKilled(t *testing.T) {
 	}
 	b.create(t, b.pod("remains"))
 	old := b.runs(t, "remains")
-	a := exec.Command(b.binary, "attach", "--no-tui", "--pid", strconv.Itoa(b.agent.PID()), "--control-socket", "none",
+	a := exec.Command(b.Binary, "attach", "--no-tui", "--pid", strconv.Itoa(b.agent.PID()), "--control-socket", "none",
 		"--raise-verbosity", "5", "--for", "5m", "--kubelet-kubeconfig", b.Kubeconfig)
 	if err := a.Start(); err != nil {
 		t.Fatal(err)

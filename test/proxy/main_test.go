@@ -21,6 +21,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	"github.com/kubeloupe/kubeloupe/test/product"
+	"github.com/kubeloupe/kubeloupe/test/testbed"
 )
 
 // deadline is how long a test waits for one thing on a machine that is busy.
@@ -28,12 +29,11 @@ const deadline = 90 * time.Second
 
 // bench is a cluster whose node is upstream's kubelet, behind a proxy.
 type bench struct {
-	*lab.Cluster
-	dir, binary string
-	client      kubernetes.Interface
-	agent       *lab.Agent
-	guard       *exec.Cmd
-	ended       chan error
+	*testbed.Bed
+	client kubernetes.Interface
+	agent  *lab.Agent
+	guard  *exec.Cmd
+	ended  chan error
 }
 
 var shared = ownnet.Shared[*bench]{Build: newBench, Close: (*bench).close}
@@ -49,30 +49,24 @@ func setup(t *testing.T) *bench {
 
 func newBench(t *testing.T) (_ *bench, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
-	defer cancel()
-	dir, err := os.MkdirTemp("", "kl-proxy-")
+	bed, err := testbed.New("kl-proxy-", t.Output())
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, binary: filepath.Join(dir, "kubeloupe")}
+	b := &bench{Bed: bed}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
 		}
 	}()
-	if err := product.Build(ctx, b.binary, "CGO_ENABLED=0"); err != nil {
-		return nil, err
-	}
-	if b.Cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: filepath.Join(dir, "lab"), Log: t.Output()}); err != nil {
-		return nil, err
-	}
 	if b.client, err = b.Client(); err != nil {
 		return nil, err
 	}
 	if err := b.relay(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
 	return b, b.kubelet(ctx)
 }
 
@@ -93,19 +87,19 @@ func (b *bench) kubelet(ctx context.Context) error {
 	return b.agent.WaitReady(ctx)
 }
 
-func (b *bench) link() string    { return filepath.Join(b.dir, "run", "endpoint.sock") }
-func (b *bench) socket() string  { return filepath.Join(b.dir, "run", "cri.sock") }
-func (b *bench) control() string { return filepath.Join(b.dir, "run", "kubeloupe.sock") }
+func (b *bench) link() string    { return filepath.Join(b.Dir, "run", "endpoint.sock") }
+func (b *bench) socket() string  { return filepath.Join(b.Dir, "run", "cri.sock") }
+func (b *bench) control() string { return filepath.Join(b.Dir, "run", "kubeloupe.sock") }
 func (b *bench) runtime() string { return strings.TrimPrefix(b.RuntimeEndpoint, "unix://") }
 
 // relay starts the proxy and waits until the endpoint leads to it.
 func (b *bench) relay() error {
-	log, err := os.OpenFile(filepath.Join(b.dir, "proxy.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(b.Dir, "proxy.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	b.guard = exec.Command(b.binary, "proxy", "--runtime", b.runtime(), "--listen", b.socket(), "--endpoint", b.link())
+	b.guard = exec.Command(b.Binary, "proxy", "--runtime", b.runtime(), "--listen", b.socket(), "--endpoint", b.link())
 	b.guard.Stdout, b.guard.Stderr = log, log
 	if err := b.guard.Start(); err != nil {
 		return err
@@ -127,7 +121,7 @@ func (b *bench) leads(want string) error {
 	return fmt.Errorf("the endpoint leads to %q (%w), want %s", to, err, want)
 }
 
-// children are the processes that the guard has.
+// relayPID is the process of the relay, the child of the guard.
 func (b *bench) relayPID(t *testing.T) int {
 	t.Helper()
 	pid := b.guard.Process.Pid
@@ -150,22 +144,13 @@ func (b *bench) relayPID(t *testing.T) int {
 	return child
 }
 
+// close stops the proxy and the cluster. Its error names what is left.
 func (b *bench) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
 	if b.guard != nil && b.ended != nil {
 		_ = b.guard.Process.Signal(syscall.SIGTERM)
 		<-b.ended
 	}
-	if b.Cluster != nil {
-		if err := b.Down(ctx); err != nil {
-			return err
-		}
-	}
-	if os.Getenv("KEEP_LOGS") != "" {
-		return nil
-	}
-	return os.RemoveAll(b.dir)
+	return b.Close()
 }
 
 // pod is a pod of the tests.
@@ -244,7 +229,7 @@ func (b *bench) await(t *testing.T, try func(ctx context.Context) error) error {
 // kubeloupe runs a command of the program on the proxy.
 func (b *bench) kubeloupe(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), b.binary, append(args, "--socket", b.control())...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), b.Binary, append(args, "--socket", b.control())...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubeloupe %v: %v\n%s", args, err, out)
 	}

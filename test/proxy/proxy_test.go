@@ -187,7 +187,7 @@ func TestKilled(t *testing.T) {
 // inSandbox waits until the pod's sandbox is being made.
 func (b *bench) inSandbox(t *testing.T, name string) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), b.binary, "events", "--follow", "--kind", "cri.call", "--pod", "default/"+name, "-o", "json", "--socket", b.control())
+	c := exec.CommandContext(t.Context(), b.Binary, "events", "--follow", "--kind", "cri.call", "--pod", "default/"+name, "-o", "json", "--socket", b.control())
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ func TestStep(t *testing.T) {
 	if err := b.kubelet(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), b.binary, "step", "--socket", b.control(), "--pod", "default/stepped", "--no-tui")
+	c := exec.CommandContext(t.Context(), b.Binary, "step", "--socket", b.control(), "--pod", "default/stepped", "--no-tui")
 	c.Stdin = strings.NewReader(strings.Join([]string{
 		"b CreateContainer", "c", // until the sandbox is there
 		"p", `fail Unavailable "the person says no"`, "n", // after it
