@@ -35,7 +35,10 @@ func findOtherPull(c *Case) []Finding {
 		by = "pod " + pods[0]
 	}
 	if long.Event.Target == pulls {
-		f.Sentence = fmt.Sprintf("it waited %s for %s (%s)", took(w.cost, f.Current), say.Target(pulls), detail(long))
+		f.Sentence = fmt.Sprintf("it waited %s for %s", took(w.cost, f.Current), say.Target(pulls))
+		if slots := detail(long); slots != "" { // an Event does not say how many there are
+			f.Sentence += " (" + slots + ")"
+		}
 		if len(pods) > 0 {
 			f.Sentence += ", which " + someOf(pods) + " had"
 		}

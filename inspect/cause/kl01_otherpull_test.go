@@ -54,6 +54,15 @@ func TestOtherPull(t *testing.T) {
 			},
 		},
 		{
+			name: "a pull slot, and nobody says how many there are", want: "it waited 5.00s so far for a pull slot, which shop/db had",
+			cost: 5 * sec, current: true, now: 5 * sec,
+			write: func(s *casetest.Script) {
+				act := s.Action(0, casetest.Open, trace.Action{ID: "image " + image, Verb: trace.VerbImage, Target: image})
+				s.Wait(0, casetest.Open, act, trace.Wait{For: trace.WaitOtherPull, Target: trace.Target{Kind: trace.TargetPulls}})
+				s.Of(casetest.DB, 0, casetest.Open, 0, &trace.ImagePull{Image: "shop/db:2"})
+			},
+		},
+		{
 			name: "not: beside the critical path",
 			write: func(s *casetest.Script) {
 				act := s.Action(0, 900*ms, trace.Action{ID: "image " + image, Verb: trace.VerbImage, Target: image})

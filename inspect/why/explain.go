@@ -241,8 +241,9 @@ func (r *Report) sentence(c *cause.Case) string {
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }
 
-// best returns the finding that explains most: a current one if the pod is not up, else the first one about the start,
-// if it costs at least as much as any part of the critical path, or half of the path. It may return nil.
+// best returns the finding that explains most: a current one if the pod is not up, else a certain one if the pod has not
+// started, else the first one about the start, if it costs at least as much as any part of the critical path, or half of
+// the path. It may return nil.
 func (r *Report) best(c *cause.Case) *cause.Finding {
 	for i := range r.Findings {
 		if r.Findings[i].Current {
@@ -251,6 +252,13 @@ func (r *Report) best(c *cause.Case) *cause.Finding {
 	}
 	if len(r.Findings) == 0 || c.Waterfall == nil || len(r.Waiting) > 0 {
 		return nil
+	}
+	if c.Waterfall.Started < 0 { // nothing else says why
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.End == 0 && f.Cost > 0 && f.Confidence == cause.Certain {
+				return f
+			}
+		}
 	}
 	by := map[waterfall.Part]time.Duration{}
 	var most time.Duration

@@ -126,6 +126,11 @@ var situations = map[string]situation{
 		act := s.Action(60*sec, casetest.Open, trace.Action{ID: "kill web", Verb: trace.VerbKill, Container: "web"})
 		s.Wait(60*sec, casetest.Open, act, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Limit: 30 * time.Second})
 	}},
+	// Nothing goes on at the end of the log, and most of the time is in no record.
+	"volume-came-late": {now: 114 * sec, write: func(s *casetest.Script) {
+		v := s.Action(0, 40*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
+		s.Wait(0, 40*sec, v, trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}})
+	}},
 	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},
 }
 
