@@ -198,8 +198,20 @@ type Usage struct {
 	Busy time.Duration `json:"busy_ns,omitempty"`
 	// Stalls are the kernel's pressure figures (PSI), if it has them.
 	Stalls []Stall `json:"stalls,omitempty"`
+	// Memory is the node's memory; nil if it is not known.
+	Memory *Memory `json:"memory,omitempty"`
 	// Clipped is how many stalls were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
+}
+
+// Memory is how much memory the node has, in bytes, at the end of an interval.
+type Memory struct {
+	Total int64 `json:"total"`
+	// Available is the memory for new programs, without swapping (MemAvailable).
+	Available int64 `json:"available"`
+	// Reclaims is how often in the interval a task had to reclaim memory of the node before it got some. Reclaims of cgroups that are at
+	// their own limit do not count.
+	Reclaims int64 `json:"reclaims,omitempty"`
 }
 
 // Stall is how long tasks of the node waited for one resource.

@@ -63,7 +63,7 @@ func findStarvedProbe(c *Case) []Finding {
 		}
 		if u := c.saturatedDuring(a.Start, a.Stop); u != nil && a.Event.TimedOut {
 			node.add(a, c.starved(a), evidence(a.Rec(), "%s: %s after %s: %s", say.Target(probeOf(a.Event)), a.Event.Result, human.Duration(a.Dur()),
-				quoted(a.Event.Output)), evidence(u.Rec, "%s", usageText(u.Event)))
+				quoted(a.Event.Output)), usageEvidence(u))
 		}
 	}
 	return slices.Concat(

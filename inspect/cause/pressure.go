@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
 		f.Cost += min(time.Duration(float64(stall)*float64(overlap)/float64(interval)), stall, overlap)
 		stalls, windows = stalls+stall, windows+interval
 		worst = max(worst, percentOf(stall, interval))
-		f.Evidence = append(f.Evidence, evidence(u.Rec, "%s", usageText(u.Event)))
+		f.Evidence = append(f.Evidence, usageEvidence(&u))
 	}
 	if !in.worth(f.Cost) {
 		return nil
@@ -101,8 +102,17 @@ func (c *Case) waits() (out []stretch) {
 	return out
 }
 
-// usageText says what an interval's figures are.
-func usageText(u *trace.Usage) string {
+// usageEvidence is an interval's figures as evidence. The kernel's observer reads those of a kubelet that is not ours.
+func usageEvidence(p *Point[*trace.Usage]) Evidence {
+	who := "the agent"
+	if p.Rec.Observer == trace.ObserverKernel {
+		who = "the kubelet"
+	}
+	return evidence(p.Rec, "%s", usageText(p.Event, who))
+}
+
+// usageText says what an interval's figures are; who is the process that some are of.
+func usageText(u *trace.Usage, who string) string {
 	var said []string
 	if u.Busy > 0 && u.CPUs > 0 {
 		said = append(said, fmt.Sprintf("the %d processors were busy %d %%", u.CPUs, busyShare(u)))
@@ -111,8 +121,14 @@ func usageText(u *trace.Usage) string {
 		said = append(said, fmt.Sprintf("tasks stalled %s for %s", human.Duration(s.Some), s.Resource))
 	}
 	if u.RunDelay > 0 {
-		said = append(said, "the agent's threads waited "+human.Duration(u.RunDelay)+" for a processor")
+		said = append(said, who+"'s threads waited "+human.Duration(u.RunDelay)+" for a processor")
 	}
-	said = append(said, "the agent itself used "+human.Duration(u.CPU))
+	if m := u.Memory; m != nil {
+		said = append(said, fmt.Sprintf("%s of the node's memory were available, of %s", human.Bytes(m.Available), human.Bytes(m.Total)))
+		if m.Reclaims > 0 {
+			said = append(said, "tasks reclaimed memory of the node "+times(int(min(m.Reclaims, math.MaxInt32))))
+		}
+	}
+	said = append(said, who+" itself used "+human.Duration(u.CPU))
 	return "in " + human.Duration(u.Interval) + " " + strings.Join(said, ", ")
 }

@@ -64,17 +64,36 @@ func TestCPUPressure(t *testing.T) {
 	})
 }
 
+// memory tells of a second in which tasks stalled for memory, in percent of it. available is in percent of the node's memory, reclaims are those
+// of the node's own.
+func memory(percent int, available, reclaims int64) func(*casetest.Script, time.Duration) {
+	return func(s *casetest.Script, at time.Duration) {
+		s.PointOf(node(), at, 0, &trace.Usage{
+			Interval: sec, CPUs: 2, Busy: sec, Stalls: []trace.Stall{stall("memory", percent)},
+			Memory: &trace.Memory{Total: 100 << 20, Available: available << 20, Reclaims: reclaims},
+		})
+	}
+}
+
 func TestMemoryPressure(t *testing.T) {
+	short := func(percent int) func(*casetest.Script, time.Duration) { return memory(percent, 10, 0) }
 	run(t, "KL24", []script{
 		{
-			name: "stalls", want: "tasks of the node stalled for memory 15 % of the time", cost: 300 * ms, confidence: cause.Likely,
-			write: working(of(50, stall("memory", 15))),
+			name: "stalls, and little is available", want: "tasks of the node stalled for memory 15 % of the time", cost: 300 * ms, confidence: cause.Likely,
+			write: working(short(15)),
 		},
+		{
+			name: "stalls, and tasks reclaim", want: "tasks of the node stalled for memory 15 % of the time", cost: 300 * ms, confidence: cause.Likely,
+			write: working(memory(15, 40, 2)),
+		},
+		{name: "not: a cgroup at its own limit", write: working(memory(60, 40, 0))},
+		{name: "not: a cgroup at its own limit, and a reclaim that explains little", write: working(memory(60, 40, 6))},
+		{name: "not: a kernel that does not say how much is available", write: working(of(50, stall("memory", 60)))},
 		{
 			name: "while the pod ends", want: "tasks of the node stalled for memory 40 % of the time in which the pod terminated (40 % at worst), about 400ms of its 1.00s (40 %)", cost: 400 * ms, confidence: cause.Likely, found: true,
 			write: func(s *casetest.Script) {
 				s.Milestone(9*sec, trace.MilestoneTerminating)
-				usage(s, 10*sec, 50, stall("memory", 40))
+				short(40)(s, 10*sec)
 				s.Milestone(10*sec, trace.MilestoneGone)
 			},
 		},
@@ -86,7 +105,7 @@ func TestMemoryPressure(t *testing.T) {
 				s.Milestone(5*sec, trace.MilestoneTerminating)
 				s.Wait(5*sec, 7*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
 				for at := 6 * sec; at <= 9*sec; at += sec {
-					usage(s, at, 50, stall("memory", 40))
+					short(40)(s, at)
 				}
 				s.Milestone(9*sec, trace.MilestoneGone)
 			},
@@ -96,13 +115,13 @@ func TestMemoryPressure(t *testing.T) {
 			write: func(s *casetest.Script) {
 				s.Milestone(5*sec, trace.MilestoneTerminating)
 				s.Wait(5*sec, 9*sec, 0, trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}})
-				usage(s, 8*sec, 50, stall("memory", 60))
+				short(60)(s, 8*sec)
 				s.Milestone(9*sec, trace.MilestoneGone)
 			},
 		},
-		{name: "not: little", write: working(of(50, stall("memory", 4)))},
+		{name: "not: little", write: working(short(4))},
 		{name: "not: another resource", write: working(of(50, stall("io", 90)))},
-		{name: "not: the pod only waited", write: waiting(of(50, stall("memory", 60)))},
+		{name: "not: the pod only waited", write: waiting(short(60))},
 	})
 }
 
@@ -123,6 +142,25 @@ func TestIOPressure(t *testing.T) {
 			},
 		},
 	})
+}
+
+// TestWhoseFigures: the figures of a kubelet that is watched are not the agent's.
+func TestWhoseFigures(t *testing.T) {
+	s := casetest.New(t)
+	working(func(s *casetest.Script, at time.Duration) {
+		s.PointOf(node(), at, 0, &trace.Usage{Interval: sec, CPUs: 2, Busy: 2 * sec, RunDelay: 30 * ms, Stalls: []trace.Stall{stall("cpu", 70)}})
+	})(s)
+	for observer, who := range map[trace.Observer]string{trace.ObserverAgent: "the agent", trace.ObserverKernel: "the kubelet"} {
+		c := s.Case(0)
+		for _, r := range c.Node {
+			r.Observer = observer
+		}
+		f := casetest.One(t, c, "KL23")
+		want := "in 1.00s the 2 processors were busy 100 %, tasks stalled 700ms for cpu, " + who + "'s threads waited 30ms for a processor, " + who + " itself used 0ms"
+		if f == nil || f.Evidence[0].Text != want {
+			t.Errorf("%s: got %+v, want %s", observer, f, want)
+		}
+	}
 }
 
 // TestPressureOfStartAndEnd: what the end cost is no part of what the start cost.

@@ -17,6 +17,7 @@ type counters struct {
 	cpus       int
 	busy       time.Duration
 	stalls     map[trace.Resource]stall // by resource
+	memory     *trace.Memory            // Reclaims are those since the machine booted
 }
 
 // stall is how long tasks have waited for a resource since the machine booted.
@@ -36,6 +37,11 @@ func between(a, b counters) trace.Usage {
 		if before && after {
 			u.Stalls = append(u.Stalls, trace.Stall{Resource: resource, Some: grown(was.some, now.some), Full: grown(was.full, now.full)})
 		}
+	}
+	if a.memory != nil && b.memory != nil {
+		now := *b.memory
+		now.Reclaims = max(0, now.Reclaims-a.memory.Reclaims)
+		u.Memory = &now
 	}
 	return u
 }

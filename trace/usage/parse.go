@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // tick is the unit of /proc/stat: USER_HZ is 100 on all architectures that Go supports.
@@ -101,6 +103,39 @@ func parsePressure(raw []byte) (p stall, ok bool) {
 		}
 	}
 	return p, ok
+}
+
+// parseMemory returns the node's memory and the reclaims since the machine booted, from /proc/meminfo and /proc/vmstat;
+// nil if one of the figures is missing. Kernels since 4.8 count reclaims by zone.
+func parseMemory(info, stat []byte) *trace.Memory {
+	m, reclaims := &trace.Memory{Total: -1, Available: -1}, false
+	for line := range bytes.Lines(info) {
+		f := bytes.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		n, ok := number(f[1])
+		switch {
+		case !ok:
+		case string(f[0]) == "MemTotal:":
+			m.Total = n << 10
+		case string(f[0]) == "MemAvailable:":
+			m.Available = n << 10
+		}
+	}
+	for line := range bytes.Lines(stat) {
+		f := bytes.Fields(line)
+		if len(f) < 2 || !bytes.HasPrefix(f[0], []byte("allocstall")) {
+			continue
+		}
+		if n, ok := number(f[1]); ok {
+			m.Reclaims, reclaims = m.Reclaims+n, true
+		}
+	}
+	if m.Total <= 0 || m.Available < 0 || !reclaims {
+		return nil
+	}
+	return m
 }
 
 // number parses a count. It rejects negative numbers and those too large for nanoseconds.

@@ -3,6 +3,10 @@ package usage
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func TestParseSchedstat(t *testing.T) {
@@ -59,6 +63,26 @@ func TestParsePressure(t *testing.T) {
 	}
 }
 
+func TestParseMemory(t *testing.T) {
+	const info = "MemTotal:       1000 kB\nMemFree:         1 kB\nMemAvailable:    300 kB\n"
+	for name, c := range map[string]struct {
+		info, stat string
+		want       *trace.Memory
+	}{
+		"by zone":          {info, "pgscan_direct 9\nallocstall_normal 3\nallocstall_movable 4\n", &trace.Memory{Total: 1000 << 10, Available: 300 << 10, Reclaims: 7}},
+		"old kernel":       {info, "allocstall 0\n", &trace.Memory{Total: 1000 << 10, Available: 300 << 10}},
+		"no reclaims":      {info, "pgscan_direct 9\n", nil},
+		"nothing":          {"", "", nil},
+		"no available":     {"MemTotal: 1000 kB\n", "allocstall 0\n", nil},
+		"not a number":     {"MemTotal: x kB\nMemAvailable: 3 kB\n", "allocstall 0\n", nil},
+		"a negative count": {"MemTotal: 9 kB\nMemAvailable: 3 kB\n", "allocstall -1\n", nil},
+	} {
+		if diff := cmp.Diff(c.want, parseMemory([]byte(c.info), []byte(c.stat))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // FuzzParse checks that no file makes a parser panic or a figure negative.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("cpu  1 1 1 100 100 1 1 1 50 50\ncpu0 1\nintr 7\n"))
@@ -69,6 +93,9 @@ func FuzzParse(f *testing.F) {
 		delay, _ := parseSchedstat(raw)
 		busy, cpus := parseStat(raw)
 		p, _ := parsePressure(raw)
+		if m := parseMemory(raw, raw); m != nil && (m.Total <= 0 || m.Available < 0 || m.Reclaims < 0) {
+			t.Errorf("%+v", m)
+		}
 		if pages < 0 || delay < 0 || cpus < 0 || p.some < 0 || p.full < 0 {
 			t.Errorf("%d %d %d %d %+v", pages, delay, busy, cpus, p)
 		}

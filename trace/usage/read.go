@@ -43,6 +43,7 @@ func (s source) read() counters {
 			c.stalls[resource] = p
 		}
 	}
+	c.memory = parseMemory(s.file("proc/meminfo"), s.file("proc/vmstat"))
 	return c
 }
 
