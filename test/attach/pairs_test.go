@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"testing"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -89,8 +90,22 @@ func (b *bench) attachRaised(t *testing.T) (end func()) {
 		}
 		return ""
 	})
+	a.caughtUp(t)
 	return func() {
 		a.Process.Signal(syscall.SIGTERM) // Wait tells
 		<-a.done
 	}
+}
+
+// caughtUp waits until attach has read what the logs had before it: it needs less than a twentieth of a processor then.
+func (a *attached) caughtUp(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(deadline); time.Now().Before(end); {
+		before := a.cpu(t)
+		time.Sleep(time.Second)
+		if a.cpu(t)-before < time.Second/20 {
+			return
+		}
+	}
+	t.Fatal("attach computes all the time")
 }
