@@ -22,7 +22,7 @@ const sniffed = 256 << 10
 
 // openLog opens what --from names if that is no recording: logs, dumps, directories and archives of them. Else log is nil, and rest is what
 // to read instead of the input that was given. Anybody may have written it.
-func (o *observed) openLog(in io.Reader) (log *bundle.Source, rest io.Reader, closing func(), err error) {
+func (o *observed) openLog(ctx context.Context, in io.Reader) (log *bundle.Source, rest io.Reader, closing func(), err error) {
 	opt, err := o.logOptions()
 	if err != nil {
 		return nil, in, nil, err
@@ -31,21 +31,27 @@ func (o *observed) openLog(in io.Reader) (log *bundle.Source, rest io.Reader, cl
 	case slices.Contains(o.more, "-") || o.from == "-" && len(o.more) > 0:
 		return nil, nil, nil, userError{errors.New("--from -: standard input cannot be read together with files: write it to a file first")}
 	case o.from == "-":
-		b := bufio.NewReaderSize(in, sniffed)
+		b := bufio.NewReaderSize(&untilEnd{ctx: ctx, from: in}, sniffed)
 		head, err := b.Peek(sniffed)
+		if ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
 		if err != nil && !errors.Is(err, io.EOF) || !bundle.Looks(head) {
 			return nil, b, nil, nil
 		}
-		log, err = bundle.OpenReader(b, opt)
-		return logOf(log, err, "-")
+		log, err = bundle.OpenReader(ctx, b, opt)
+		return logOf(ctx, log, err, "-")
 	case len(o.more) == 0 && !looks(o.from):
 		return nil, in, nil, nil // opening it as a recording says what it is, or finds the part before
 	}
-	log, err = bundle.Open(o.named(), opt)
-	return logOf(log, err, strings.Join(o.named(), " "))
+	log, err = bundle.Open(ctx, o.named(), opt)
+	return logOf(ctx, log, err, strings.Join(o.named(), " "))
 }
 
-func logOf(log *bundle.Source, err error, names string) (*bundle.Source, io.Reader, func(), error) {
+func logOf(ctx context.Context, log *bundle.Source, err error, names string) (*bundle.Source, io.Reader, func(), error) {
+	if ctx.Err() != nil && err != nil {
+		return nil, nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, nil, userError{fmt.Errorf("--from %s: %w", names, err)}
 	}

@@ -43,6 +43,7 @@ func TestFromLog(t *testing.T) {
 		"no log":              {"why --all --from -", "hello\n", 2, []string{"neither"}},
 		"two logs":            {"why shop/full --from " + v4 + " --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"create three", "container runtime log", "seen by: kubelet log V4"}},
 		"the runtime's alone": {"why --all --from " + strings.TrimSuffix(v4, ".log.gz") + ".containerd.log.gz", "", 0, []string{"shop/web", "give the kubelet's log too"}},
+		"the same twice":      {"why --all --from " + v4 + " --from " + v4, "", 0, []string{"shop/web", "note: " + v4 + ": left out: " + v4 + " has the same content"}},
 		"a directory":         {"why --all --from " + filepath.Dir(v4), "", 0, []string{"shop/web", "container runtime log"}},
 		"nothing":             {"why --all --from . --from -", "", 2, []string{"standard input"}},
 	} {

@@ -102,7 +102,7 @@ func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src sou
 		}
 		return s, func() { s.Close() }, nil //nolint:errcheck // nothing is lost with it
 	}
-	log, in, done, err := o.openLog(in)
+	log, in, done, err := o.openLog(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}

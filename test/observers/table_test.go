@@ -202,7 +202,7 @@ func recorded(t *testing.T, file string) (recs []trace.Record) {
 
 func logged(t *testing.T, files ...string) (recs []trace.Record) {
 	t.Helper()
-	s, err := bundle.Open(files, bundle.Options{Zone: time.Local})
+	s, err := bundle.Open(t.Context(), files, bundle.Options{Zone: time.Local})
 	if err != nil {
 		t.Fatal(err)
 	}

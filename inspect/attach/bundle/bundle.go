@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 	MaxFiles = 256     // files that matter
 	maxNames = 200_000 // names of a tree or an archive
 	maxDepth = 24      // directories in each other
-	maxBytes = 4 << 30 // of what is taken out of an archive, to a temporary directory
+	maxBytes = 4 << 30 // of what is taken out of archives, to a temporary file
 	maxEntry = 2 << 30 // of one file in it
 	sniffed  = 256 << 10
 )
@@ -40,8 +41,9 @@ type Source struct {
 	made   *objectRecords
 	given  *given
 	told   Told
-	dir    string // of what an archive held
-	kept   int    // files in it
+	kept   *os.File // what archives held; it has no name
+	size   int64    // of kept
+	like   int64    // bytes that were compared to find copies
 	closed bool
 	held   *trace.Record // read, with a loss that belongs before it
 	lost   uint64
@@ -52,29 +54,31 @@ func Looks(head []byte) bool {
 	return logfile.Sniff(head) || isObjects(plain(head)) || isTar(plain(head))
 }
 
-// Open opens files, directories and archives as one stream. The error is ErrNothing where nothing in them is of use.
-func Open(paths []string, o Options) (*Source, error) {
+// Open opens files, directories and archives as one stream. When ctx ends, so do opening and reading, with its error. The error is ErrNothing
+// where nothing in them is of use.
+func Open(ctx context.Context, paths []string, o Options) (*Source, error) {
 	s := &Source{merge: merge.New(merge.Options{})}
-	files, err := s.find(paths)
+	files, err := s.find(ctx, paths)
 	if err == nil {
 		err = s.open(files, o)
 	}
+	err = cmp.Or(ctx.Err(), err)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// OpenReader is Open of one log that can be read once.
-func OpenReader(r io.Reader, o Options) (*Source, error) {
+// OpenReader is Open of one log that can be read once. A Read of r that blocks is for the caller to end.
+func OpenReader(ctx context.Context, r io.Reader, o Options) (*Source, error) {
 	s := &Source{merge: merge.New(merge.Options{})}
-	b := bufio.NewReaderSize(r, sniffed)
+	b := bufio.NewReaderSize(reading{ctx, r}, sniffed)
 	head, err := b.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	if text := plain(head); isTar(text) || isObjects(text) && !logfile.Sniff(head) {
-		if err := s.spool(b, isTar(text), o); err != nil {
+		if err := cmp.Or(ctx.Err(), s.spool(ctx, b, isTar(text), o)); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		return s, nil
@@ -178,7 +182,7 @@ func (s *Source) parts() (out []part) {
 	return out
 }
 
-// Close closes the files, and removes what was taken out of archives.
+// Close closes the files; what was taken out of archives is gone with it.
 func (s *Source) Close() error {
 	if s.closed {
 		return nil
@@ -188,8 +192,8 @@ func (s *Source) Close() error {
 	for _, c := range s.logs {
 		errs = append(errs, c.close())
 	}
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
+	if s.kept != nil {
+		errs = append(errs, s.kept.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -45,7 +45,7 @@ func all(t *testing.T, s *bundle.Source) (recs []trace.Record, lost uint64) {
 
 func open(t *testing.T, paths ...string) *bundle.Source {
 	t.Helper()
-	s, err := bundle.Open(paths, bundle.Options{})
+	s, err := bundle.Open(t.Context(), paths, bundle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestLinks(t *testing.T) {
 			t.Fatal("a link was followed")
 		}
 	}
-	if _, err := bundle.Open([]string{t.TempDir()}, bundle.Options{}); !errors.Is(err, bundle.ErrNothing) {
+	if _, err := bundle.Open(t.Context(), []string{t.TempDir()}, bundle.Options{}); !errors.Is(err, bundle.ErrNothing) {
 		t.Errorf("an empty directory: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func FuzzObjects(f *testing.F) {
 	f.Add([]byte(pods))
 	f.Add([]byte(podYAML))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := bundle.OpenReader(bytes.NewReader(text), bundle.Options{Zone: time.UTC})
+		s, err := bundle.OpenReader(t.Context(), bytes.NewReader(text), bundle.Options{Zone: time.UTC})
 		if err != nil {
 			return
 		}
@@ -299,7 +299,7 @@ I1122 08:00:02.000000 1 a.go:1] `+pleg("a")+`I1122 08:00:12.000000 1 a.go:1] `+p
 	if err := os.Chtimes(filepath.Join(dir, "kubelet.log"), at, at); err != nil {
 		t.Fatal(err)
 	}
-	s, err := bundle.Open([]string{filepath.Join(dir, "kubelet.log"), filepath.Join(dir, "all.json")}, bundle.Options{Zone: time.UTC})
+	s, err := bundle.Open(t.Context(), []string{filepath.Join(dir, "kubelet.log"), filepath.Join(dir, "all.json")}, bundle.Options{Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,6 @@
 // that of the others. Told says what the stream is made of, for reports.
 //
 // Anybody may have written what it reads, names and archives too: entries, sizes, depth and what is kept are bounded, only regular files
-// are opened, no link leads out of a tree, and what an archive holds is written to a directory of its own under names of this package's,
-// which Close removes. It runs no goroutine and publishes nothing.
+// are opened, no link leads out of a tree, and what an archive holds is written to one temporary file that has no name, so that nothing of
+// it is left however the process ends. A file that is given twice counts once. It runs no goroutine and publishes nothing.
 package bundle

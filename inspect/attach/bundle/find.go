@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,19 +35,26 @@ type file struct {
 	name string // as people know it
 	mod  time.Time
 	kind kind
+	head string // how its text begins
 	open func() (io.ReadCloser, error)
 }
 
 // find returns the files that matter of what was named: files, and those of directories and archives.
-func (s *Source) find(paths []string) (out []file, err error) {
-	for _, p := range paths {
+func (s *Source) find(ctx context.Context, paths []string) (out []file, err error) {
+	given := make([]fs.FileInfo, len(paths))
+	for i, p := range paths {
 		st, err := os.Stat(p)
 		if err != nil {
 			return nil, err
 		}
+		given[i] = st
+		first := slices.IndexFunc(given[:i], func(o fs.FileInfo) bool { return os.SameFile(o, st) })
 		switch {
+		case first >= 0:
+			s.leftOut(p, paths[first])
+			continue
 		case st.IsDir():
-			all, err := s.tree(p, p)
+			all, err := s.tree(ctx, p, p)
 			if err != nil {
 				return nil, err
 			}
@@ -55,12 +63,15 @@ func (s *Source) find(paths []string) (out []file, err error) {
 		case !st.Mode().IsRegular():
 			return nil, fmt.Errorf("%s: it is neither a file nor a directory", p)
 		}
-		f := file{name: p, mod: st.ModTime(), open: func() (io.ReadCloser, error) { return os.Open(p) }}
-		switch f.kind, err = kindOf(f); {
+		f := file{name: p, mod: st.ModTime(), open: func() (io.ReadCloser, error) {
+			r, err := os.Open(p)
+			return reads(ctx, r), err
+		}}
+		switch err := f.sniff(); {
 		case err != nil:
 			return nil, err
 		case f.kind == kindTar:
-			all, err := s.archive(f)
+			all, err := s.archive(ctx, f)
 			if err != nil {
 				return nil, err
 			}
@@ -71,6 +82,9 @@ func (s *Source) find(paths []string) (out []file, err error) {
 			out = append(out, f)
 		}
 	}
+	if out, err = s.distinct(out); err != nil {
+		return nil, err
+	}
 	if len(out) > MaxFiles {
 		s.told.Notes = append(s.told.Notes, fmt.Sprintf("%d further files that may matter are left out", len(out)-MaxFiles))
 		out = out[:MaxFiles]
@@ -78,29 +92,29 @@ func (s *Source) find(paths []string) (out []file, err error) {
 	return out, nil
 }
 
-// kindOf looks at the beginning of a file.
-func kindOf(f file) (kind, error) {
+// sniff finds out what a file is, by its beginning.
+func (f *file) sniff() error {
 	r, err := f.open()
 	if err != nil {
-		return kindOther, err
+		return err
 	}
 	head := make([]byte, sniffed)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return kindOther, errors.Join(fmt.Errorf("%s: %w", f.name, err), r.Close())
+		return errors.Join(fmt.Errorf("%s: %w", f.name, err), r.Close())
 	}
 	head = head[:n]
 	text := plain(head)
-	k := kindOther
 	switch {
 	case isTar(text):
-		k = kindTar
+		f.kind = kindTar
 	case isObjects(text):
-		k = kindObjects
+		f.kind = kindObjects
 	case logfile.Sniff(head):
-		k = kindLog
+		f.kind = kindLog
 	}
-	return k, r.Close()
+	f.head = string(text[:min(len(text), begins)])
+	return r.Close()
 }
 
 // plain is the beginning of a file, decompressed.
@@ -141,7 +155,7 @@ func maybe(name string) bool {
 }
 
 // tree are the files of a directory that matter. No link out of it is followed.
-func (s *Source) tree(dir, name string) (out []file, err error) {
+func (s *Source) tree(ctx context.Context, dir, name string) (out []file, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -154,6 +168,8 @@ func (s *Source) tree(dir, name string) (out []file, err error) {
 			return fs.SkipAll
 		}
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
 			if p == "." {
 				return err
@@ -164,11 +180,14 @@ func (s *Source) tree(dir, name string) (out []file, err error) {
 		case !d.Type().IsRegular() || !maybe(p):
 			return nil
 		}
-		f := file{name: path.Join(name, p), open: func() (io.ReadCloser, error) { return within(dir, p) }}
+		f := file{name: path.Join(name, p), open: func() (io.ReadCloser, error) {
+			r, err := within(dir, p)
+			return reads(ctx, r), err
+		}}
 		if st, err := d.Info(); err == nil {
 			f.mod = st.ModTime()
 		}
-		if f.kind, err = kindOf(f); err == nil && (f.kind == kindLog || f.kind == kindObjects) {
+		if err = f.sniff(); err == nil && (f.kind == kindLog || f.kind == kindObjects) {
 			out = append(out, f)
 		}
 		return nil

@@ -36,7 +36,7 @@ func FuzzTar(f *testing.F) {
 	f.Add([]byte("ustar"), "../../etc/kubelet.log.1", []byte("time=\"2026-01-02T03:04:05Z\" level=info msg=\"RunPodSandbox for name:\\\"a\\\"\"\n"))
 	f.Add([]byte{}, "a/pods.json", []byte(`{"kind":"PodList","items":[]}`))
 	f.Fuzz(func(t *testing.T, whole []byte, name string, content []byte) {
-		if s, err := bundle.OpenReader(bytes.NewReader(whole), bundle.Options{}); err == nil {
+		if s, err := bundle.OpenReader(t.Context(), bytes.NewReader(whole), bundle.Options{}); err == nil {
 			drainAll(t, s)
 		}
 		var b bytes.Buffer
@@ -55,7 +55,7 @@ func FuzzTar(f *testing.F) {
 		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := bundle.Open([]string{file}, bundle.Options{}); err == nil {
+		if s, err := bundle.Open(t.Context(), []string{file}, bundle.Options{}); err == nil {
 			drainAll(t, s)
 		}
 		left, err := os.ReadDir(dir)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,13 +56,9 @@ func (s *Source) objects(f file) error {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // it was only read
-	b := bufio.NewReaderSize(r, 64<<10)
-	if head, err := b.Peek(2); err == nil && head[0] == 0x1f && head[1] == 0x8b {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return err
-		}
-		b = bufio.NewReaderSize(z, 64<<10)
+	b, err := inflated(r)
+	if err != nil {
+		return err
 	}
 	limited := &io.LimitedReader{R: b, N: maxObjects}
 	b = bufio.NewReaderSize(limited, 64<<10)
@@ -71,7 +66,7 @@ func (s *Source) objects(f file) error {
 		err = s.yamls(b)
 		return err
 	}
-	err = s.documents(b)
+	err = s.documents(&rewinder{from: b})
 	if limited.N <= 0 {
 		err = errors.Join(err, fmt.Errorf("only its first %d MiB are read", maxObjects>>20))
 	}
@@ -99,32 +94,26 @@ func (s *Source) yamls(r io.Reader) error {
 }
 
 // documents reads objects of JSON, one after the other; `kubectl cluster-info dump` writes them with logs of containers between.
-func (s *Source) documents(b *bufio.Reader) error {
+func (s *Source) documents(r *rewinder) error {
 	for {
-		head, err := b.Peek(1)
+		first, err := r.peek()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
 			return err
 		}
-		if head[0] != '{' {
-			for {
-				if _, err = b.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
-					break
-				}
+		if first == '{' {
+			d := json.NewDecoder(r)
+			err = s.document(d)
+			r.unread(d.Buffered())
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return errors.New("it ends within an object")
 			}
-			continue
 		}
-		d := json.NewDecoder(b)
-		err = s.document(d)
-		b = bufio.NewReaderSize(io.MultiReader(d.Buffered(), b), 64<<10)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("it ends within an object")
-		}
-		if err != nil { // no object, as a line of a container's log: what follows on it is passed over
-			if _, err := b.ReadSlice('\n'); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-				return nil
+		if first != '{' || err != nil { // no object, as a line of a container's log: what follows on it is passed over
+			if err := r.skipLine(); err != nil {
+				return nil //nolint:nilerr // it is at its end
 			}
 		}
 	}

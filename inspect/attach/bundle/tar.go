@@ -2,39 +2,32 @@ package bundle
 
 import (
 	"archive/tar"
-	"bufio"
-	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 )
 
-// archive are the files of a tar file that matter. They are copied to a directory of this package's, under names of its own.
-func (s *Source) archive(f file) ([]file, error) {
+// archive are the files of a tar file that matter. They are copied to a file of this package's.
+func (s *Source) archive(ctx context.Context, f file) ([]file, error) {
 	r, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close() //nolint:errcheck // it was only read
-	return s.unpack(r, f.name)
+	return s.unpack(ctx, r, f.name)
 }
 
-func (s *Source) unpack(r io.Reader, name string) (out []file, err error) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	if head, err := b.Peek(2); err == nil && head[0] == 0x1f && head[1] == 0x8b {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		b = bufio.NewReaderSize(z, 64<<10)
+func (s *Source) unpack(ctx context.Context, r io.Reader, name string) (out []file, err error) {
+	b, err := inflated(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	t := tar.NewReader(io.LimitReader(b, 4*maxBytes))
-	var total int64
 	large := 0
 	defer func() {
 		if large > 0 {
@@ -44,6 +37,8 @@ func (s *Source) unpack(r io.Reader, name string) (out []file, err error) {
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case errors.Is(err, io.EOF):
 			return preferred(out), nil
 		case err != nil:
@@ -57,58 +52,62 @@ func (s *Source) unpack(r io.Reader, name string) (out []file, err error) {
 		if h.Typeflag != tar.TypeReg || strings.Count(inside, "/") > maxDepth || !maybe(inside) {
 			continue
 		}
-		if h.Size > maxEntry || total+h.Size > maxBytes {
+		if h.Size > maxEntry || s.size+h.Size > maxBytes {
 			large++
 			continue
 		}
-		g, err := s.keep(t, path.Join(name, inside), h.ModTime)
+		g, err := s.keep(ctx, t, path.Join(name, inside), h.ModTime)
 		if err != nil {
 			return nil, err
 		}
-		if total += h.Size; g.kind == kindLog || g.kind == kindObjects {
+		if g.kind == kindLog || g.kind == kindObjects {
 			out = append(out, g)
 		}
 	}
 }
 
-// keep copies what is read to a file of this package's.
-func (s *Source) keep(r io.Reader, name string, mod time.Time) (f file, err error) {
-	if s.dir == "" {
-		if s.dir, err = os.MkdirTemp("", "kubeloupe-from-"); err != nil {
+// keep copies what is read to the end of a file of this package's, whose name is removed at once: nothing of it is left, however the process
+// ends.
+func (s *Source) keep(ctx context.Context, r io.Reader, name string, mod time.Time) (f file, err error) {
+	if s.kept == nil {
+		if s.kept, err = os.CreateTemp("", "kubeloupe-from-"); err != nil {
+			return f, err
+		}
+		if err := os.Remove(s.kept.Name()); err != nil {
 			return f, err
 		}
 	}
-	s.kept++
-	to := filepath.Join(s.dir, fmt.Sprintf("%06d", s.kept))
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	from := s.size
+	n, err := io.Copy(io.NewOffsetWriter(s.kept, from), io.LimitReader(r, maxEntry))
 	if err != nil {
-		return f, err
-	}
-	_, err = io.Copy(w, io.LimitReader(r, maxEntry))
-	if err = errors.Join(err, w.Close()); err != nil {
 		return f, fmt.Errorf("%s: %w", name, err)
 	}
-	f = file{name: name, mod: mod, open: func() (io.ReadCloser, error) { return os.Open(to) }}
-	if f.kind, err = kindOf(f); err != nil {
+	f = file{name: name, mod: mod, open: func() (io.ReadCloser, error) {
+		return reads(ctx, io.NopCloser(io.NewSectionReader(s.kept, from, n))), nil
+	}}
+	if err := f.sniff(); err != nil {
 		return f, err
 	}
-	if f.kind != kindLog && f.kind != kindObjects {
-		return f, os.Remove(to)
+	if f.kind == kindLog || f.kind == kindObjects {
+		s.size += n
 	}
-	return f, nil
+	return f, nil // else the next one is written over it
 }
 
 // spool keeps what can be read once, to read it as files are.
-func (s *Source) spool(r io.Reader, archive bool, o Options) error {
+func (s *Source) spool(ctx context.Context, r io.Reader, archive bool, o Options) error {
 	var files []file
 	if archive {
-		all, err := s.unpack(r, "-")
+		all, err := s.unpack(ctx, r, "-")
 		if err != nil {
 			return err
 		}
-		files = all
+		files, err = s.distinct(all)
+		if err != nil {
+			return err
+		}
 	} else {
-		f, err := s.keep(r, "-", time.Time{})
+		f, err := s.keep(ctx, r, "-", time.Time{})
 		if err != nil {
 			return err
 		}
