@@ -172,7 +172,7 @@ func (f *Fold) Gaps() uint64 {
 
 // other keeps what is no call and tells of trouble.
 func (f *Fold) other(l *Line, at int64) {
-	if l.Level < trace.LevelWarn {
+	if l.Level != trace.LevelWarn && l.Level != trace.LevelError {
 		return
 	}
 	e := &trace.Log{Level: l.Level, Message: trace.Clip(l.Msg, 4096)}
