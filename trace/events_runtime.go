@@ -120,6 +120,10 @@ type CgroupOp struct {
 // to the sandbox's shim. In it the runtime sets up the pod's network.
 const SpanBeforeShim = "before the shim"
 
+// SpanPodNetwork is the name of a [RuntimeSpan] in which the runtime sets up the pod's network. containerd's own span has this name; CRI-O's
+// log has one for each network of a pod.
+const SpanPodNetwork = "cni.setup_pod_network"
+
 // SpanCNIPlugin is the prefix of the name of a [RuntimeSpan] that is a run of a CNI plugin; the plugin's name follows.
 const SpanCNIPlugin = "cni.plugin."
 

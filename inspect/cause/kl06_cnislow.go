@@ -13,8 +13,8 @@ const leastCNI = 250 * time.Millisecond
 func slowCNI() Rule {
 	return Rule{
 		ID: "KL06", Name: "CNI slow",
-		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans show that, or the runs of CNI plugins " +
-			"that kubeloupe sees. Only the runs show which plugin of a chain it was. Without either, containerd's log shows how long RunPodSandbox took " +
+		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans show that, CRI-O's log, or the runs of CNI " +
+			"plugins that kubeloupe sees. Only the runs show which plugin of a chain it was. Without all of these, containerd's log shows how long RunPodSandbox took " +
 			"before the sandbox's shim: from 1s on, the network is the likely cause. Without that, the rule reports nothing.",
 		Find: findSlowCNI,
 	}

@@ -46,7 +46,7 @@ var spanNames = map[string]struct {
 }{
 	spanSandbox:                       {"run sandbox", ""},
 	spanNamespace:                     {"network namespace", TopicNamespace},
-	"cni.setup_pod_network":           {"CNI setup", TopicCNI},
+	trace.SpanPodNetwork:              {"CNI setup", TopicCNI},
 	"cni.Setup":                       {"CNI setup", TopicCNI},
 	"cni.SetupSerially":               {"CNI setup", TopicCNI},
 	"cni.asynchAttach":                {"CNI ADD", TopicCNI},

@@ -16,11 +16,12 @@ type call struct {
 	action, grace *span
 	span, pull    *span
 	bytes         int64
-	owner         *owner // of a pull
+	owner         *owner // of its records; nil if its pod is not known and it is not a pull
 	sole          *pod   // the only pod that can have asked for it
 	to            int64
 	at            *list.Element
-	by            string // its key
+	by, like      string // its key and its subject
+	crioCall
 }
 
 // verbs are the actions that consist of one call.
@@ -44,19 +45,24 @@ func (c *call) asAction(err string) *trace.Action {
 }
 
 func (f *Fold) begins(t *told, at int64) {
-	c := &call{told: *t, pod: f.podOf(t), by: t.key()}
+	c := &call{told: *t, pod: f.podOf(t), by: t.key(), like: t.subject()}
 	if known := f.all[t.container]; known != nil {
 		c.name = known.name
 	}
-	if old := f.pending[c.by]; old != nil { // its end is not in the log
-		f.over(old)
+	if t.method == "PullImage" && t.request != "" { // two pods may pull one image
+		c.like = c.by
+	}
+	for _, key := range []string{c.by, c.like} {
+		if old := f.pending[key]; old != nil { // its end is not in the log
+			f.over(old)
+		}
 	}
 	if f.begun.Len() >= maxPending {
 		if old, ok := f.begun.Front().Value.(*call); ok {
 			f.over(old)
 		}
 	}
-	f.pending[c.by] = c
+	f.pending[c.by], f.pending[c.like] = c, c
 	c.at = f.begun.PushBack(c)
 	p := c.pod
 	if t.method == "PullImage" {
@@ -69,6 +75,10 @@ func (f *Fold) begins(t *told, at int64) {
 	}
 	if p != nil {
 		o = p.owner
+		if t.method == "RunPodSandbox" && t.pod.UID == "" && p.id.UID != "" { // perhaps of another pod of this name: see learn
+			o = &owner{pod: p}
+		}
+		c.owner = o
 		p.busy++
 		f.ofPod(p, c, at)
 		if verbs[t.method] != "" {
@@ -101,8 +111,10 @@ func (f *Fold) ofPod(p *pod, c *call, at int64) {
 // over forgets a call of which the log has no end.
 func (f *Fold) over(c *call) {
 	f.begun.Remove(c.at)
-	if f.pending[c.by] == c {
-		delete(f.pending, c.by)
+	for _, key := range []string{c.by, c.like} {
+		if f.pending[key] == c {
+			delete(f.pending, key)
+		}
 	}
 	if c.pod != nil && c.method != "PullImage" {
 		c.pod.busy--
@@ -115,10 +127,17 @@ func (f *Fold) ends(t *told, at int64) {
 		f.knows(t)
 		return
 	}
+	if t.edge == undone && c.detailed {
+		return // its error follows
+	}
 	f.over(c)
 	c.sandbox, c.container = cmp.Or(t.sandbox, c.sandbox), cmp.Or(t.container, c.container)
+	if t.edge != ends {
+		t.err = cmp.Or(t.err, c.trouble, noReason)
+	}
+	f.linked(c, at, t.edge != ends)
 	ev := &trace.CRICall{Method: c.method, Sandbox: c.sandbox, Container: c.container, Image: c.image, Code: "OK", Err: t.err, Class: trace.Classify(t.err)}
-	if t.edge == fails {
+	if t.edge != ends {
 		ev.Code, ev.Plugin = codeOf(t.err), trace.PluginIn(t.err)
 	}
 	if c.method == "PullImage" {

@@ -16,9 +16,12 @@ const (
 	begins edge = iota + 1
 	ends        // successfully
 	fails
-	pulled // an image was pulled, with its size
-	exits  // a container's process ended
-	named  // a sandbox's pod has this UID
+	pulled   // an image was pulled, with its size
+	exits    // a container's process ended
+	named    // a sandbox's pod has this UID
+	linking  // a CNI plugin begins to set up a pod's network
+	unlinked // that failed
+	undone   // all that a call did was undone: it failed
 )
 
 // told is what a line tells.
@@ -44,6 +47,11 @@ func (t *told) key() string {
 	if t.request != "" {
 		return t.request
 	}
+	return t.subject()
+}
+
+// subject is what a call does to what. Of the calls of one subject, the latest counts: a caller that calls again has seen the end of the call before.
+func (t *told) subject() string {
 	switch t.method {
 	case "RunPodSandbox":
 		return t.method + " " + t.pod.UID + " " + t.pod.String()

@@ -1,28 +1,37 @@
 package containerdlog
 
 import (
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The messages of CRI-O. A call's lines share the key id, the method is the end of the key name; before 1.20 they had neither.
+// The messages of CRI-O 1.20 to 1.34. A call's lines share the key id, the method is the end of the key name; before 1.20 they had neither.
+// At its default level, info, CRI-O does not log that a call failed: of RunPodSandbox and CreateContainer it logs the steps that undo them, of which
+// the last one releases the name. At debug, it logs the error of each call, and the exits of containers.
 var crioLines = []struct {
 	begins string
-	method string
+	method string // "" is the one in the key name
 	edge   edge
 	text   *regexp.Regexp
 	names  []string // of the groups
 }{
 	{"Running pod sandbox: ", "RunPodSandbox", begins, regexp.MustCompile(`^Running pod sandbox: (\S{1,400})/POD$`), []string{"pod"}},
 	{"Ran pod sandbox ", "RunPodSandbox", ends, regexp.MustCompile(`^Ran pod sandbox ([0-9a-f]{12,128}) with infra container: (\S{1,400})/POD$`), []string{"sandbox", "pod"}},
+	{"runSandbox: releasing pod sandbox name: ", "RunPodSandbox", undone, regexp.MustCompile(`^`), nil},
+	{"RunSandbox: context was ", "RunPodSandbox", fails, regexp.MustCompile(`^RunSandbox: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
 	{"Stopping pod sandbox: ", "StopPodSandbox", begins, regexp.MustCompile(`^Stopping pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
 	{"Stopped pod sandbox", "StopPodSandbox", ends, regexp.MustCompile(`^Stopped pod sandbox(?: \(already stopped\))?: ([0-9a-f]{12,128})`), []string{"sandbox"}},
 	{"Removing pod sandbox: ", "RemovePodSandbox", begins, regexp.MustCompile(`^Removing pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
 	{"Removed pod sandbox: ", "RemovePodSandbox", ends, regexp.MustCompile(`^Removed pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
 	{"Creating container: ", "CreateContainer", begins, regexp.MustCompile(`^Creating container: (\S{1,400})/([^/\s]{1,253})$`), []string{"pod", "name"}},
 	{"Created container ", "CreateContainer", ends, regexp.MustCompile(`^Created container ([0-9a-f]{12,128}): (\S{1,400})/([^/\s]{1,253})$`), []string{"container", "pod", "name"}},
+	{"createCtr: releasing container name ", "CreateContainer", undone, regexp.MustCompile(`^`), nil},
+	{"CreateCtr: context was ", "CreateContainer", fails, regexp.MustCompile(`^CreateCtr: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
 	{"Starting container: ", "StartContainer", begins, regexp.MustCompile(`^Starting container: ([0-9a-f]{12,128})`), []string{"container"}},
 	{"Started container", "StartContainer", ends, regexp.MustCompile(`^Started container(?: ([0-9a-f]{12,128}): \S+)?$`), []string{"container"}},
 	{"Stopping container: ", "StopContainer", begins, regexp.MustCompile(`^Stopping container: ([0-9a-f]{12,128})(?: \(timeout: (\d{1,9})s\))?`), []string{"container", "limit"}},
@@ -31,10 +40,15 @@ var crioLines = []struct {
 	{"Removed container ", "RemoveContainer", ends, regexp.MustCompile(`^Removed container ([0-9a-f]{12,128})`), []string{"container"}},
 	{"Pulling image: ", "PullImage", begins, regexp.MustCompile(`^Pulling image: (\S{1,512})$`), []string{"image"}},
 	{"Pulled image: ", "PullImage", ends, regexp.MustCompile(`^Pulled image: (\S{1,512})$`), []string{"ref"}},
+	{"Response error: ", "", fails, regexp.MustCompile(`^Response error: (.*)$`), []string{"err"}},
+	{"Response: ", "", ends, regexp.MustCompile(`^`), nil},
+	{"Found exit code for ", "", exits, regexp.MustCompile(`^Found exit code for ([0-9a-f]{12,128}): (\d{1,10})$`), []string{"container", "exit"}},
 	{"Got pod network ", "", named, regexp.MustCompile(`^Got pod network &\{Name:(\S{1,253}) Namespace:(\S{1,253}) ID:([0-9a-f]{12,128}) UID:([-0-9a-f]{8,64}) `), []string{"podname", "namespace", "sandbox", "uid"}},
+	{"Adding pod ", "", linking, regexp.MustCompile(`^Adding pod ([^_\s]{1,253})_(\S{1,253}) to CNI network `), []string{"namespace", "podname"}},
+	{"NetworkStart: stopping network ", "RunPodSandbox", unlinked, regexp.MustCompile(`^`), nil},
 }
 
-// crio reads a line of CRI-O; ok is false where it tells of no call.
+// crio reads a line of CRI-O; ok is false if it is about no call.
 func crio(l *Line) (t told, ok bool) {
 	for i := range crioLines {
 		c := &crioLines[i]
@@ -45,7 +59,7 @@ func crio(l *Line) (t told, ok bool) {
 		if m == nil {
 			continue
 		}
-		t = told{edge: c.edge, method: c.method, request: l.Fields["id"]}
+		t = told{edge: c.edge, method: c.method, request: requestOf(l), at: l.Time.UnixNano()}
 		for n, name := range c.names {
 			t.take(name, m[n+1])
 		}
@@ -55,15 +69,22 @@ func crio(l *Line) (t told, ok bool) {
 		if t.sandbox == "" {
 			t.sandbox = l.Fields["sandboxID"]
 		}
-		if t.method == "StartContainer" && t.container == "" {
-			return told{}, false
+		if t.method == "" && t.request != "" {
+			t.method = path.Base(l.Fields["name"])
 		}
-		if t.request != "" {
-			t.request = t.method + " " + t.request
-		}
-		return t, true
+		unknown := t.request == "" && (c.names == nil || c.method == "" && t.edge == fails || t.method == "StartContainer" && t.container == "")
+		return t, !unknown
 	}
 	return t, false
+}
+
+// requestOf names the call that a line of CRI-O is part of; "" if it names none.
+func requestOf(l *Line) string {
+	id, name := l.Fields["id"], l.Fields["name"]
+	if id == "" || name == "" {
+		return ""
+	}
+	return path.Base(name) + " " + id
 }
 
 func (t *told) take(name, v string) {
@@ -86,6 +107,11 @@ func (t *told) take(name, v string) {
 		t.image = v
 	case "ref":
 		t.ref = v
+	case "err":
+		t.err = trace.Clip(v, maxError)
+	case "exit":
+		code, _ := strconv.ParseUint(v, 10, 31)
+		t.exit = int32(code)
 	case "limit":
 		seconds, _ := strconv.ParseInt(v, 10, 32)
 		t.limit = time.Duration(seconds) * time.Second

@@ -47,10 +47,12 @@ type Fold struct {
 	shims    map[string]int64 // when the runtime connected to a sandbox's or container's shim
 	fetched  int64            // when an image was there the last time
 	last     int64
-	checked  int64
-	seq, ids uint64
-	gaps     uint64
-	calls    uint64
+	// precision is that of the times in the log.
+	precision trace.Precision
+	checked   int64
+	seq, ids  uint64
+	gaps      uint64
+	calls     uint64
 }
 
 // held is a record; its pod may be known later.
@@ -101,8 +103,10 @@ func (f *Fold) Apply(l *Line) {
 		f.out.Last = 0
 		f.last = 0
 	}
+	f.precision = trace.PrecisionOf(l.Precision)
 	f.last, f.out.Last = max(f.last, at), max(f.out.Last, at)
 	f.settle(false)
+	f.details(l)
 	t, ok := read(l)
 	if !ok {
 		if id, shim := strings.CutPrefix(l.Msg, "connecting to shim "); shim {
@@ -118,7 +122,7 @@ func (f *Fold) Apply(l *Line) {
 	switch t.edge {
 	case begins:
 		f.begins(&t, at)
-	case ends, fails:
+	case ends, fails, undone:
 		f.ends(&t, at)
 	case pulled:
 		f.fetched = at
@@ -128,7 +132,11 @@ func (f *Fold) Apply(l *Line) {
 	case exits:
 		f.exited(&t)
 	case named:
-		f.learn(&t)
+		f.learn(&t, at)
+	case linking:
+		f.links(&t, at)
+	case unlinked:
+		f.linked(f.pending[t.key()], at, true)
 	}
 }
 
@@ -188,7 +196,7 @@ func (f *Fold) nextID() trace.SpanID {
 }
 
 func (f *Fold) put(o *owner, at int64, r trace.Record) {
-	r.Time, r.Observer = at, trace.ObserverRuntimeLog
+	r.Time, r.Observer, r.Precision = at, trace.ObserverRuntimeLog, f.precision
 	f.out.Add(at, &held{rec: r, owner: o, lost: f.gaps})
 	f.gaps = 0
 }

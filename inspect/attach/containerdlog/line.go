@@ -19,9 +19,11 @@ const (
 
 // Line is one line of a runtime's log, as logrus writes it.
 type Line struct {
-	Time  time.Time
-	Level trace.LogLevel
-	Msg   string
+	Time time.Time
+	// Precision is a second in CRI-O's JSON, else 0.
+	Precision time.Duration
+	Level     trace.LogLevel
+	Msg       string
 	// Err is the value of the key error.
 	Err string
 	// Fields are further keys: id, name, containerID, sandboxID, ...
@@ -52,7 +54,10 @@ func ParseLine(line string) (l Line, ok bool) {
 	if !ok || !known || fields["msg"] == "" {
 		return Line{}, false
 	}
-	l = Line{Time: at, Level: levelOf(fields["level"]), Msg: fields["msg"], Err: fields["error"], Fields: fields}
+	if line[0] == '{' && !strings.Contains(fields["time"], ".") {
+		l.Precision = time.Second
+	}
+	l = Line{Time: at, Precision: l.Precision, Level: levelOf(fields["level"]), Msg: fields["msg"], Err: fields["error"], Fields: fields}
 	for _, k := range []string{"time", "level", "msg", "error"} {
 		delete(fields, k)
 	}

@@ -61,15 +61,6 @@ func (f *Fold) named(id trace.Pod) *pod {
 	return p
 }
 
-// learn takes in the UID of a pod that was known by name.
-func (f *Fold) learn(t *told) {
-	p := f.pods[t.pod.String()]
-	if p == nil || t.pod.UID == "" || p.sealed || p.id.UID != "" {
-		return
-	}
-	p.id.UID = t.pod.UID
-}
-
 func (f *Fold) drop(p *pod) {
 	f.order.Remove(p.at)
 	delete(f.starting, p)
