@@ -78,8 +78,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
 	}
-	if err := checkView(cfg.ViewName); err != nil {
-		return err
+	if err := CheckView(cfg.ViewName); err != nil {
+		return fmt.Errorf("terminal UI: %w", err)
 	}
 	if cfg.Out == nil {
 		cfg.Out = os.Stdout

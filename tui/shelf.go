@@ -1,10 +1,10 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
@@ -45,8 +45,13 @@ func ViewNames() []string {
 
 func viewName(p views.Page) string { return strings.ToLower(p.Name()) }
 
-// KnownView reports whether Config.ViewName may be name.
-func KnownView(name string) bool { return slices.Contains(ViewNames(), viewOf(name)) }
+// CheckView returns a *lookup.NotFoundError if Config.ViewName must not be name; "" is allowed.
+func CheckView(name string) error {
+	if name == "" {
+		return nil
+	}
+	return lookup.Check("view", viewOf(name), ViewNames())
+}
 
 // viewOf is the name of the view that a user means: "workers" was the name of "pods".
 func viewOf(name string) string {
@@ -94,12 +99,4 @@ func (a *app) first() int {
 		return slices.IndexFunc(a.tabs, func(t tab) bool { return t.page == views.Page(a.step) })
 	}
 	return 0
-}
-
-// checkView reports a view that there is not.
-func checkView(name string) error {
-	if name == "" || KnownView(name) {
-		return nil
-	}
-	return fmt.Errorf("terminal UI: view %q is unknown: must be one of %s", name, strings.Join(ViewNames(), ", "))
 }

@@ -69,8 +69,8 @@ func checkLook(output, view string) error {
 	if !slices.Contains([]string{"", "text", "wide", "json"}, output) {
 		return fmt.Errorf("--output %q: must be text, wide or json", output)
 	}
-	if view != "" && !tui.KnownView(view) {
-		return fmt.Errorf("--view %q is unknown: must be one of %s", view, strings.Join(tui.ViewNames(), ", "))
+	if err := tui.CheckView(view); err != nil {
+		return fmt.Errorf("--view: %w", err)
 	}
 	return nil
 }

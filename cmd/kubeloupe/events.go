@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/printer"
@@ -55,10 +56,9 @@ func (l *listening) run(ctx context.Context) error {
 	if !slices.Contains([]string{"text", "wide", "json"}, l.output) {
 		return userError{fmt.Errorf("--output %q: must be text, wide or json", l.output)}
 	}
-	known := trace.Kinds()
 	for _, k := range l.kinds {
-		if !slices.Contains(known, k) {
-			return userError{fmt.Errorf("--kind %q is unknown: must be one of %s", k, strings.Join(known, ", "))}
+		if err := lookup.Check("kind", k, trace.Kinds()); err != nil {
+			return userError{fmt.Errorf("--kind: %w", err)}
 		}
 	}
 	of := query.NewRecords()
@@ -71,19 +71,23 @@ func (l *listening) run(ctx context.Context) error {
 		return err
 	}
 	defer closing()
-	through := &sieve{source: src, kinds: l.kinds, pod: l.pod, where: where, of: of}
+	through := &sieve{source: src, kinds: l.kinds, pod: l.pod, where: where, of: of, pods: map[trace.Pod]bool{}}
 	err = printer.Copy(ctx, through, sinkFor(l.output, l.s.out))
 	if ctx.Err() != nil {
 		return nil
 	}
-	if err == nil && through.pod != "" && !through.met {
-		l.s.note("there is no event of pod " + l.pod + ": use NAMESPACE/POD as in kubeloupe inspect pods")
+	if err == nil && l.pod != "" && !through.met {
+		_, err = lookup.Pod(l.pod, maps.Keys(through.pods))
+		return userError{err}
 	}
 	if err == nil && where != nil && l.output != "json" && through.found > 0 && !through.lines {
 		l.s.note(fmt.Sprintf("--where selects %d records, but none of them has a line: use -o json", through.found))
 	}
 	return err
 }
+
+// maxPods limits how many pods are remembered for an error.
+const maxPods = 10_000
 
 // sieve lets through what is wanted.
 type sieve struct {
@@ -92,9 +96,10 @@ type sieve struct {
 	pod   string
 	where *query.Filter // nil for none
 	of    *query.Records
-	met   bool // there was a record of the pod
-	found int  // how many records were let through
-	lines bool // one of them is worth a line
+	met   bool               // there was a record of the pod
+	pods  map[trace.Pod]bool // of the records
+	found int                // how many records were let through
+	lines bool               // one of them is worth a line
 }
 
 // Next implements source.
@@ -102,6 +107,9 @@ func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, u
 	recs, lost, err := s.source.Next(ctx, buf)
 	recs = slices.DeleteFunc(recs, func(r trace.Record) bool {
 		s.met = s.met || r.Pod.String() == s.pod
+		if len(s.pods) < maxPods {
+			s.pods[r.Pod] = true
+		}
 		return len(s.kinds) > 0 && !slices.Contains(s.kinds, r.Event.Kind().String()) || s.pod != "" && r.Pod.String() != s.pod ||
 			s.where != nil && !s.where.Match(s.of.Row(&r))
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,10 +43,11 @@ func newInspect(s streams) *cobra.Command {
   kubeloupe inspect cgroup shop/cart-7d4f -o yaml`,
 		ValidArgs: subjects,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 || !slices.Contains(subjects, args[0]) {
+			if len(args) == 0 || len(args) > 2 {
 				return fmt.Errorf("inspect needs a subject: one of %s", strings.Join(subjects, ", "))
 			}
-			return nil
+			_, err := report.Lookup(args[0])
+			return err
 		},
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
 	}
@@ -62,24 +62,29 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return userError{fmt.Errorf("--output: %w", err)}
 	}
-	subject := args[0]
-	a := report.Args{}
-	if len(args) == 2 {
-		a.Pod = args[1]
+	subject, err := report.Lookup(args[0])
+	if err != nil {
+		return userError{err}
 	}
-	if l.from != "" && live(subject) {
-		return userError{notRecorded(subject)}
+	a := report.Args{}
+	if l.from != "" && subject.Live {
+		return userError{notRecorded(subject.Name)}
 	}
 	m := model.New(model.Options{})
 	if a.Now, err = l.fold(ctx, l.s.in, m); err != nil {
 		return err
 	}
-	if live(subject) {
-		if a.Live, err = l.ask(ctx, subject, a.Pod); err != nil {
+	if len(args) == 2 {
+		if a.Pod, err = subject.Find(m, args[1]); err != nil {
+			return userError{err}
+		}
+	}
+	if subject.Live {
+		if a.Live, err = l.ask(ctx, subject.Name, a.Pod); err != nil {
 			return err
 		}
 	}
-	t, err := report.Make(subject, m, a)
+	t, err := report.Make(subject.Name, m, a)
 	if err != nil {
 		return userError{err}
 	}
@@ -114,8 +119,4 @@ func notRecorded(subject string) error {
 		text += "; inspect gc --from shows the decisions of image garbage collection"
 	}
 	return errors.New(text)
-}
-
-func live(subject string) bool {
-	return slices.ContainsFunc(report.Subjects(), func(s report.Subject) bool { return s.Name == subject && s.Live })
 }

@@ -3,4 +3,7 @@ package main
 
 import "os"
 
-func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	name, args := calledAs(os.Args)
+	os.Exit(executeAs(name, args, os.Stdin, os.Stdout, os.Stderr))
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -50,12 +49,12 @@ func readManifest(file string, in io.Reader, node string) ([]*v1.Pod, error) {
 	return pods, nil
 }
 
-func names(pods []*v1.Pod) string {
-	var out []string
+func names(pods []*v1.Pod) []string {
+	out := make([]string, 0, len(pods))
 	for _, p := range pods {
 		out = append(out, podspec.Ref(p).String())
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 func newlines(p []byte) io.Reader { return bytes.NewReader(p) }

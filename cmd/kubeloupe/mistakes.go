@@ -14,17 +14,41 @@ import (
 func argsError(c *cobra.Command, args []string, err error) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "accepts "):
-		return fmt.Errorf("usage: kubeloupe %s (got %d arguments)", c.Use, len(args))
+		return fmt.Errorf("usage: %s (got %d arguments)", strings.TrimSuffix(c.UseLine(), " [flags]"), len(args))
 	case !strings.HasPrefix(text, "unknown command "):
 		return err
-	case c.HasParent():
+	case !c.HasAvailableSubCommands():
 		return fmt.Errorf("%s takes no arguments: remove %q", c.Name(), args[0])
 	}
+	return unknownCommand(c, args[0])
+}
+
+// unknownCommand says which command may have been meant.
+func unknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	return fmt.Errorf("unknown command %q%s", args[0], meant(args[0], names, "", "kubeloupe --help lists all commands"))
+	return fmt.Errorf("unknown command %q%s", name, meant(name, names, "", c.CommandPath()+" --help lists all commands"))
+}
+
+// checkNames makes cobra's own commands refuse names that do not exist.
+func checkNames(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(c *cobra.Command, args []string) error {
+				if found, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
+					return userError{unknownCommand(found, args[len(args)-max(len(rest), 1)])}
+				}
+				return nil
+			}
+		case "completion":
+			c.RunE = func(c *cobra.Command, _ []string) error {
+				return userError{fmt.Errorf("usage: %s bash|zsh|fish|powershell", c.CommandPath())}
+			}
+		}
+	}
 }
 
 // flagError says which flag may have been meant.

@@ -40,28 +40,35 @@ type streams struct {
 
 // note says something beside a command's output.
 func (s streams) note(text string) {
-	fmt.Fprintln(s.err, "kubeloupe: "+text) //nolint:errcheck // there is nowhere else to say it
+	fmt.Fprintln(s.err, nameOwn+": "+text) //nolint:errcheck // there is nowhere else to say it
 }
 
+// execute runs a command line and returns the exit code.
 func execute(args []string, in io.Reader, out, errw io.Writer) int {
+	return executeAs(nameOwn, args, in, out, errw)
+}
+
+// executeAs is execute for a program that is called by that name.
+func executeAs(name string, args []string, in io.Reader, out, errw io.Writer) int {
 	// SIGINT and SIGTERM stop the agent, and so does a lost terminal. The pods continue to run.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	errw = human.Writer(errw) // errors quote what others wrote: manifests, registries, agents
-	root := newRoot(streams{in: in, out: out, err: errw})
+	s := streams{in: in, out: out, err: errw}
+	root := newRoot(s)
+	callCommands(root, name)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
+	}
+	s.note(inCalls(root, name, err.Error()))
+	switch {
 	case errors.As(err, new(heldError)):
-		fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
 		return exitHeld
 	case errors.As(err, new(userError)):
-		fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
 		return exitUser
 	}
-	fmt.Fprintln(errw, "kubeloupe: "+err.Error()) //nolint:errcheck // there is nowhere else to say it
 	return exitError
 }
 
@@ -78,14 +85,19 @@ takes. The other commands connect to a running agent, or read a recording of its
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       versionText(),
 	}
+	root.SetVersionTemplate(nameOwn + " {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is the verbosity of logs elsewhere
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return userError{flagError(c, err)} })
 	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	wrapArgs(root)
+	checkNames(root)
 	return root
 }
 

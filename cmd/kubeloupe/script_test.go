@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubeloupe": main})
+	testscript.Main(m, map[string]func(){nameOwn: main, nameFile: main, nameComplete: main})
 }
 
 // TestScripts runs the command as a user would. See testdata/script.

@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -205,7 +206,7 @@ func (st *stepping) add(cfg *agent.Config, file, which string) error {
 		}
 	}
 	if pod == nil {
-		return userError{fmt.Errorf("%s has no pod %q; it has %s", file, which, names(pods))}
+		return userError{&lookup.NotFoundError{What: "pod", Name: which, In: file, Known: names(pods)}}
 	}
 	st.pod = podspec.Ref(pod)
 	st.source = podsource.NewMemory(stepSource, cfg.Bus)

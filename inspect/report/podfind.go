@@ -3,73 +3,56 @@ package report
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
-	"strings"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// findPod returns the pod that is requested, one that is gone if no other has that name.
-func findPod(m *model.Model, args Args) (model.Pod, error) {
-	if args.Pod == "" {
-		return model.Pod{}, errors.New("which pod? Say NAMESPACE/NAME")
-	}
-	var names []string
-	for _, pods := range [][]model.Pod{m.Pods(), m.GonePods()} {
-		var found []model.Pod
-		for _, p := range pods {
-			names = append(names, p.Key.String())
-			if args.wants(p.Key.String()) {
-				found = append(found, p)
-			}
-		}
-		last := len(found) - 1
-		if last > 0 && found[last].Key.Namespace != found[0].Key.Namespace {
-			return model.Pod{}, fmt.Errorf("there are several pods %s: say NAMESPACE/NAME, as %s", args.Pod, found[last].Key)
-		}
-		if last >= 0 {
-			return found[last], nil
-		}
-	}
-	return model.Pod{}, fmt.Errorf("no pod %s%s", args.Pod, near(names, args.Pod))
-}
+// ErrNoPod is returned if a subject needs a pod and none is named.
+var ErrNoPod = errors.New("a pod is missing: must be NAMESPACE/NAME")
 
-// checkPod refuses a pod that nobody knows, and one that the subject is not about. What is live, the agent judges.
-func checkPod(m *model.Model, s Subject, args Args) error {
+// Find returns namespace and name of the pod that ref names, as in [lookup.Pod]; of a pod that is gone, if no other has
+// that name. It is "" if ref is.
+func (s *Subject) Find(m *model.Model, ref string) (string, error) {
 	switch {
-	case args.Pod == "" || s.Live && s.OfPods:
-		return nil
+	case ref == "":
+		return "", nil
 	case !s.OfPods:
-		return fmt.Errorf("the subject is about the node: remove the argument %q", args.Pod)
+		return "", fmt.Errorf("inspect %s is about the node: remove the argument %q", s.Name, ref)
 	}
-	var names []string
-	for _, pods := range [][]model.Pod{m.Pods(), m.GonePods()} {
-		for _, p := range pods {
-			if names = append(names, p.Key.String()); args.wants(p.Key.String()) {
-				return nil
+	found, err := lookup.Pod(ref, keys(m.Pods()))
+	if errors.As(err, new(*lookup.NotFoundError)) {
+		found, err = lookup.Pod(ref, keys(m.Pods(), m.GonePods()))
+	}
+	if err != nil {
+		return "", err
+	}
+	return found.String(), nil
+}
+
+func keys(all ...[]model.Pod) iter.Seq[trace.Pod] {
+	return func(yield func(trace.Pod) bool) {
+		for _, pods := range all {
+			for i := range pods {
+				if !yield(pods[i].Key) {
+					return
+				}
 			}
 		}
 	}
-	return fmt.Errorf("no pod %s%s", args.Pod, near(names, args.Pod))
 }
 
-// near names what a person may have meant.
-func near(names []string, want string) string {
-	_, short, ok := strings.Cut(want, "/")
-	if !ok {
-		short = want
-	}
-	var like []string
-	for _, n := range names {
-		if strings.Contains(n, short) && !slices.Contains(like, n) && len(like) < 5 {
-			like = append(like, n)
+// findPod returns the pod that is requested: the latest of that name, one that is gone if no other has it.
+func findPod(m *model.Model, args Args) (model.Pod, error) {
+	for _, pods := range [][]model.Pod{m.Pods(), m.GonePods()} {
+		for _, p := range slices.Backward(pods) {
+			if p.Key.String() == args.Pod {
+				return p, nil
+			}
 		}
 	}
-	switch {
-	case len(like) > 0:
-		return ": there is " + strings.Join(like, ", ")
-	case len(names) == 0:
-		return ": no pods are known"
-	}
-	return fmt.Sprintf(" among the %d pods that are known", len(names))
+	return model.Pod{}, ErrNoPod
 }

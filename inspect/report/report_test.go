@@ -199,13 +199,13 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		subject, pod, live, want string
 	}{
-		{"weather", "", "", `unknown subject "weather": want one of pods, pod,`},
-		{"images", "", "", "it needs a running agent"},
+		{"weather", "", "", `subject "weather" not found: must be one of pods, pod,`},
+		{"images", "", "", "needs a running agent"},
 		{"images", "", `{}`, "the agent's answer: json"},
 		{"config", "", `[]`, "the agent's answer: json"},
-		{"pod", "", "", "which pod? Say NAMESPACE/NAME"},
-		{"pod", "shop/web-0", "", "no pod shop/web-0: there is shop/web-00, shop/web-01"},
-		{"pod", "shop/zzz", "", "no pod shop/zzz among the"},
+		{"pod", "", "", "inspect pod: a pod is missing: must be NAMESPACE/NAME"},
+		{"pod", "shop/web-0", "", `pod "shop/web-0" not found (did you mean shop/web-00, shop/web-01,`},
+		{"pod", "shop/zzz", "", `pod "shop/zzz" not found: none of the`},
 	} {
 		_, err := report.Make(c.subject, m, report.Args{Pod: c.pod, Now: now, Live: json.RawMessage(c.live)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

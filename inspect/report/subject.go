@@ -3,10 +3,9 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 )
 
@@ -23,7 +22,7 @@ type Subject struct {
 
 // Args select a part of a subject.
 type Args struct {
-	// Pod, NAMESPACE/NAME or NAME, limits subjects about pods to this pod; the subject pod needs it.
+	// Pod limits subjects about pods to this pod, which is named as in Subject.Find; the subject pod needs it.
 	Pod string
 	// Now is the time of the report: of the last record when it is about a recording.
 	Now time.Time
@@ -48,24 +47,32 @@ func Subjects() []Subject {
 	}
 }
 
+// Lookup returns the subject with that name. The error is a *lookup.NotFoundError.
+func Lookup(name string) (Subject, error) {
+	all := Subjects()
+	var names []string
+	for _, s := range all {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Subject{}, lookup.Check("subject", name, names)
+}
+
 // Make returns the table of a subject.
 func Make(subject string, m *model.Model, args Args) (*Table, error) {
-	all := Subjects()
-	i := slices.IndexFunc(all, func(s Subject) bool { return s.Name == subject })
-	if i < 0 {
-		var names []string
-		for _, s := range all {
-			names = append(names, s.Name)
-		}
-		return nil, fmt.Errorf("unknown subject %q: want one of %s", subject, strings.Join(names, ", "))
+	s, err := Lookup(subject)
+	if err != nil {
+		return nil, err
 	}
-	if all[i].Live && len(args.Live) == 0 {
-		return nil, fmt.Errorf("inspect %s: records do not tell it: it needs a running agent", subject)
+	if s.Live && len(args.Live) == 0 {
+		return nil, fmt.Errorf("inspect %s: it is not in the records and needs a running agent", subject)
 	}
-	if err := checkPod(m, all[i], args); err != nil {
-		return nil, fmt.Errorf("inspect %s: %w", subject, err)
+	if args.Pod, err = s.Find(m, args.Pod); err != nil {
+		return nil, err
 	}
-	t, err := all[i].make(m, args)
+	t, err := s.make(m, args)
 	if err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", subject, err)
 	}
@@ -73,10 +80,8 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	return t, nil
 }
 
-// wants reports whether a pod is requested.
-func (a *Args) wants(name string) bool {
-	return a.Pod == "" || name == a.Pod || !strings.Contains(a.Pod, "/") && strings.HasSuffix(name, "/"+a.Pod)
-}
+// wants reports whether a pod, NAMESPACE/NAME, is requested.
+func (a *Args) wants(name string) bool { return a.Pod == "" || name == a.Pod }
 
 // live reads the agent's answer.
 func live(args Args, to any) error {

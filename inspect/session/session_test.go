@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
@@ -132,23 +133,20 @@ func TestFind(t *testing.T) {
 	for ref, want := range map[string]string{
 		"shop/db":     "",
 		"dns":         "",
-		"db":          `pod "db": both shop/db and infra/db have that name; say which`,
-		"shop/web":    `pod "shop/web": no such pod; there is shop/web-7f9c`,
-		"shop/crt":    `pod "shop/crt": no such pod; there is shop/cart`,
-		"shop/zzzzzz": `pod "shop/zzzzzz": no such pod: records are about 6 others, none with a name like it`,
-		"a/b/c":       `pod "a/b/c": want NAMESPACE/NAME`,
-		"/db":         `pod "/db": want NAMESPACE/NAME`,
+		"db":          `pod "db" exists in the namespaces infra, shop: use NAMESPACE/NAME`,
+		"shop/web":    `pod "shop/web" not found (did you mean shop/web-7f9c?)`,
+		"shop/zzzzzz": `pod "shop/zzzzzz" not found: none of the 6 known pods has a similar name`,
+		"a/b/c":       `pod "a/b/c": must be NAMESPACE/NAME or NAME`,
 		"shop/db#1":   "",
-		"shop/db#2":   `pod "shop/db": no such pod: start #2 is not kept; the latest is #1`,
+		"shop/db#2":   `start "#2" not found in pod shop/db: must be one of #1`,
 		"shop/db#x":   `pod "shop/db": want #1 for its first start, #2 for its second, got #x`,
-		"":            `pod "": want NAMESPACE/NAME`,
 	} {
 		_, err := s.Find(ref)
 		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
 			t.Errorf("Find(%q):\n got %v\nwant %s", ref, err, want)
 		}
 	}
-	if _, err := session.New(session.Options{}).Find("shop/db"); !errors.Is(err, session.ErrNotFound) {
+	if _, err := session.New(session.Options{}).Find("shop/db"); !errors.As(err, new(*lookup.NotFoundError)) {
 		t.Errorf("of an empty session: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
@@ -132,7 +133,11 @@ func (b *breakpoints) clear(name string) (string, error) {
 			return p.text, nil
 		}
 	}
-	return "", fmt.Errorf("no breakpoint %q; b lists them", name)
+	missing := &lookup.NotFoundError{What: "breakpoint", Name: name}
+	for _, p := range b.all {
+		missing.Known = append(missing.Known, strconv.Itoa(p.n)+" ("+p.text+")")
+	}
+	return "", missing
 }
 
 // list lists the breakpoints.

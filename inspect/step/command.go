@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -137,7 +138,7 @@ func (s *Session) goUntil(what string) (string, error) {
 		var err error
 		if b, err = parseBreak(what); err != nil {
 			if near := human.Nearest(what, milestones); near != "" {
-				err = fmt.Errorf("no milestone %q: did you mean %s?", what, near)
+				err = &lookup.NotFoundError{What: "milestone", Name: what, Near: []string{near}, Known: milestones}
 			}
 			return "", fmt.Errorf("until: %w", err)
 		}

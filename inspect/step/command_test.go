@@ -9,6 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const knownSteps = ": must be one of cgroup, dirs, volumes, sandbox, image, create, start, post-start, resize, resize-pod, pre-stop, kill, " +
+	"stop-sandbox, remove, unmount, remove-sandbox, remove-cgroup, remove-dirs, or a CRI method such as PullImage"
+
 func TestCommands(t *testing.T) {
 	const none = "no action waits: it runs, or the plan is done"
 	const wantPath = "want p, p plan, p changed, or a path that begins with request, pod or status, for example p pod.spec.containers[0].image"
@@ -52,12 +55,12 @@ func TestCommands(t *testing.T) {
 		{"b lists", "b start;b create;b create;b", "breakpoints:\n  1  before start\n  2  before create", "cgroup"},
 		{"b -X", "b start;b create;b -start", "breakpoint before start removed", "cgroup"},
 		{"b -X leaves the others", "b start;b create;b - start;b", "breakpoints:\n  2  before create", "cgroup"},
-		{"b -X that is none", "b create;b -crea*", `no breakpoint "crea*"; b lists them`, "cgroup"},
-		{"b -", "b -", `no breakpoint ""; b lists them`, "cgroup"},
-		{"b of nothing", "b creat", `break: no step or CRI method "creat": did you mean create?`, "cgroup"},
-		{"b of a title's word", "b needed", `break: no step or CRI method "needed": steps are ` + strings.Join(verbs, ", "), "cgroup"},
-		{"until of nothing", "until raedy", `until: no milestone "raedy": did you mean ready?`, "cgroup"},
-		{"until no action", "until imge", `until: no step or CRI method "imge": did you mean image?`, "cgroup"},
+		{"b -X that is none", "b create;b -crea*", `breakpoint "crea*" not found: must be one of 1 (before create)`, "cgroup"},
+		{"b -", "b -", `breakpoint "" not found: no breakpoints are known`, "cgroup"},
+		{"b of nothing", "b creat", `break: step "creat" not found (did you mean create?)` + knownSteps, "cgroup"},
+		{"b of a title's word", "b needed", `break: step "needed" not found` + knownSteps + strings.Join(verbs, ", "), "cgroup"},
+		{"until of nothing", "until raedy", `until: milestone "raedy" not found (did you mean ready?): must be one of started, ready, gone`, "cgroup"},
+		{"until no action", "until imge", `until: step "imge" not found (did you mean image?)` + knownSteps, "cgroup"},
 		{"b not a glob", "b [", `break: "[": not a glob: syntax error in pattern`, "cgroup"},
 		{"b not a glob further on", "b ab[c", `break: "ab[c": not a glob: syntax error in pattern`, "cgroup"},
 		{"b after the end", "c;b create", "will stop before create", ""},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -162,12 +164,12 @@ func checkWhat(what string) error {
 	if what == "" || isStep(what) {
 		return nil
 	}
-	text := fmt.Sprintf("no step or CRI method %q", what)
+	missing := &lookup.NotFoundError{What: "step", Name: what, Known: append(slices.Clone(verbs), "or a CRI method such as PullImage")}
 	first, _, _ := strings.Cut(what, " ")
 	if near := human.Nearest(strings.Trim(first, "*?"), stepNames()); near != "" {
-		return fmt.Errorf("%s: did you mean %s?", text, near)
+		missing.Near = []string{near}
 	}
-	return fmt.Errorf("%s: steps are %s", text, strings.Join(verbs, ", "))
+	return missing
 }
 
 func at(line string, i int, why string) error {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The names of this program, by which it can be called.
+const (
+	nameOwn      = "kubeloupe"
+	nameFile     = "kubectl-loupe"          // kubectl runs it as `kubectl loupe`
+	nameComplete = "kubectl_complete-loupe" // kubectl asks it for completions of `kubectl loupe`
+	namePlugin   = "kubectl loupe"
+)
+
+// calledAs returns the name for help and errors, and the arguments of a command line.
+func calledAs(argv []string) (name string, args []string) {
+	switch args = argv[1:]; strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
+	case nameFile:
+		return namePlugin, args
+	case nameComplete:
+		return namePlugin, append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	return nameOwn, args
+}
+
+// callCommands makes help texts call the commands by the name of the program.
+func callCommands(root *cobra.Command, name string) {
+	if name == nameOwn {
+		return
+	}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	var all func(c *cobra.Command)
+	all = func(c *cobra.Command) {
+		c.Long, c.Example = inCalls(root, name, c.Long), inCalls(root, name, c.Example)
+		for _, sub := range c.Commands() {
+			all(sub)
+		}
+	}
+	all(root)
+}
+
+// inCalls replaces kubeloupe by the name of the program in front of a command.
+func inCalls(root *cobra.Command, name, text string) string {
+	if name == nameOwn {
+		return text
+	}
+	var commands []string
+	for _, c := range root.Commands() {
+		commands = append(commands, c.Name())
+	}
+	calls := regexp.MustCompile(`\b` + nameOwn + ` (--help|NAME\b|(?:` + strings.Join(commands, "|") + `)\b)`)
+	return calls.ReplaceAllString(text, name+" $1")
+}
