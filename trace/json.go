@@ -29,10 +29,15 @@ const timeLayout = "2006-01-02T15:04:05.000000000Z"
 // MarshalJSON implements json.Marshaler.
 func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
-// limit cuts a record that was not published here to its maximum size: anybody may have written it.
-func (r *Record) limit() {
+// Limit cuts a record that was not published here to the maximum size that published ones have: anybody may have written it. An event that
+// is too large is copied first.
+func (r *Record) Limit() {
 	r.Pod.limit(cut)
-	kinds[r.Event.Kind()].limit(r.Event, cut)
+	k := kinds[r.Event.Kind()]
+	if k.limit(r.Event, look) >= tooMuch {
+		r.Event = k.clone(r.Event)
+		k.limit(r.Event, cut)
+	}
 }
 
 // latest is the end of the year 2199. The difference between 1970 and any time until then fits in a time.Duration.
@@ -91,7 +96,7 @@ func (r *Record) UnmarshalJSON(p []byte) error {
 		return err
 	}
 	rec.Event = rec.upgraded(w.Version)
-	rec.limit()
+	rec.Limit()
 	*r = rec
 	return nil
 }

@@ -90,7 +90,7 @@ func (r *Record) ParseJSON(line []byte) error {
 		return r.UnmarshalJSON(line)
 	}
 	rec.Event = rec.upgraded(version)
-	rec.limit()
+	rec.Limit()
 	*r = rec
 	return nil
 }

@@ -75,6 +75,7 @@ func NewFold(o Options) *Fold {
 		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{}, shims: map[string]int64{},
 	}
 	f.out.Hold, f.out.Most = cmp.Or(o.Hold, DefaultHold), maxHeld
+	f.out.Size = func(h *held) int { return h.rec.Size() }
 	return f
 }
 

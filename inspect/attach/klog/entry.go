@@ -54,6 +54,15 @@ type Field struct {
 	Value string
 }
 
+// Size is about how many bytes the entry has.
+func (e *Entry) Size() int {
+	n := len(e.Msg)
+	for i := range e.Fields {
+		n += len(e.Fields[i].Key) + len(e.Fields[i].Value)
+	}
+	return n
+}
+
 // Get returns the value of a key, "" where there is none.
 func (e *Entry) Get(key string) string {
 	for i := range e.Fields {

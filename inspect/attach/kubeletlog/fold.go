@@ -55,8 +55,8 @@ type held struct {
 // NewFold returns a fold of the entries of one kubelet.
 func NewFold() *Fold {
 	f := &Fold{pods: newPods(), level: -1}
-	f.in.Hold, f.in.Most = jitter, 1024
-	f.out.Hold, f.out.Most = settle, maxHeld
+	f.in.Hold, f.in.Most, f.in.Size = jitter, 1024, (*klog.Entry).Size
+	f.out.Hold, f.out.Most, f.out.Size = settle, maxHeld, func(h *held) int { return h.rec.Size() }
 	return f
 }
 

@@ -84,6 +84,9 @@ func (m *Merger) ends(t *thing, it *item) {
 func (m *Merger) finish(it *item, r *trace.Record) {
 	if it.thing != nil {
 		it.gone = true // it is out
+		if it == it.thing.end && it != it.thing.begin {
+			it.rec.Event = nil // nobody reads it again
+		}
 	}
 	if t := m.same.alias[r.Span]; t != nil && r.Edge != trace.EdgePoint {
 		r.Span = t.span

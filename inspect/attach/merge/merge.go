@@ -60,10 +60,12 @@ type item struct {
 func New(o Options) *Merger {
 	m := &Merger{pods: newPods(), same: newSame(), found: map[string]trace.Record{}}
 	m.out.Hold, m.out.Most = cmp.Or(o.Window, DefaultWindow), maxWaiting
+	m.out.Size = func(it *item) int { return it.rec.Size() }
 	return m
 }
 
-// Input adds an input; nil where there are too many. An input whose time does not go on (see [Input.Until]) holds back all others.
+// Input adds an input; nil where there are too many. An input whose time does not advance (see [Input.Until]) holds back all others, up to
+// 32,768 records and 16 MiB; then the earliest come out.
 func (m *Merger) Input() *Input {
 	if len(m.inputs) == Inputs {
 		return nil
@@ -73,11 +75,13 @@ func (m *Merger) Input() *Input {
 	return in
 }
 
-// Put takes a record in, about in the order of its time. The merger changes its ids and its pod, not its event.
+// Put takes a record in, about in the order of its time, and cuts it to the size that published ones have. The merger changes its ids and its
+// pod, not its event.
 func (in *Input) Put(r trace.Record) {
 	if r.Event == nil || in.closed {
 		return
 	}
+	r.Limit()
 	in.until = max(in.until, r.Time)
 	r.Span, r.Parent = in.own(r.Span), in.own(r.Parent)
 	in.m.pods.take(&r)

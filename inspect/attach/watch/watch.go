@@ -25,6 +25,8 @@ const (
 	window = 500 * time.Millisecond
 	// tick is how often what has become due is published.
 	tick = 200 * time.Millisecond
+	// stuck is how long nothing comes from the reader of a log, which speaks several times a second, until others do not wait for it any more.
+	stuck = 15 * time.Second
 	// again is when a log that could not be read is opened again.
 	again = 5 * time.Second
 	// burst is how many records are published before their readers get a moment: a start publishes minutes of the past.
@@ -80,6 +82,7 @@ func (o observer) String() string {
 type log struct {
 	input *merge.Input
 	idle  bool // all that was written has been read
+	ticks int  // since its reader passed something on
 }
 
 // message is what a reader passes on.
@@ -184,7 +187,7 @@ func (w *Watch) take(m *message) {
 			w.runtime.Lost(m.lost)
 		}
 	}
-	l.idle = m.idle || m.ended
+	l.idle, l.ticks = m.idle || m.ended, 0
 	switch {
 	case m.entry != nil:
 		w.kubelet.Apply(m.entry)
@@ -196,15 +199,42 @@ func (w *Watch) take(m *message) {
 // idles lets time pass for logs to which nothing is added.
 func (w *Watch) idles(now time.Time) {
 	at := now.Add(-tick).UnixNano()
-	if l := w.logs[kubeletLog]; l != nil && l.idle {
-		w.kubelet.Until(at)
-		l.input.Until(at - int64(hold))
+	kubelet, runtime := w.logs[kubeletLog], w.logs[runtimeLog]
+	if kubelet != nil {
+		w.passes(kubeletLog, now)
+		if kubelet.idle {
+			w.kubelet.Until(at)
+			kubelet.input.Until(at - int64(hold))
+		}
 	}
-	if l := w.logs[runtimeLog]; l != nil && (l.idle || w.within() && w.logs[kubeletLog].idle) {
-		w.runtime.Until(at)
-		l.input.Until(at - int64(hold))
+	if runtime != nil {
+		if !w.within() {
+			w.passes(runtimeLog, now)
+		}
+		if runtime.idle || w.within() && kubelet.idle {
+			w.runtime.Until(at)
+			runtime.input.Until(at - int64(hold))
+		}
 	}
 	w.seenUntil(at)
+}
+
+// passes lets time pass for a log whose reader is stuck, for example because its disk does not respond. What it reads later comes late.
+// It counts ticks: of the time for which this process itself was stopped, nothing follows.
+func (w *Watch) passes(o observer, now time.Time) {
+	const most = int(stuck / tick)
+	l := w.logs[o]
+	if l.ticks++; l.ticks < most {
+		return
+	}
+	if l.ticks == most {
+		w.say(trace.LevelWarn, fmt.Sprintf("%s cannot be read for %v: what is in it comes late", o, stuck))
+	}
+	until := now.Add(-stuck - hold).UnixNano()
+	l.input.Until(until)
+	if o == kubeletLog && w.logs[runtimeLog] != nil && w.within() { // the runtime's lines are in it
+		w.logs[runtimeLog].input.Until(until)
+	}
 }
 
 // within reports whether the runtime's lines, if any, are in the kubelet's log.

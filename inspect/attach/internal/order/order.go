@@ -14,17 +14,24 @@ type Queue[T any] struct {
 	Hold time.Duration
 	// Most is how many wait: of more, the first does not.
 	Most int
+	// Size, if it is set, is how many bytes something has. Of more than MaxBytes together, the first does not wait.
+	Size func(T) int
 	// Last is the latest time that came, in Unix nanoseconds. Zero it where times begin anew.
 	Last int64
 
-	all items[T]
-	n   int
+	all   items[T]
+	n     int
+	bytes int
 }
 
+// MaxBytes is how many bytes wait in a queue at most, beside the latest that came.
+const MaxBytes = 16 << 20
+
 type item[T any] struct {
-	at int64
-	n  int
-	v  T
+	at   int64
+	n    int
+	size int
+	v    T
 }
 
 type items[T any] []item[T]
@@ -51,15 +58,21 @@ func (h *items[T]) Pop() any {
 // Add takes something in.
 func (o *Queue[T]) Add(at int64, v T) {
 	o.n++
-	heap.Push(&o.all, item[T]{at: at, n: o.n, v: v})
+	size := 0
+	if o.Size != nil {
+		size = o.Size(v)
+	}
+	o.bytes += size
+	heap.Push(&o.all, item[T]{at: at, n: o.n, size: size, v: v})
 	o.Last = max(o.Last, at)
 }
 
 // Next returns what is due; all says that nothing more will come before it.
 func (o *Queue[T]) Next(all bool) (v T, ok bool) {
-	if len(o.all) == 0 || !all && len(o.all) <= o.Most && o.all[0].at > o.Last-int64(o.Hold) {
+	if len(o.all) == 0 || !all && len(o.all) <= o.Most && o.bytes <= MaxBytes && o.all[0].at > o.Last-int64(o.Hold) {
 		return v, false
 	}
 	it, _ := heap.Pop(&o.all).(item[T])
+	o.bytes -= it.size
 	return it.v, true
 }
