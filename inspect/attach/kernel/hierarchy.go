@@ -11,9 +11,11 @@ import (
 
 // hierarchy is where the cgroups of pods are, as this process sees them.
 type hierarchy struct {
-	// cpu has cpu.stat; with cgroup v2 it is the only hierarchy.
-	cpu string
-	v2  bool
+	// cpu has cpu.stat; with cgroup v2 it is the only hierarchy. mount is where that is mounted.
+	cpu, mount string
+	// memory has memory.oom_control with cgroup v1; "" where it was not found.
+	memory string
+	v2     bool
 }
 
 // mounts reads the mount table of the kubelet. The kernel writes it; pods can have some of what is in it.
@@ -27,17 +29,27 @@ func (k *Kernel) mounts(filter mountinfo.FilterFunc) ([]*mountinfo.Info, error) 
 
 // findCgroups finds the cgroups of pods. files is what paths of the kubelet begin with from here, root its setting cgroupRoot.
 func findCgroups(all []*mountinfo.Info, files, root string) (h hierarchy, ok bool) {
-	for _, v2 := range []bool{false, true} { // with both, the controllers are in v1
-		for _, m := range all {
-			if m.FSType == "cgroup2" != v2 || !v2 && (m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), "cpu")) {
-				continue
-			}
-			if top := podsBelow(path.Join(files, m.Mountpoint, root), 2); top != "" {
-				return hierarchy{cpu: top, v2: v2}, true
-			}
+	if h.mount, h.cpu = podsIn(all, files, root, "cpu"); h.cpu != "" { // with both, the controllers are in v1
+		_, h.memory = podsIn(all, files, root, "memory")
+		return h, true
+	}
+	h.mount, h.cpu = podsIn(all, files, root, "")
+	h.v2 = true
+	return h, h.cpu != ""
+}
+
+// podsIn finds the cgroups of pods below the mount of a controller of cgroup v1, or of cgroup v2 where controller is "".
+func podsIn(all []*mountinfo.Info, files, root, controller string) (mount, top string) {
+	for _, m := range all {
+		if controller == "" && m.FSType != "cgroup2" || controller != "" && (m.FSType != "cgroup" || !slices.Contains(strings.Split(m.VFSOptions, ","), controller)) {
+			continue
+		}
+		mount = path.Join(files, m.Mountpoint)
+		if top = podsBelow(path.Join(mount, root), 2); top != "" {
+			return mount, top
 		}
 	}
-	return h, false
+	return "", ""
 }
 
 // podsBelow is the cgroup of all pods at most some levels below a directory: kubepods, kubepods.slice, or kubelet-kubepods.slice as in kind;

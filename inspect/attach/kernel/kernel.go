@@ -37,12 +37,15 @@ type Kernel struct {
 	known  *known
 	// seenCgroups says that the cgroups of pods were found.
 	seenCgroups atomic.Bool
-	creating    map[trace.SpanID]string // of See: the containers that are being made, by the action
+	// oomSeen is how many processes the kernel had killed for want of memory when that was last read; oomRead that it was.
+	oomSeen  int64
+	oomRead  bool
+	creating map[trace.SpanID]string // of See: the containers that are being made, by the action
 }
 
 // New returns an observer of what cfg says.
 func New(cfg Config) *Kernel {
-	k := &Kernel{cfg: cfg, limits: newLimits(), known: &known{pods: map[string]bool{}}, creating: map[trace.SpanID]string{}}
+	k := &Kernel{cfg: cfg, limits: newLimits(), known: &known{pods: map[string]pod{}}, creating: map[trace.SpanID]string{}}
 	k.usage = usage.New(usage.Config{PID: cfg.Kubelet, Publish: k.used})
 	return k
 }

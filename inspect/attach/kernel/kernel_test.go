@@ -50,24 +50,31 @@ func TestNames(t *testing.T) {
 }
 
 func TestFindCgroups(t *testing.T) {
+	unified := &mountinfo.Info{FSType: "cgroup2", Mountpoint: "/unified"}
 	for name, tc := range map[string]struct {
-		dir, root string
-		mounts    []*mountinfo.Info
-		v2        bool
+		want   hierarchy // with paths below the files' root
+		root   string
+		mounts []*mountinfo.Info
 	}{
-		"v2, systemd": {dir: "unified/kubepods.slice", mounts: []*mountinfo.Info{{FSType: "cgroup2", Mountpoint: "/unified"}}, v2: true},
-		"v1":          {dir: "cpu/kubepods", mounts: []*mountinfo.Info{{FSType: "cgroup2", Mountpoint: "/unified"}, {FSType: "cgroup", VFSOptions: "rw,cpuacct,cpu", Mountpoint: "/cpu"}}},
-		"kind":        {dir: "unified/kubelet.slice/kubelet-kubepods.slice", mounts: []*mountinfo.Info{{FSType: "cgroup2", Mountpoint: "/unified"}}, v2: true},
-		"cgroupRoot":  {dir: "unified/lab/kubepods", root: "/lab", mounts: []*mountinfo.Info{{FSType: "cgroup2", Mountpoint: "/unified"}}, v2: true},
+		"v2, systemd": {want: hierarchy{cpu: "/unified/kubepods.slice", mount: "/unified", v2: true}, mounts: []*mountinfo.Info{unified}},
+		"v1": {want: hierarchy{cpu: "/cpu/kubepods", mount: "/cpu", memory: "/memory/kubepods"}, mounts: []*mountinfo.Info{
+			unified, {FSType: "cgroup", VFSOptions: "rw,memory", Mountpoint: "/memory"}, {FSType: "cgroup", VFSOptions: "rw,cpuacct,cpu", Mountpoint: "/cpu"},
+		}},
+		"kind":       {want: hierarchy{cpu: "/unified/kubelet.slice/kubelet-kubepods.slice", mount: "/unified", v2: true}, mounts: []*mountinfo.Info{unified}},
+		"cgroupRoot": {want: hierarchy{cpu: "/unified/lab/kubepods", mount: "/unified", v2: true}, root: "/lab", mounts: []*mountinfo.Info{unified}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(files, tc.dir), 0o755); err != nil {
-				t.Fatal(err)
+			for _, dir := range []*string{&tc.want.cpu, &tc.want.mount, &tc.want.memory} {
+				if *dir == "" {
+					continue
+				}
+				if *dir = filepath.Join(files, *dir); os.MkdirAll(*dir, 0o755) != nil {
+					t.Fatal("no directory")
+				}
 			}
-			h, ok := findCgroups(tc.mounts, files, tc.root)
-			if want := (hierarchy{filepath.Join(files, tc.dir), tc.v2}); !ok || h != want {
-				t.Errorf("%+v %t, want %+v", h, ok, want)
+			if h, ok := findCgroups(tc.mounts, files, tc.root); !ok || h != tc.want {
+				t.Errorf("%+v %t, want %+v", h, ok, tc.want)
 			}
 		})
 	}

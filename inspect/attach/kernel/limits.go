@@ -36,6 +36,10 @@ type limited struct {
 	dir     string
 	since   time.Time // it was first seen
 	samples []sample
+	// kills is how many of its processes the kernel had killed when that was last read, counted that it was read or that the cgroup was new. Only
+	// the goroutine of look uses them.
+	kills   int64
+	counted bool
 }
 
 // podCgroup is the cgroup of a pod, with those of its containers by their ids.
@@ -50,8 +54,9 @@ type limits struct {
 	pods map[string]*podCgroup // by UID
 	// ids are the containers of pods by name, as others tell.
 	ids   map[string]map[string]string
-	n     int // cgroups that are followed
-	round int // of look, which alone uses it
+	n     int  // cgroups that are followed
+	round int  // of look, which alone uses it
+	full  bool // some are not followed, and may be later
 }
 
 func newLimits() *limits {
@@ -71,6 +76,8 @@ func (k *Kernel) cgroups(ctx context.Context) error {
 			}
 		}
 		if found {
+			machine, _ := text("/proc/vmstat", maxText) // without it, kills are not seen
+			k.outOfMemory(&h, machine, time.Now())
 			if k.limits.look(h, time.Now()) {
 				k.usage.Nudge()
 			}
@@ -136,9 +143,9 @@ func (l *limits) followPods(found map[string]string, now time.Time) {
 		}
 	}
 	for uid, dir := range found {
-		if l.pods[uid] == nil && l.n < maxCgroups {
+		if l.pods[uid] == nil && l.room() {
 			l.n++
-			l.pods[uid] = &podCgroup{limited: limited{dir: dir, since: now}, containers: map[string]*limited{}}
+			l.pods[uid] = &podCgroup{limited: limited{dir: dir, since: now, counted: l.isNew()}, containers: map[string]*limited{}}
 		}
 	}
 }
@@ -154,9 +161,9 @@ func (l *limits) followContainers(p *podCgroup, all []string, now time.Time) {
 			continue
 		}
 		there[id] = true
-		if p.containers[id] == nil && l.n < maxCgroups {
+		if p.containers[id] == nil && l.room() {
 			l.n++
-			p.containers[id] = &limited{dir: path.Join(p.dir, name), since: now}
+			p.containers[id] = &limited{dir: path.Join(p.dir, name), since: now, counted: l.isNew()}
 		}
 	}
 	for id := range p.containers {
@@ -166,6 +173,15 @@ func (l *limits) followContainers(p *podCgroup, all []string, now time.Time) {
 		}
 	}
 }
+
+// room reports whether another cgroup can be followed.
+func (l *limits) room() bool {
+	l.full = l.full || l.n >= maxCgroups
+	return l.n < maxCgroups
+}
+
+// isNew reports whether a cgroup that is followed now was not there before.
+func (l *limits) isNew() bool { return l.round > 1 && !l.full }
 
 // read reads the figures of a cgroup, where they are due.
 func (l *limits) read(c *limited, now time.Time) {
@@ -236,4 +252,16 @@ func (l *limits) named(uid, name, id string) {
 	if len(l.ids[uid]) < maxCgroups/8 {
 		l.ids[uid][name] = id
 	}
+}
+
+// nameOf is the name of a pod's container with an id; "" where nobody has told.
+func (l *limits) nameOf(uid, id string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, of := range l.ids[uid] {
+		if of == id && id != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -27,10 +27,16 @@ const (
 	nowhere = "_"
 )
 
+// pod is what a pod is called.
+type pod struct {
+	pod   trace.Pod
+	trace trace.TraceID
+}
+
 // known are the UIDs of pods that somebody else knows. It is safe for use by several goroutines.
 type known struct {
 	mu   sync.Mutex
-	pods map[string]bool
+	pods map[string]pod // by UID
 	full bool
 }
 
@@ -47,15 +53,23 @@ func (n *known) see(r *trace.Record) {
 		return
 	}
 	if n.full = n.full || len(n.pods) >= maxKnown; !n.full {
-		n.pods[uid] = true
+		n.pods[uid] = pod{r.Pod, r.Trace}
 	}
+}
+
+// of is what the pod with a UID is called; no pod where that is not known.
+func (n *known) of(uid string) (trace.Pod, trace.TraceID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.pods[uid].pod, n.pods[uid].trace
 }
 
 // has reports whether a pod is known, or may be.
 func (n *known) has(uid string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.full || n.pods[uid]
+	_, ok := n.pods[uid]
+	return n.full || ok
 }
 
 // orphan is a pod's directory without a pod.

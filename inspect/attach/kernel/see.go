@@ -12,7 +12,7 @@ import (
 const leastBefore = 2 * time.Second
 
 // See takes in a record that is about to be published, which several observers may have told of, and adds what only the kernel knows: how
-// a CPU limit held a container back whose probe failed. It learns from it which pods there are. It is for one goroutine.
+// a CPU limit held a container back whose probe failed. A kill that it saw itself gets the names that others know. It learns from it which pods there are. It is for one goroutine.
 func (k *Kernel) See(r *trace.Record) {
 	k.known.see(r)
 	switch e := r.Event.(type) {
@@ -34,6 +34,8 @@ func (k *Kernel) See(r *trace.Record) {
 		}
 	case *trace.PLEGEvent:
 		k.limits.named(r.Pod.UID, e.Name, e.Container)
+	case *trace.OOMKill:
+		k.ofPod(r, e)
 	case *trace.ProbeAttempt:
 		if r.Edge == trace.EdgeBegin || e.Throttle != nil || e.Result != trace.ProbeFailure && e.Result != trace.ProbeError {
 			return
