@@ -2,43 +2,13 @@ package causes_test
 
 import (
 	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/test/pressure"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
-
-// syncs writes to a disk and waits for it, with several writers, until the test ends. It uses 16 MiB.
-func syncs(t *testing.T) {
-	t.Helper()
-	dir, stop := t.TempDir(), make(chan struct{})
-	var all sync.WaitGroup
-	t.Cleanup(func() { close(stop); all.Wait() })
-	for i := range 8 {
-		f, err := os.Create(filepath.Join(dir, string(rune('a'+i))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Go(func() {
-			defer func() { _ = f.Close() }()
-			block := make([]byte, 64<<10)
-			for n := int64(0); ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if _, err := f.WriteAt(block, n%32*int64(len(block))); err != nil {
-					return
-				}
-				_ = f.Sync()
-			}
-		})
-	}
-}
 
 // TestBusyDisk starts a pod while others write to the disk. It is not parallel: the others are not to be slowed down.
 func TestBusyDisk(t *testing.T) {
@@ -48,7 +18,7 @@ func TestBusyDisk(t *testing.T) {
 	rt := runtime()
 	rt.Latency["RunPodSandbox"] = sim.Latency{Fixed: 1500 * time.Millisecond}
 	n := run(t, rt, nil, nil)
-	syncs(t)
+	pressure.Disk(t)
 	n.set(podOf("web"))
 	n.reached("web", "started")
 	n.figures("next")
