@@ -123,7 +123,7 @@ func testViewNames(t *testing.T) {
 		}
 	}
 	err := Run(t.Context(), Config{Source: none{}, ViewName: "bogus"})
-	if err == nil || !strings.Contains(err.Error(), `view "bogus" is unknown: must be one of overview, loop, pods`) {
+	if err == nil || !strings.Contains(err.Error(), `view "bogus" not found: must be one of overview, loop, pods`) {
 		t.Errorf("Run: %v", err)
 	}
 }
