@@ -29,6 +29,9 @@ func (j *journalFields) piece(text string, ok bool) *piece {
 		}
 		return nil
 	}
+	if strings.HasPrefix(j.Identifier, "(") { // systemd itself, in the process in which it starts the program
+		return nil
+	}
 	if !mayBeKubelet(j.Identifier) && !mayBeKubelet(orNone(j.Unit)) {
 		if ok && (isRuntime(j.Identifier) || isRuntime(j.Unit)) {
 			return &piece{text: text, runtime: true}

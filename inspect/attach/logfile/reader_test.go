@@ -152,6 +152,11 @@ func TestReader(t *testing.T) {
 			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\" e=\"x\"", "2020-09-17T10:01:35.000001 E two"},
 			logfile.Stats{Entries: 2, Other: 1},
 		},
+		"export, of systemd itself": {
+			exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "(kubelet)", "_PID", "1", "_SYSTEMD_UNIT", "kubelet.service", "MESSAGE", "kubelet.service: Referenced but unset environment variable") +
+				exported("__CURSOR", "b", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one), "UTC",
+			[]string{at1}, logfile.Stats{Entries: 1, Other: 1},
+		},
 		"export, cut": {exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", one) + "__CURSOR=b\nMESSAGE\n\xff\x00\x00", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
 		"gzip":        {packed(one + "\n" + two + "\n"), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
 		"cut value":   {one[:len(one)-3] + "\n", "UTC", []string{"2026-09-17T10:01:34.875534 I one pod=\"a\" (cut)"}, logfile.Stats{Entries: 1, Cut: 1}},
