@@ -254,6 +254,7 @@ func (f *Fold) killBegins(e *klog.Entry, at int64) bool {
 	if p == nil || name == "" {
 		return false
 	}
+	f.endWaits(p, at, func(key string) bool { return key == "retry" })
 	c := p.container(name)
 	c.killing = e.Get("containerID")
 	seconds, _ := strconv.ParseInt(e.Get("gracePeriod"), 10, 32)

@@ -205,6 +205,18 @@ func TestRecords(t *testing.T) {
 			),
 			[]string{"00:01.000 web pod.milestone: seen", "00:01.100 web pod.milestone: started"},
 		},
+		"a killing that is retried": {
+			lines(
+				`00:01.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`,
+				`00:02.0 E "Error syncing pod, skipping" err="error killing terminating pod: no" pod="shop/web" podUID="u1"`,
+				`00:12.0 I "Killing container with a grace period" pod="shop/web" podUID="u1" containerName="web" containerID="containerd://aa" gracePeriod=2`,
+			),
+			[]string{
+				"00:01.000 web pod.milestone: terminating", "00:02.000 begin web pod.wait: backoff retry",
+				"00:12.000 end web pod.wait: backoff retry 10s",
+				"00:12.000 begin web pod.action: kill web", "00:12.000 begin web pod.wait: grace container web",
+			},
+		},
 		"no network": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
