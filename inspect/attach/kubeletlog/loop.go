@@ -22,17 +22,24 @@ func (f *Fold) podsIn(e *klog.Entry) (out []*pod) {
 	return out
 }
 
-// added is pods that a source told: a pod that is known begins another life, unless the kubelet itself was started again.
+// added is pods that a source has. A pod that is known begins another life, unless the kubelet was restarted: it adds all its pods once more,
+// also those that are terminating.
 func (f *Fold) added(e *klog.Entry, at int64) bool {
 	for _, s := range e.List("pods") {
 		p := f.named(s, "")
 		if p == nil {
 			continue
 		}
-		if p.seen || p.gone || p.ending {
-			if !p.gone && !p.ending { // a kubelet that starts tells of all its pods
-				continue
-			}
+		carried := p.carried
+		p.carried = false
+		switch {
+		case carried && p.ending && !p.gone:
+			p.again, p.source = at, source(e.Get("source"))
+			continue
+		case !p.gone && !p.ending && (p.seen || carried && (p.started || p.ready)):
+			p.seen = true
+			continue
+		case p.seen || p.gone || p.ending:
 			id := p.id
 			if _, _, uid, _ := ref(s); uid != id.UID {
 				id.UID = uid
@@ -155,9 +162,26 @@ func (f *Fold) deletedInAPI(e *klog.Entry, at int64) bool {
 	return true
 }
 
+// replaces begins the life of a pod that was added when the kubelet had been restarted, if it is not the one of its name that was
+// terminating before.
+func (f *Fold) replaces(old, p *pod) {
+	if old.again == 0 {
+		return
+	}
+	f.isGone(old, old.again, relist)
+	p.seen, p.fresh = true, true
+	f.point(p, old.again, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: old.source})
+	old.again = 0
+}
+
 // restarted is a kubelet's start: what it did before is over.
 func (f *Fold) restarted(_ *klog.Entry, at int64) bool {
 	f.pods.forget()
+	for e := f.pods.order.Front(); e != nil; e = e.Next() {
+		if p, ok := e.Value.(*pod); ok {
+			p.carried = true
+		}
+	}
 	f.node = nodeState{begun: at}
 	return false
 }

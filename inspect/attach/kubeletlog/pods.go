@@ -31,6 +31,7 @@ type pod struct {
 	syncs  int
 	why    trace.SandboxFault // what is wrong with the sandbox; "" where there is none
 	inAPI  bool               // it was deleted in the API, and its object may be there
+	source trace.SourceName   // which source added it again
 	kept   bool               // its directory cannot be removed
 	mounts string             // what is mounted there
 	exit   string             // the code of the container that ended last
@@ -49,6 +50,7 @@ type stage struct {
 	probed                             bool // it has a readiness probe
 	told                               bool // an Event told that a container started
 	toldReady                          bool // the API has it that the pod is ready
+	carried                            bool // the kubelet was restarted, and has not added it yet
 }
 
 // counted is what a pod's spec says how many there are of.
@@ -74,6 +76,7 @@ type moments struct {
 	orphaned             int64         // nobody knew it any more, and something was mounted in its directory
 	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
 	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
+	again                int64         // a restarted kubelet added it while it was terminating: it, or another pod of its name
 }
 
 // underway is what has begun.
@@ -150,11 +153,12 @@ func (f *Fold) named(s, uid string) *pod {
 		uid = own
 	}
 	p := f.pods.byName[ns+"/"+name]
+	var earlier *pod
 	if p != nil && uid != "" && p.id.UID != "" && p.id.UID != uid {
 		if old := f.pods.byUID[uid]; old != nil { // an earlier pod of the name
 			return old
 		}
-		p = nil
+		earlier, p = p, nil
 	}
 	if p == nil && uid != "" {
 		if q := f.pods.byUID[uid]; q != nil && (q.id.Namespace == noNamespace || q.id.Name == name && q.id.Namespace == ns) {
@@ -170,6 +174,9 @@ func (f *Fold) named(s, uid string) *pod {
 	}
 	if p == nil {
 		p = f.pods.add(f, trace.Pod{Namespace: ns, Name: name, UID: uid})
+		if earlier != nil {
+			f.replaces(earlier, p)
+		}
 	}
 	f.pods.learn(p, uid)
 	f.pods.order.MoveToBack(p.at)
