@@ -38,8 +38,9 @@ type Row struct {
 	// Note is shown after the bar, for example a pull's size and rate.
 	Note  string
 	Err   string
-	Verb  trace.Verb     // the action's verb, for actions
-	Topic Topic          // for spans
+	Verb  trace.Verb // the action's verb, for actions
+	Topic Topic      // for spans
+	Stage Stage
 	Wait  trace.WaitKind // for waits
 	Span  trace.SpanID   // 0 if the row combines several
 	// Observer is who observed it, Precision how exactly Start and End are known.
@@ -121,6 +122,10 @@ func (w *Waterfall) buildRows() []Row {
 	groups = w.mergePrepare(groups)
 	var rows []Row
 	for _, g := range groups {
+		stage := g.stage()
+		for i := range g.rows {
+			g.rows[i].Stage = g.rows[i].stageIn(stage)
+		}
 		rows = append(rows, g.rows...)
 	}
 	w.observed(rows)
