@@ -50,6 +50,7 @@ type app struct {
 
 // newApp returns the UI of a configuration.
 func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
+	theme.Fit(theme.Profile(), cfg.Theme != style.Light)
 	a := &app{
 		cfg: cfg, ctx: ctx, look: newLook(theme), pump: p, mouse: !cfg.NoMouse,
 		filters: map[views.Page]string{}, now: cfg.Now(),
@@ -63,7 +64,7 @@ func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 }
 
 func (a *app) init() tea.Cmd {
-	return tea.Batch(a.pump.next(a.ctx, 0), a.tick(), a.step.Listen(a.ctx))
+	return tea.Batch(a.pump.next(a.ctx, 0), a.tick(), a.step.Listen(a.ctx), a.askBackground())
 }
 
 // update takes one message. What the user does is drawn at once.
@@ -88,6 +89,8 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		msg.Y -= bodyTop
 		return a.top().Update(msg)
+	case tea.ColorProfileMsg, tea.BackgroundColorMsg:
+		a.recolor(msg)
 	default:
 		return a.request(msg)
 	}

@@ -56,6 +56,9 @@ func drive(t testing.TB, cfg Config, w, h int) *driver {
 	if cfg.Now == nil {
 		cfg.Now = func() time.Time { return d.now }
 	}
+	if cfg.Env == nil {
+		cfg.Env = []string{"TERM=xterm-256color"}
+	}
 	if cfg.ExportDir == "" {
 		cfg.ExportDir = t.TempDir()
 	}

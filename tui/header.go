@@ -143,7 +143,7 @@ func (s status) right(th *style.Theme) []segment {
 func (s status) state(th *style.Theme) segment {
 	switch {
 	case s.frozen:
-		return segment{text: "FROZEN +" + style.Count(s.waiting), tone: style.Selected}
+		return segment{text: "FROZEN +" + style.Count(s.waiting), tone: style.Badge}
 	case s.ended != "":
 		return segment{text: "ENDED", tone: style.Strong}
 	}

@@ -91,7 +91,7 @@ func (p *prompt) view(th *style.Theme, w int) []string {
 		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}
-	out := []string{th.Paint(style.Strong, label) + text + th.Paint(style.Selected, " ")}
+	out := []string{th.Paint(style.Strong, label) + text + th.Paint(style.Badge, " ")}
 	switch {
 	case p.lines() == 1:
 	case p.hint != "":

@@ -210,12 +210,13 @@ func TestLostTerminalEndsTheUI(t *testing.T) {
 // rich is a sequence for more than 16 colors.
 var rich = regexp.MustCompile(`\x1b\[[0-9;:]*[34]8[;:][0-9;:]*m`)
 
-func TestSixteenColoursAndPlainCharacters(t *testing.T) {
+func TestColoursAndPlainCharacters(t *testing.T) {
 	for _, c := range []struct {
-		env   string
-		ascii bool
+		env         string
+		ascii, rich bool
 	}{
-		{"TERM=xterm-256color", false}, {"TERM=xterm", false}, {"TERM=linux", true}, {"TERM=vt220", true}, {"LANG=C", true}, {"COLORTERM=truecolor", false},
+		{"TERM=xterm-256color", false, true}, {"TERM=xterm", false, false}, {"TERM=linux", true, false}, {"TERM=vt220", true, false},
+		{"LANG=C", true, true}, {"COLORTERM=truecolor", false, true},
 	} {
 		t.Run(c.env, func(t *testing.T) {
 			t.Parallel()
@@ -228,8 +229,11 @@ func TestSixteenColoursAndPlainCharacters(t *testing.T) {
 			x.await("help:")
 			x.send("q")
 			out := x.await("ended: <nil>")
-			if got := rich.FindString(out); got != "" {
-				t.Errorf("colour %q, want only the 16 of any terminal", got)
+			if got := rich.FindString(out); (got != "") != c.rich {
+				t.Errorf("colour %q, want any beyond the 16 of all terminals: %v", got, c.rich)
+			}
+			if strings.Contains(out, "8;2;") {
+				t.Error("a true color, which takes twice the bytes of an index")
 			}
 			other := strings.ContainsFunc(out, func(r rune) bool { return r > 0x7e })
 			if other == c.ascii {
@@ -284,11 +288,26 @@ func TestNoColor(t *testing.T) {
 			if got := colour.FindString(out); (got != "") != c.want {
 				t.Errorf("colour %q in the output, want any: %v", got, c.want)
 			}
-			if !strings.Contains(out, "\x1b[7m") && !strings.Contains(out, ";7m") {
+			ground := "48;5;238"
+			if !c.want {
+				ground = "7m"
+			}
+			if !strings.Contains(out, ground) {
 				t.Error("the row under the cursor is not set off")
 			}
 		})
 	}
+}
+
+// TestBackground: the theme follows what the terminal answers.
+func TestBackground(t *testing.T) {
+	x := startChild(t, "session")
+	x.await("\x1b]11;?")
+	x.await("38;5;75m") // the hue of a sandbox on a dark ground
+	x.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+	x.await("38;5;26m") // on a light one
+	x.send("q")
+	x.restored("ended: <nil>")
 }
 
 func TestKeysThroughARealTerminal(t *testing.T) {

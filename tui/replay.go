@@ -175,7 +175,7 @@ func replayBar(th *style.Theme, s replay.State) []segment {
 	case s.AtEnd:
 		word = segment{text: "AT ITS END", tone: style.Strong}
 	case !s.Playing:
-		word = segment{text: "PAUSED", tone: style.Selected}
+		word = segment{text: "PAUSED", tone: style.Badge}
 	}
 	if s.Speed != 1 {
 		word.text += " " + speedText(s.Speed)

@@ -43,6 +43,8 @@ type Config struct {
 	// ViewNames; without either it is the Overview, or Step when stepping.
 	View     int
 	ViewName string
+	// Theme is dark, light or auto, which is "" too: by the terminal's background.
+	Theme string
 	// Label is the label in the header, such as ATTACHED; "" is LIVE. The agent's process id is added.
 	Label string
 	// LabelNow returns the label if it changes. May be nil. It must not block.
@@ -79,6 +81,9 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.Env = os.Environ()
 	}
 	if err := CheckView(cfg.ViewName); err != nil {
+		return fmt.Errorf("terminal UI: %w", err)
+	}
+	if err := style.CheckName(cfg.Theme); err != nil {
 		return fmt.Errorf("terminal UI: %w", err)
 	}
 	if cfg.Out == nil {
@@ -164,7 +169,7 @@ func options(ctx context.Context, cfg Config) []tea.ProgramOption {
 	if cfg.width > 0 {
 		opts = append(opts, tea.WithWindowSize(cfg.width, cfg.height))
 	}
-	if noColor(cfg.Env) {
+	if style.NoColor(cfg.Env) {
 		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
 	}
 	return opts

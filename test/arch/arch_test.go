@@ -28,7 +28,7 @@ func TestHouse(t *testing.T) {
 				reads = append(reads, f.name)
 				wrong, found := checkOpens(f.name, f.ast)
 				opened[f.name] = found
-				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast), checkWide(p, f)) {
+				for _, why := range slices.Concat(wrong, checkReads(f.name, f.ast), checkInotify(f.name, f.ast), checkWide(p, f), checkColors(p.path, f.ast)) {
 					t.Error(why)
 				}
 			}
@@ -60,6 +60,28 @@ func TestHouse(t *testing.T) {
 	for _, r := range rules { // else the walk missed something
 		if !seen[r.part] {
 			t.Errorf("no package found in %s", r.part)
+		}
+	}
+}
+
+func TestCheckColors(t *testing.T) {
+	for _, c := range []struct {
+		pkg, source string
+		want        int
+	}{
+		{"/tui/views", `package p; import "charm.land/lipgloss/v2"; var _ = lipgloss.Red`, 1},
+		{"/tui", `package p; import "image/color"; var _ = color.White`, 1},
+		{"/tui", `package p; const red = "\x1b[31m"`, 1},
+		{"/tui/table", `package p; import "charm.land/bubbles/v2/key"; var _ key.Binding`, 0},
+		{"/tui/style", `package p; import "charm.land/lipgloss/v2"; var _ = lipgloss.Red`, 0},
+		{"/cmd/kubeloupe", `package p; const red = "\x1b[31m"`, 0},
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", c.source, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := checkColors(module+c.pkg, f); len(got) != c.want {
+			t.Errorf("%s %s: %q, want %d", c.pkg, c.source, got, c.want)
 		}
 	}
 }

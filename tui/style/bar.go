@@ -1,6 +1,7 @@
 package style
 
 import (
+	"math"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace/fit"
@@ -32,9 +33,57 @@ func (t *Theme) Meter(level int) string {
 
 // Rule draws a titled line of w columns: "─ pods ─────".
 func (t *Theme) Rule(title string, w int) string {
-	s := t.Glyphs.Line + " " + title + " "
+	title = t.Cut(title, w-4)
 	if title == "" {
-		s = ""
+		return t.Paint(Border, strings.Repeat(t.Glyphs.Line, max(w, 0)))
 	}
-	return t.Paint(Dim, t.Cut(s+strings.Repeat(t.Glyphs.Line, max(w-fit.Width(s), 0)), w))
+	rest := strings.Repeat(t.Glyphs.Line, max(w-fit.Width(title)-3, 0))
+	return t.Paint(Border, t.Glyphs.Line) + " " + t.Paint(Strong, title) + " " + t.Paint(Border, rest)
+}
+
+// Fill returns the glyph for bars of a tone: phases differ by their hue, or by their glyph where there are no colors.
+func (t *Theme) Fill(tone Tone) string {
+	if own := t.Glyphs.Phases[tone&toneMask]; own != "" && (!t.Colored() || tone&toneMask == Wait) {
+		return own
+	}
+	return t.Glyphs.Full
+}
+
+// Gauge draws part of whole as a bar of w columns, with a mark at each limit, which is measured as part is.
+func (t *Theme) Gauge(part, whole float64, w int, limits ...float64) string {
+	bar := []rune(t.Bar(part, whole, w))
+	for _, l := range limits {
+		if l > 0 && l < whole && w > 0 {
+			bar[min(int(l/whole*float64(w)), w-1)] = []rune(t.Glyphs.Limit)[0]
+		}
+	}
+	return string(bar)
+}
+
+// Spark draws figures as a line of blocks between the smallest and the largest; least is how far these are apart at
+// least, lest a flicker look like a mountain. A figure below zero is unknown and a gap.
+func (t *Theme) Spark(figures []float64, least float64) string {
+	levels := []rune(t.Glyphs.Levels)
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, f := range figures {
+		if f >= 0 {
+			low, high = min(low, f), max(high, f)
+		}
+	}
+	if missing := least - (high - low); missing > 0 {
+		low, high = low-missing/2, high+missing/2
+	}
+	var b strings.Builder
+	for _, f := range figures {
+		switch i := 0; {
+		case f < 0:
+			b.WriteByte(' ')
+		default:
+			if high > low {
+				i = int((f - low) / (high - low) * float64(len(levels)-1))
+			}
+			b.WriteRune(levels[min(max(i, 0), len(levels)-1)])
+		}
+	}
+	return b.String()
 }

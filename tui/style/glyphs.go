@@ -1,6 +1,10 @@
 package style
 
+import "charm.land/lipgloss/v2"
+
 // Glyphs are the characters that are not letters. All are one column wide.
+//
+// Many fields: one for each character.
 type Glyphs struct {
 	Line      string // a horizontal rule
 	Mark      string // next to the selection
@@ -20,14 +24,27 @@ type Glyphs struct {
 	Pipe      string // past a child with siblings below
 	Ellipsis  string // something was truncated
 	Up, Down  string // sort order
+	Limit     string // a threshold in a gauge
+	Levels    string // of a sparkline, the lowest first
+	// Phases fill the bars of phases where there are no colors.
+	Phases [toneCount]string
+	// Sign marks slow and failed figures where there are no colors.
+	Sign   [toneCount]string
+	border lipgloss.Border
 }
 
 var unicodeGlyphs = Glyphs{
 	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Tick: "▏", Critical: "▸", Wait: "┄",
 	MeterOn: "▮", MeterOff: "▯", Branch: "├", LastChild: "└", Pipe: "│", Ellipsis: "…", Up: "▲", Down: "▼",
+	Limit: "┃", Levels: "▁▂▃▄▅▆▇█", border: lipgloss.RoundedBorder(),
+	Phases: [toneCount]string{Volumes: "▤", Sandbox: "█", Network: "▒", Image: "▓", Create: "▇", Probe: "░", Status: "▪", Wait: "┄"},
+	Sign:   [toneCount]string{Slow: "!", Fail: "x"},
 }
 
 var asciiGlyphs = Glyphs{
 	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Tick: "|", Critical: "=", Wait: "~",
 	MeterOn: "|", MeterOff: ".", Branch: "|", LastChild: "`", Pipe: "|", Ellipsis: "~", Up: "^", Down: "v",
+	Limit: "|", Levels: "_.-=+*#@", border: lipgloss.ASCIIBorder(),
+	Phases: [toneCount]string{Volumes: "v", Sandbox: "s", Network: "n", Image: "i", Create: "c", Probe: "p", Status: "u", Wait: "~"},
+	Sign:   [toneCount]string{Slow: "!", Fail: "x"},
 }

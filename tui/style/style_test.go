@@ -63,7 +63,7 @@ func TestFitting(t *testing.T) {
 		{th.Fold("µ"), "µ"},
 		{th.Paint(Plain, "x"), "x"},
 		{th.Paint(Dim, ""), ""},
-		{th.Paint(Slow, "x"), "\x1b[33mx\x1b[m"},
+		{th.Paint(Slow, "x"), "\x1b[38;5;214mx\x1b[m"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

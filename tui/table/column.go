@@ -11,6 +11,8 @@ import (
 type Cell struct {
 	Text string
 	Tone style.Tone
+	// Parts are drawn in place of Text, each in its tone; nil: there are none. They fit into the column.
+	Parts []Cell
 }
 
 // Column is one column over rows of type R.

@@ -72,40 +72,53 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 			line.WriteString(th.Left(title, widths[i]))
 		}
 	}
-	b.WriteString(th.Paint(style.Dim, th.Cut(line.String(), t.w)))
+	b.WriteString(th.Paint(style.Head, th.Cut(line.String(), t.w)))
 }
 
-// line draws one row. The one under the cursor is drawn in one tone, and marked
-// for those who see no tones.
+// line draws one row. The one under the cursor has its own ground, and a mark for those who do not see that.
 func (t *Table[R]) line(b *strings.Builder, cells []Cell, widths []int, selected bool) {
 	th := t.cfg.Theme
-	var line strings.Builder
-	for i, c := range t.cfg.Columns {
+	lead, width := " ", 0
+	if selected {
+		lead = th.Glyphs.Mark
+	}
+	paint := func(tone style.Tone, text string) {
+		width += fit.Width(text)
+		if selected {
+			tone = tone.Selected()
+		}
+		b.WriteString(th.Paint(tone, text))
+	}
+	for i := range t.cfg.Columns {
 		if widths[i] == 0 {
 			continue
 		}
-		cell := cells[i]
-		text := th.Left(cell.Text, widths[i])
-		if c.Right {
-			text = th.Right(cell.Text, widths[i])
-		}
-		if selected {
-			if line.Len() == 0 {
-				line.WriteString(th.Glyphs.Mark)
-			} else {
-				line.WriteByte(' ')
-			}
-			line.WriteString(text)
-			continue
-		}
-		line.WriteByte(' ')
-		line.WriteString(th.Paint(cell.Tone, text))
+		paint(style.Plain, lead)
+		lead = " "
+		t.cell(&cells[i], widths[i], t.cfg.Columns[i].Right, paint)
 	}
 	if selected {
-		b.WriteString(th.Paint(style.Selected, th.Left(line.String(), t.w)))
+		paint(style.Plain, fit.Spaces(t.w-width))
+	}
+}
+
+// cell draws one cell in w columns.
+func (t *Table[R]) cell(c *Cell, w int, right bool, paint func(style.Tone, string)) {
+	th := t.cfg.Theme
+	if len(c.Parts) == 0 {
+		text := th.Left(c.Text, w)
+		if right {
+			text = th.Right(c.Text, w)
+		}
+		paint(c.Tone, th.Signed(c.Tone, text))
 		return
 	}
-	b.WriteString(line.String())
+	for _, part := range c.Parts {
+		text := th.Cut(part.Text, w)
+		w -= fit.Width(text)
+		paint(part.Tone, text)
+	}
+	paint(style.Plain, fit.Spaces(w))
 }
 
 // Cells returns the texts of all columns of a row, including hidden ones.

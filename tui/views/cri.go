@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
@@ -86,7 +87,12 @@ func (p *CRI) columns() []table.Column[model.Call] {
 	failed := func(c model.Call) style.Tone { return toneIf(c.Failed(), style.Fail) }
 	return []table.Column[model.Call]{
 		clock(p.Look, "time", 3, func(c model.Call) time.Time { return c.Begin }),
-		toned(text("method", 16, 0, 0, func(c model.Call) string { return p.Theme.Clean(c.Method) }), failed),
+		toned(text("method", 16, 0, 0, func(c model.Call) string { return p.Theme.Clean(c.Method) }), func(c model.Call) style.Tone {
+			if c.Failed() {
+				return style.Fail
+			}
+			return phase(waterfall.CallStage(c.Method))
+		}),
 		duration("took", 0, slowCall, func(c model.Call) time.Duration { return max(c.Age(p.now), 1) }),
 		toned(text("result", 11, 1, 0, p.result), failed),
 		text("pod", 18, 2, 1, func(c model.Call) string { return p.Theme.Clean(c.Pod.String()) }),
@@ -99,7 +105,9 @@ func methodColumns(th *style.Theme) []table.Column[model.Method] {
 		return duration(title, 0, slowCall, of)
 	}
 	return []table.Column[model.Method]{
-		text("method", 18, 1, 0, func(m model.Method) string { return th.Clean(m.Name) }),
+		toned(text("method", 18, 1, 0, func(m model.Method) string { return th.Clean(m.Name) }), func(m model.Method) style.Tone {
+			return phase(waterfall.CallStage(m.Name))
+		}),
 		number("last minute", 11, 0, func(m model.Method) int64 { return int64(m.Count) }, count),
 		oddity("failed", 6, 0, style.Fail, func(m model.Method) int64 { return int64(m.Errors) }),
 		oddity("open", 4, 0, style.Plain, func(m model.Method) int64 { return int64(m.InFlight) }),

@@ -97,9 +97,9 @@ func (p *Eviction) trend(h []model.Pressure) string {
 	const most = 30
 	h = h[max(len(h)-most, 0):]
 	first, last := &h[0], &h[len(h)-1]
-	var used []int64
+	var used []float64
 	for i := range h {
-		used = append(used, h[i].Used)
+		used = append(used, float64(h[i].Used))
 	}
 	change := last.Used - first.Used
 	text := "no change"
@@ -109,29 +109,7 @@ func (p *Eviction) trend(h []model.Pressure) string {
 	case change < 0:
 		text = "-" + style.Bytes(-change)
 	}
-	return spark(p.Theme, used, last.Capacity/50) + "  " + text + " in " + style.Dur(last.At.Sub(first.At).Round(time.Second))
-}
-
-// spark draws figures as a line of blocks between the smallest and the largest; least is how far these are apart at
-// least, lest a flicker look like a mountain.
-func spark(th *style.Theme, figures []int64, least int64) string {
-	levels := []rune("▁▂▃▄▅▆▇█")
-	if th.ASCII {
-		levels = []rune("_.-=+*#@")
-	}
-	low, high := slices.Min(figures), slices.Max(figures)
-	if missing := least - (high - low); missing > 0 {
-		low, high = low-missing/2, high+missing/2
-	}
-	var b strings.Builder
-	for _, f := range figures {
-		i := 0
-		if high > low {
-			i = int(float64(f-low) / float64(high-low) * float64(len(levels)-1))
-		}
-		b.WriteRune(levels[min(max(i, 0), len(levels)-1)])
-	}
-	return b.String()
+	return p.Theme.Spark(used, float64(last.Capacity)/50) + "  " + text + " in " + style.Dur(last.At.Sub(first.At).Round(time.Second))
 }
 
 // conditionsFact is what the node's object says of shortages.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -19,20 +21,23 @@ type span struct {
 	tone style.Tone
 }
 
-// paintRow writes a row of w columns; under the cursor in one tone, and marked.
+// paintRow writes a row of w columns; under the cursor on its own ground, and marked.
 func paintRow(th *style.Theme, cells []span, w int, selected bool) string {
-	left := w - 1
-	var plain, painted strings.Builder
+	left, lead, flag := w-1, " ", style.Plain
+	if selected {
+		lead, flag = th.Paint(style.Selected, th.Glyphs.Mark), style.Selected
+	}
+	var b strings.Builder
+	b.WriteString(lead)
 	for _, c := range cells {
 		text := th.Cut(c.text, left)
 		left -= fit.Width(text)
-		plain.WriteString(text)
-		painted.WriteString(th.Paint(c.tone, text))
+		b.WriteString(th.Paint(c.tone|flag, text))
 	}
 	if selected {
-		return th.Paint(style.Selected, th.Left(th.Glyphs.Mark+plain.String(), w))
+		b.WriteString(th.Paint(flag, fit.Spaces(left)))
 	}
-	return " " + painted.String()
+	return b.String()
 }
 
 // podWidth is how wide a pod's name is drawn.
@@ -71,7 +76,7 @@ func (d *overviewDraw) startingRow(pod *model.Pod) {
 		{text: " " + th.Left(doing, did), tone: tone},
 		{text: " " + th.Right(age, style.DurWidth)},
 	}
-	cells = append(cells, span{text: "  " + th.Left(progress(th, pod), 21)})
+	cells = append(cells, span{text: "  " + th.Left(progress(th, pod), 21), tone: style.Image})
 	if wide && !pod.Start.Seen.IsZero() {
 		total := style.Age(max(d.now.Sub(pod.Start.Seen), 0))
 		cells = append(cells, span{text: th.Right(total+" in all", 14), tone: style.Dim})
@@ -103,17 +108,17 @@ func ofBytes(done, total int64) string {
 	return part + "/" + whole
 }
 
-// now says what a pod is doing or waiting for, and since when.
+// now says what a pod is doing or waiting for, since when, and the tone of its phase.
 func now(th *style.Theme, pod *model.Pod) (text string, since time.Time, tone style.Tone) {
 	switch {
 	case len(pod.Pulls) > 0:
-		text, since = "pull "+human.Image(pod.Pulls[0].Image), pod.Pulls[0].Since
+		text, since, tone = "pull "+human.Image(pod.Pulls[0].Image), pod.Pulls[0].Since, style.Image
 	case len(pod.Waits) > 0 && len(pod.Actions) == 0:
 		w := pod.Waits[len(pod.Waits)-1]
-		text, since, tone = "wait "+say.Waiting(&w.Wait), w.Since, style.Dim
+		text, since, tone = "wait "+say.Waiting(&w.Wait), w.Since, style.Wait
 	case len(pod.Actions) > 0:
 		a := pod.Actions[len(pod.Actions)-1]
-		text, since = actionName(th, a.ID), a.Since
+		text, since, tone = actionName(th, a.ID), a.Since, phase(waterfall.VerbStage(trace.Verb(a.Verb)))
 		if n := len(pod.Actions); n > 1 {
 			text += fmt.Sprintf(" +%d", n-1)
 		}
@@ -155,11 +160,9 @@ func (d *overviewDraw) retry(pod *model.Pod) string {
 func (d *overviewDraw) slowestPart() {
 	th, all := d.Theme, d.slowest
 	n := min(d.r.slowest, len(all))
-	at := d.podWidth() + 34
+	at := d.podWidth() + 28 + d.bar()
 	title := d.order.title()
-	rule := th.Glyphs.Line + " " + title + " "
-	rule += strings.Repeat(th.Glyphs.Line, max(at-fit.Width(rule)-1, 0)) + " why "
-	d.line(th.Paint(style.Dim, th.Cut(rule+strings.Repeat(th.Glyphs.Line, max(d.w-fit.Width(rule), 0)), d.w)))
+	d.line(th.Rule(title, at) + th.Rule("why", d.w-at))
 	if len(all) == 0 {
 		d.none("no pod has started since the first event")
 	}
@@ -176,6 +179,14 @@ func (d *overviewDraw) slowestPart() {
 	}
 }
 
+// bar is how wide the bar of the longest start is.
+func (d *overviewDraw) bar() int {
+	if d.w < 100 {
+		return startBar - 4
+	}
+	return startBar
+}
+
 func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration) {
 	th := d.Theme
 	var most model.Segment
@@ -184,10 +195,9 @@ func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration
 			most = seg
 		}
 	}
-	main, bar, cause := "", "", s.Reason // what it is about is in the columns before it
+	main, cause := "", s.Reason // what it is about is in the columns before it
 	if most.Dur > 0 {
 		main = th.Left(th.Clean(cmp.Or(string(most.Wait), most.Label())), 10) + " " + th.Right(style.Dur(most.Dur), style.DurWidth)
-		bar = th.Length(most.Dur.Seconds(), longest.Seconds(), 6)
 	}
 	if top != "" {
 		cause = top
@@ -196,13 +206,18 @@ func (d *overviewDraw) startRow(s model.Start, top string, longest time.Duration
 	if d.stats.P50 > 0 && s.ToStarted > 2*d.stats.P50 {
 		tone = style.Slow
 	}
-	d.row(
-		span{text: d.name(s.Pod.String())},
-		span{text: " " + th.Right(style.Dur(s.ToStarted), style.DurWidth), tone: tone},
-		span{text: "  " + th.Left(main, 17)},
-		span{text: " " + th.Left(bar, 6), tone: style.Dim},
-		span{text: " " + th.Clean(cause)},
-	)
+	row := []span{
+		{text: d.name(s.Pod.String())},
+		{text: " " + th.Right(style.Dur(s.ToStarted), style.DurWidth), tone: tone},
+		{text: "  " + th.Left(main, 17) + " ", tone: phase(most.Stage())},
+	}
+	bar := segments(th, &s, longest, d.bar())
+	n := 0
+	for _, part := range bar.Parts {
+		row = append(row, span{text: part.Text, tone: part.Tone})
+		n += fit.Width(part.Text)
+	}
+	d.row(append(row, span{text: fit.Spaces(d.bar()-n) + " " + th.Clean(cause)})...)
 }
 
 // adoptedPart draws the pods that are up and of which this agent has not seen the start.
@@ -284,7 +299,8 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 		name -= 10
 		extra = th.Left(" "+extra, 10)
 		return []span{
-			{text: th.Left(th.Clean(m.Name), name)}, {text: th.Right(style.Count(m.Count), 5) + p50 + p99}, {text: extra, tone: tone},
+			{text: th.Left(th.Clean(m.Name), name), tone: phase(waterfall.CallStage(m.Name))},
+			{text: th.Right(style.Count(m.Count), 5) + p50 + p99}, {text: extra, tone: tone},
 		}
 	}
 	if m.Errors > 0 {
@@ -293,7 +309,7 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 		extra = ""
 	}
 	return []span{
-		{text: th.Left(th.Clean(m.Name), name)},
+		{text: th.Left(th.Clean(m.Name), name), tone: phase(waterfall.CallStage(m.Name))},
 		{text: th.Right(style.Count(m.Count), 5) + p50},
 		{text: extra, tone: tone},
 		{text: p99},

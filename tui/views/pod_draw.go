@@ -255,21 +255,20 @@ func more(lines []waterfall.Line, i, depth int) bool {
 	return false
 }
 
-// bar draws a row of the waterfall: label, bar, what is said behind it. The
-// critical path is bold, and marked for those who see no bold.
+// bar draws a row of the waterfall: label, the bar in the tone of its phase, what is said behind it. The
+// critical path is bold, and has a mark.
 func bar(th *style.Theme, ln *waterfall.Line, branch string, l waterfall.Layout) []span {
 	g := th.Glyphs
-	tone, glyph := style.Plain, g.Full
-	switch {
-	case ln.Err != "":
-		tone = style.Fail
-	case ln.Critical:
-		tone = style.Strong
-	case ln.Kind == waterfall.RowWait, ln.Kind == waterfall.RowSpan:
-		tone = style.Dim
+	tone, text := phase(ln.Stage), style.Plain
+	glyph := th.Fill(tone)
+	if ln.Kind == waterfall.RowWait || ln.Kind == waterfall.RowSpan {
+		text = style.Dim
 	}
-	if ln.Kind == waterfall.RowWait {
-		glyph = g.Wait
+	if ln.Err != "" {
+		tone, text = style.Fail, style.Fail
+	}
+	if ln.Critical {
+		tone, text = tone.Critical(), text.Critical()
 	}
 	drawn := strings.Repeat(glyph, ln.Cols)
 	if ln.Cols == 0 {
@@ -281,8 +280,8 @@ func bar(th *style.Theme, ln *waterfall.Line, branch string, l waterfall.Layout)
 	}
 	label := mark + branch + strings.TrimLeft(th.Clean(ln.Text()), " ")
 	return []span{
-		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: tone},
+		{text: th.Left(th.Cut(label, l.Labels-1), l.Labels), tone: text},
 		{text: fit.Spaces(ln.Bar) + drawn, tone: tone},
-		{text: " " + th.Clean(ln.After), tone: tone},
+		{text: " " + th.Clean(ln.After), tone: text},
 	}
 }

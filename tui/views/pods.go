@@ -64,6 +64,12 @@ func urgency(r *model.Pod, now time.Time) int {
 func (p *Pods) columns() []table.Column[model.Pod] {
 	doing := text("doing", 14, 3, 0, p.doing)
 	doing.Compare = nil
+	doing = toned(doing, func(r model.Pod) style.Tone {
+		if _, _, tone := now(p.Theme, &r); tone != style.Dim {
+			return tone
+		}
+		return style.Plain
+	})
 	since := duration("for", 1, 0, p.since)
 	since.Cell = func(r model.Pod) table.Cell {
 		if d := p.since(r); d > 0 {

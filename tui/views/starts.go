@@ -196,7 +196,8 @@ func (p *Starts) columns() []table.Column[model.Start] {
 		toned(duration("start", 0, 0, func(s model.Start) time.Duration { return s.ToStarted }), slow),
 		duration("ready", 2, 0, func(s model.Start) time.Duration { return s.ToReady }),
 		duration("floor", 3, 0, func(s model.Start) time.Duration { return s.Floor }),
-		text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label()) }),
+		toned(text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label()) }),
+			func(s model.Start) style.Tone { return phase(longest(s).Stage()) }),
 		p.took(),
 		p.bar(),
 		text("why", 14, 4, 0, p.cause),
@@ -210,14 +211,12 @@ func (p *Starts) took() table.Column[model.Start] {
 	return c
 }
 
-// bar draws the start as long as it is beside the slowest one: the longest phase full, the rest of it light.
+// bar draws the start as long as it is beside the slowest one, by its phases.
 func (p *Starts) bar() table.Column[model.Start] {
 	return table.Column[model.Start]{
 		Title: "", Width: startBar, Drop: 5,
 		Cell: func(s model.Start) table.Cell {
-			whole := max(p.stats.Max, 1).Seconds()
-			all := fit.Width(p.Theme.Length(s.ToStarted.Seconds(), whole, startBar))
-			return table.Cell{Text: p.Theme.Bar(longest(s).Dur.Seconds(), max(s.ToStarted.Seconds(), 1e-9), all), Tone: style.Dim}
+			return segments(p.Theme, &s, p.stats.Max, startBar)
 		},
 	}
 }
