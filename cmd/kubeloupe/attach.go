@@ -20,6 +20,7 @@ import (
 func newTUI(s streams) *cobra.Command {
 	var o observed
 	var view string
+	var colors theme
 	c := &cobra.Command{
 		Use:   "tui",
 		Short: "Open the UI of a running agent in this terminal",
@@ -37,7 +38,7 @@ reconnects. With --from, the UI shows a recording or a kubelet's log as it is at
 				return userError{errors.New("the UI needs a terminal, and TERM must not be dumb; to print lines, use kubeloupe events --follow")}
 			}
 			if o.from != "" {
-				return o.show(c.Context(), s, view)
+				return o.show(c.Context(), s, view, colors)
 			}
 			cl, err := o.dial(c.Context())
 			if err != nil {
@@ -46,12 +47,13 @@ reconnects. With --from, the UI shows a recording or a kubelet's log as it is at
 			l := &link{client: cl}
 			defer l.close()
 			return unlessEnded(c.Context(), tui.Run(c.Context(), tui.Config{
-				Source: l, In: s.in, Out: s.out, ViewName: view, Link: l.trouble, Label: "ATTACHED",
+				Source: l, In: s.in, Out: s.out, ViewName: view, Theme: string(colors), Link: l.trouble, Label: "ATTACHED",
 			}))
 		},
 	}
 	o.add(c)
 	c.Flags().StringVar(&view, "view", "", "the first view: "+strings.Join(tui.ViewNames(), ", "))
+	colors.add(c.Flags())
 	c.Flags().SortFlags = false
 	return c
 }

@@ -40,6 +40,7 @@ type attaching struct {
 	output string
 	noTUI  bool
 	view   string
+	theme  theme
 	socket string
 	file   string
 	record recordOptions
@@ -73,6 +74,7 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.StringVarP(&a.output, "output", "o", "", "output without the UI: text, wide or json (every record); with --check: json")
 	f.BoolVar(&a.noTUI, "no-tui", false, "print lines even on a terminal")
 	f.StringVar(&a.view, "view", "", "the first view: "+strings.Join(tui.ViewNames(), ", "))
+	a.theme.add(f)
 	f.StringVar(&a.socket, "control-socket", attachSocket, "socket for kubeloupe's other commands, for root only; none disables it")
 	f.StringVar(&a.file, "record", "", "record the session to this file (see kubeloupe replay)")
 	a.record.add(c, "record-")
@@ -223,7 +225,7 @@ func (a *attaching) show(ctx context.Context, w *watch.Watch, bus *trace.Bus) er
 		return printUntil(ctx, cur, sinkFor(a.output, a.s.out))
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
-		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, LabelNow: func() string {
+		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, Theme: string(a.theme), LabelNow: func() string {
 			now := w.Found() // it may have been restarted
 			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", now.Kind, now.Process.PID, seenBy(now))
 			if raised := a.raise.label(); raised != "" {

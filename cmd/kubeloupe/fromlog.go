@@ -127,7 +127,7 @@ func (o *observed) noPods() string {
 }
 
 // show opens the UI on what --from names, as it is at its end.
-func (o *observed) show(ctx context.Context, s streams, view string) error {
+func (o *observed) show(ctx context.Context, s streams, view string, colors theme) error {
 	if o.from == "-" {
 		return userError{errors.New("--from -: the UI needs the standard input for its keys: write the log to a file first")}
 	}
@@ -137,7 +137,7 @@ func (o *observed) show(ctx context.Context, s streams, view string) error {
 	}
 	defer closing()
 	at := &atEnd{source: src, log: o.log}
-	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: s.out, ViewName: view, Label: "FILE", LabelNow: at.label}))
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: s.out, ViewName: view, Theme: string(colors), Label: "FILE", LabelNow: at.label}))
 }
 
 // atEnd is a source that stays open at its end, whose time is that of its last record.

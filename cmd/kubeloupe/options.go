@@ -27,6 +27,7 @@ type nodeOptions struct {
 	output  string // "", text, json
 	noTUI   bool
 	view    string
+	theme   theme
 	events  int
 	slots   int
 	beside  besideOptions
@@ -44,6 +45,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.StringVarP(&o.output, "output", "o", "", "output without the UI: text (one line per important event), wide (the same, not truncated) or json (every record); implies --no-tui")
 	fs.BoolVar(&o.noTUI, "no-tui", false, "print lines even on a terminal")
 	fs.StringVar(&o.view, "view", "", "the first view of the UI: "+strings.Join(tui.ViewNames(), ", "))
+	o.theme.add(fs)
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "number of records kept in memory for slow readers; 0 publishes nothing and needs --no-tui")
 	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 is one and a half per CPU, and at least 2")
 	o.beside.add(c)

@@ -25,6 +25,7 @@ type replaying struct {
 	real   bool
 	paused bool
 	view   string
+	theme  theme
 	output string
 	noTUI  bool
 }
@@ -47,6 +48,7 @@ jump to a time or to the next cause (? lists the keys). Without a terminal, the 
 	f.BoolVar(&r.real, "real-time", false, "keep long pauses; by default, a pause without events is shortened to two seconds")
 	f.BoolVar(&r.paused, "paused", false, "start paused")
 	f.StringVar(&r.view, "view", "", "the first view, such as pod (? lists the views)")
+	r.theme.add(f)
 	f.StringVarP(&r.output, "output", "o", "", "print instead of showing the UI: text, wide or json")
 	f.BoolVar(&r.noTUI, "no-tui", false, "print lines even on a terminal")
 	f.SortFlags = false
@@ -82,7 +84,7 @@ func (r *replaying) run(ctx context.Context, file string) error {
 	p := replay.NewPlayer(rd, replay.Config{
 		Speed: speed, Paused: r.paused, RealTime: r.real, Marks: marks, Line: func(rec *trace.Record) bool { return say.Line(rec) != "" },
 	})
-	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: p, Player: p, Now: p.Now, In: r.s.in, Out: r.s.out, ViewName: r.view}))
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: p, Player: p, Now: p.Now, In: r.s.in, Out: r.s.out, ViewName: r.view, Theme: string(r.theme)}))
 }
 
 func parseSpeed(text string) (float64, error) {

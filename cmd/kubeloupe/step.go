@@ -170,7 +170,7 @@ func (o *stepOptions) attach(ctx context.Context, st *stepping) error {
 	l := &link{client: cl}
 	defer l.close()
 	return tui.Run(ctx, tui.Config{
-		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Link: l.trouble, Label: "ATTACHED",
+		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Theme: string(o.theme), Link: l.trouble, Label: "ATTACHED",
 	})
 }
 
