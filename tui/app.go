@@ -87,7 +87,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		return a.click(msg)
 	case tea.MouseWheelMsg:
-		msg.Y -= bodyTop
+		msg.Y -= bodyTop + a.above(a.top())
 		return a.top().Update(msg)
 	case tea.ColorProfileMsg, tea.BackgroundColorMsg:
 		a.recolor(msg)

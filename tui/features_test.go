@@ -170,6 +170,7 @@ func testHelpIsTheKeyMap(t *testing.T) {
 		seen := map[string]int{}
 		section := ""
 		for l := range strings.Lines(d.screen()) {
+			l = strings.Trim(l, "│\n")
 			if !strings.HasPrefix(l, "   ") {
 				section = strings.TrimSpace(l)
 			} else if section != "while typing" {

@@ -232,8 +232,8 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 		}
 		return nil
 	}
-	msg.Y -= bodyTop
-	if msg.Y < 0 || msg.Y >= a.bodyHeight() {
+	msg.Y -= bodyTop + a.above(a.top())
+	if msg.Y < 0 || msg.Y >= a.bodyHeight()-a.above(a.top()) {
 		return nil
 	}
 	return a.top().Update(msg)

@@ -82,6 +82,10 @@ func tour(t *testing.T, recs []trace.Record) (out []shot) {
 	for _, part := range []int{2, 1} {
 		some := recs[:len(recs)/part]
 		d := drive(t, Config{Env: []string{"TERM=xterm-256color"}}, 600, 300)
+		d.app.look.Scene.Panels = false // a pod beside a list is cut
+		for _, tab := range d.app.tabs {
+			d.app.fit(tab.page)
+		}
 		d.now = some[len(some)-1].At().Add(time.Second)
 		d.app.apply([]chunk{{recs: some}})
 		d.app.setNow()

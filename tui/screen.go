@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace/fit"
+	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
@@ -28,6 +29,7 @@ func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
 
 func (a *app) resize(w, h int) {
 	a.w, a.h = w, h
+	a.look.Scene.Panels = w >= panelColumns && h >= panelLines
 	for _, t := range a.tabs {
 		a.fit(t.page)
 	}
@@ -39,7 +41,13 @@ func (a *app) resize(w, h int) {
 
 // fit tells a page its size; pages need not cope with less than what is drawn at all.
 func (a *app) fit(p views.Page) {
-	p.SetSize(max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom()))
+	w, h := max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom())
+	if a.framed(p) {
+		w, h = w-style.PanelSides, h-style.PanelSides
+	} else {
+		h -= a.above(p)
+	}
+	p.SetSize(w, h)
 }
 
 // view is the whole screen, drawn again unless it is held.
@@ -63,12 +71,15 @@ func (a *app) draw() string {
 	var tabs string
 	tabs, a.places = tabLine(th, a.tabs, a.active, a.w)
 	lines := []string{header(th, a.status(), a.w), tabs}
-	body := strings.Split(a.top().View(), "\n")
+	body := a.body()
 	for i := range a.bodyHeight() {
-		if i < len(body) {
-			lines = append(lines, fit.Cut(body[i], a.w, ""))
-		} else {
+		switch {
+		case i >= len(body):
 			lines = append(lines, "")
+		case a.look.Scene.Panels: // they have the width
+			lines = append(lines, body[i])
+		default:
+			lines = append(lines, fit.Cut(body[i], a.w, ""))
 		}
 	}
 	for _, l := range a.footer() {

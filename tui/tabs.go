@@ -117,7 +117,7 @@ func (d *tabDraw) line(from, to int) (line string, places []place, x int) {
 		}
 		lead, tone := " ", style.Dim
 		if i == d.active {
-			lead, tone = d.th.Glyphs.Mark, style.Strong // the mark is for those who see no tones
+			lead, tone = d.th.Glyphs.Mark, style.Accent.Critical() // the mark is for those who see no tones
 		}
 		if x > 0 {
 			lead = d.gap[1:] + lead

@@ -118,7 +118,7 @@ func find(ctx context.Context, t *terminal, pod string) error {
 		if err != nil {
 			return err
 		}
-		if lines := strings.Split(screen, "\n"); len(lines) > 2 && strings.HasPrefix(lines[2], " "+pod+" ") {
+		if lines := strings.Split(screen, "\n"); len(lines) > 2 && strings.Contains(lines[2], " "+pod+" ") {
 			return nil
 		}
 		if err := t.press(ctx, "]"); err != nil {

@@ -39,7 +39,11 @@ func (t *Theme) Panel(p Panel, lines []string, w, h int) []string {
 		if i < len(lines) {
 			text = lines[i]
 		}
-		out = append(out, side+fit.Left(fit.Cut(text, inner, ""), inner)+side)
+		n := fit.Width(text)
+		if n > inner {
+			text, n = fit.Cut(text, inner, ""), inner
+		}
+		out = append(out, side+text+fit.Spaces(inner-n)+side)
 	}
 	return append(out, t.edge(b.BottomLeft, b.Bottom, b.BottomRight, p.Foot, "", line, inner))
 }

@@ -149,14 +149,19 @@ func (b *board) lay() {
 		if i < len(two) {
 			r = two[i]
 		}
-		gap := fit.Spaces(max(left-fit.Width(l.plain), 0) + 2)
-		b.lines = append(b.lines, boardLine{l.drawn + gap + r.drawn, l.plain + gap + r.plain})
+		b.lines = append(b.lines, boardLine{fit.Left(l.drawn, left+2) + r.drawn, fit.Left(l.plain, left+2) + r.plain})
 	}
 }
+
+// Panels implements Paneled: each section has one.
+func (b *board) Panels() {}
 
 // section draws a section in w columns.
 func (b *board) section(s *section, w int) []boardLine {
 	th := b.Theme
+	if b.Scene.Panels {
+		w -= style.PanelSides
+	}
 	var out []boardLine
 	for _, f := range s.facts {
 		lead, room := " "+th.Left(f.label, boardLabel)+" ", w-boardLabel-3
@@ -180,9 +185,32 @@ func (b *board) section(s *section, w int) []boardLine {
 	if len(out) == 0 {
 		return nil
 	}
+	if b.Scene.Panels {
+		return b.panel(s, out, w+style.PanelSides)
+	}
 	rule := th.Glyphs.Line + " " + s.title + " "
 	rule += strings.Repeat(th.Glyphs.Line, max(w-fit.Width(rule), 0))
 	return append([]boardLine{{th.Rule(s.title, w), rule}}, out...)
+}
+
+// panel draws the lines of a section in a box; its plain text has the title only.
+func (b *board) panel(s *section, lines []boardLine, w int) []boardLine {
+	drawn := make([]string, len(lines))
+	for i, l := range lines {
+		drawn[i] = l.drawn
+	}
+	out := make([]boardLine, 0, len(lines)+style.PanelSides)
+	for i, l := range b.Theme.Panel(style.Panel{Title: s.title}, drawn, w, 0) {
+		plain := ""
+		switch {
+		case i == 0:
+			plain = b.Theme.Glyphs.Line + " " + s.title
+		case i <= len(lines):
+			plain = lines[i-1].plain
+		}
+		out = append(out, boardLine{l, plain})
+	}
+	return out
 }
 
 // wrap breaks a value that is too long; one that fits keeps its spaces, which may align it.

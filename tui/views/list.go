@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
@@ -51,6 +52,15 @@ func (l *list[R]) Fields() query.Fields { return l.tbl.Fields() }
 
 // Counts returns how many rows are shown and how many there are.
 func (l *list[R]) Counts() (shown, all int) { return l.tbl.Len() }
+
+// Count writes how many rows are shown, of how many.
+func (l *list[R]) Count() string {
+	shown, all := l.Counts()
+	if shown < all {
+		return style.Count(shown) + " of " + style.Count(all)
+	}
+	return style.Count(all)
+}
 
 // Following implements Follower.
 func (l *list[R]) Following() bool { return l.stream && l.tbl.Following() }

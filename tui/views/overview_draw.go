@@ -20,23 +20,27 @@ type room struct{ broken, starting, trouble, slowest, adopted, bottom int }
 func (p *Overview) share() room {
 	var r room
 	r.bottom = min(max(len(p.methods), len(p.pressure), 1), max(3, p.h/4))
-	left := p.h - 2 - 1 - 1 - 1 - r.bottom // counts and three rules
+	around := 1 // a rule, or two borders
+	if p.Scene.Panels {
+		around = style.PanelSides
+	}
+	left := p.h - 1 - 4*around - r.bottom // counts, starting, slowest, CRI
 	take := func(n, most int) int {
 		n = max(min(n, most, left), 0)
 		left -= n
 		return n
 	}
 	if len(p.broken) > 0 {
-		left--
+		left -= around
 		r.broken = take(len(p.broken), 2)
 	}
 	if len(p.trouble) > 0 {
-		left--
+		left -= around
 		r.trouble = take(len(p.trouble), max(left/3, 1))
 	}
 	r.starting = take(max(len(p.starting), 1), max(left/2, 1))
-	if len(p.adopted) > 0 && left > 2 { // its rule, a row of it, a row of a start
-		left--
+	if len(p.adopted) > 0 && left > around+1 { // what is around it, a row of it, a row of a start
+		left -= around
 		r.adopted = take(len(p.adopted), max(left/3, 1))
 	}
 	r.slowest = take(max(len(p.slowest), 1), left)
@@ -76,12 +80,18 @@ func (p *Overview) layout() {
 	p.cur = i
 }
 
+// Panels implements Paneled: each section has one.
+func (p *Overview) Panels() {}
+
 // View implements Page.
 func (p *Overview) View() string {
 	if p.w <= 0 || p.h <= 0 {
 		return ""
 	}
-	d := &overviewDraw{Overview: p, r: p.share()}
+	d := &overviewDraw{Overview: p, r: p.share(), w: p.w}
+	if p.Scene.Panels {
+		d.w -= style.PanelSides
+	}
 	p.hits = map[int]int{}
 	d.head()
 	d.brokenPart()
@@ -97,8 +107,43 @@ func (p *Overview) View() string {
 type overviewDraw struct {
 	*Overview
 	r    room
+	w    int // of the lines of a section
 	out  []string
 	next int // item
+
+	title, count string // of the section that is being drawn
+	from         int    // its first line
+}
+
+// begin begins a section: with a rule, or a panel that end closes.
+func (d *overviewDraw) begin(title, count string) {
+	if d.Scene.Panels {
+		d.title, d.count, d.from = title, count, len(d.out)
+		d.line("")
+		return
+	}
+	if count != "" {
+		title += ", " + count
+	}
+	d.line(d.Theme.Rule(title, d.w))
+}
+
+// end ends a section.
+func (d *overviewDraw) end() {
+	if d.Scene.Panels {
+		panel := style.Panel{Title: d.title, Count: d.count, Focus: d.focus()}
+		d.out = append(d.out[:d.from], d.Theme.Panel(panel, d.out[d.from+1:], d.Overview.w, 0)...)
+	}
+}
+
+// focus reports whether the cursor is in the section that is being drawn.
+func (d *overviewDraw) focus() bool {
+	for y := d.from; y < len(d.out); y++ {
+		if i, ok := d.hits[y]; ok && i == d.cur {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *overviewDraw) line(s string) { d.out = append(d.out, s) }
@@ -116,7 +161,8 @@ func (d *overviewDraw) none(s string) {
 
 func (d *overviewDraw) head() {
 	th, c := d.Theme, d.counts
-	d.line(th.Rule("pods", d.w))
+	d.begin("pods", "")
+	defer d.end()
 	if !d.known {
 		d.none(cmp.Or(d.Scene.Note, "waiting for the first event"))
 		return
@@ -167,7 +213,7 @@ func ends(th *style.Theme, parts []span, right string, w int) string {
 
 func (d *overviewDraw) more(shown, all int) string {
 	if all > shown {
-		return fmt.Sprintf(", %d of %d shown", shown, all)
+		return fmt.Sprintf("%d of %d shown", shown, all)
 	}
 	return ""
 }
@@ -176,7 +222,8 @@ func (d *overviewDraw) brokenPart() {
 	if d.r.broken == 0 || len(d.broken) == 0 {
 		return
 	}
-	d.line(d.Theme.Rule(brokenTitle(d.broken)+d.more(d.r.broken, len(d.broken)), d.w))
+	d.begin(brokenTitle(d.broken), d.more(d.r.broken, len(d.broken)))
+	defer d.end()
 	for _, e := range d.broken[:min(d.r.broken, len(d.broken))] {
 		d.row(span{text: d.Theme.Clean(sourceErrorLine(&e)), tone: style.Fail})
 	}

@@ -49,9 +49,10 @@ func (d *overviewDraw) name(s string) string {
 }
 
 func (d *overviewDraw) startingPart() {
-	th, all := d.Theme, d.starting
+	all := d.starting
 	n := min(d.r.starting, len(all))
-	d.line(th.Rule("starting now"+d.more(n, len(all)), d.w))
+	d.begin("starting now", d.more(n, len(all)))
+	defer d.end()
 	if len(all) == 0 {
 		d.none("no pod is starting")
 	}
@@ -136,7 +137,8 @@ func (d *overviewDraw) troublePart() {
 		return
 	}
 	n := min(d.r.trouble, len(all))
-	d.line(d.Theme.Rule("in trouble"+d.more(n, len(all)), d.w))
+	d.begin("in trouble", d.more(n, len(all)))
+	defer d.end()
 	for i := range all[:n] {
 		pod := &all[i]
 		times := ""
@@ -160,9 +162,13 @@ func (d *overviewDraw) retry(pod *model.Pod) string {
 func (d *overviewDraw) slowestPart() {
 	th, all := d.Theme, d.slowest
 	n := min(d.r.slowest, len(all))
-	at := d.podWidth() + 28 + d.bar()
-	title := d.order.title()
-	d.line(th.Rule(title, at) + th.Rule("why", d.w-at))
+	if d.Scene.Panels {
+		d.begin(d.order.title(), d.more(n, len(all)))
+		defer d.end()
+	} else {
+		at := d.podWidth() + 28 + d.bar()
+		d.line(th.Rule(d.order.title(), at) + th.Rule("why", d.w-at))
+	}
 	if len(all) == 0 {
 		d.none("no pod has started since the first event")
 	}
@@ -231,7 +237,8 @@ func (d *overviewDraw) adoptedPart() {
 	if len(all) == 1 {
 		ran = "it ran before this agent"
 	}
-	d.line(d.Theme.Rule(fmt.Sprintf("%d adopted: %s%s", len(all), ran, d.more(n, len(all))), d.w))
+	d.begin(fmt.Sprintf("%d adopted: %s", len(all), ran), d.more(n, len(all)))
+	defer d.end()
 	for i := range all[:n] {
 		pod := &all[i]
 		state, tone := "", style.Plain
@@ -257,29 +264,51 @@ func (d *overviewDraw) adoptedPart() {
 
 // bottomPart draws CRI calls and pressure side by side.
 func (d *overviewDraw) bottomPart() {
-	th := d.Theme
-	left := min(max(d.w*52/100, 41), 62)
-	right := d.w - left - 1
-	n := min(d.r.bottom, len(d.methods))
-	d.line(th.Rule("CRI, last minute"+d.more(n, len(d.methods)), left) + " " + th.Rule("pressure", right))
+	th, whole := d.Theme, d.Overview.w
+	left := min(max(whole*52/100, 41), 62)
+	right := whole - left
+	n, around := min(d.r.bottom, len(d.methods)), 0
+	if d.Scene.Panels {
+		around = style.PanelSides
+	}
+	var calls, pressure []string
+	first, under := len(d.out)+1, d.next
+	for i := range d.methods[:n] {
+		d.hits[first+i] = d.next
+		calls = append(calls, paintRow(th, methodRow(th, d.methods[i], left-around), left-around, d.next == d.cur))
+		d.next++
+	}
+	if n == 0 {
+		calls = []string{th.Paint(style.Dim, th.Cut(" no CRI call in the last minute", left-around))}
+	}
+	for i := range min(d.r.bottom, len(d.pressure)) {
+		pressure = append(pressure, " "+pressureRow(th, d.pressure[i], right-1-around))
+	}
+	if len(d.pressure) == 0 {
+		pressure = []string{th.Paint(style.Dim, th.Cut(" not measured yet", right-around))}
+	}
+	title, count := "CRI, last minute", d.more(n, len(d.methods))
+	if d.Scene.Panels {
+		focus := n > 0 && d.cur >= under && d.cur < under+n
+		h := d.r.bottom + around
+		d.out = append(d.out, style.Beside(
+			th.Panel(style.Panel{Title: title, Count: count, Focus: focus}, calls, left, h),
+			th.Panel(style.Panel{Title: "pressure"}, pressure, right, h))...)
+		return
+	}
+	if count != "" {
+		title += ", " + count
+	}
+	d.line(th.Rule(title, left) + " " + th.Rule("pressure", right-1))
 	for i := range d.r.bottom {
-		y := len(d.out)
-		mem := ""
-		if i < len(d.pressure) {
-			mem = pressureRow(th, d.pressure[i], right)
-		} else if i == 0 {
-			mem = th.Paint(style.Dim, th.Cut("not measured yet", right))
+		line := fit.Spaces(left)
+		if i < len(calls) {
+			line = fit.Left(calls[i], left)
 		}
-		switch {
-		case i < n:
-			d.row(methodRow(th, d.methods[i], left)...)
-			row := paintRow(th, methodRow(th, d.methods[i], left), left, d.next-1 == d.cur)
-			d.out[y] = row + " " + mem
-		case i == 0:
-			d.line(th.Paint(style.Dim, th.Left(" no CRI call in the last minute", left)) + " " + mem)
-		default:
-			d.line(fit.Spaces(left) + " " + mem)
+		if i < len(pressure) {
+			line += pressure[i]
 		}
+		d.line(line)
 	}
 }
 

@@ -87,5 +87,11 @@ type Follower interface{ Following() bool }
 // Copier is a page that knows what to copy: a text and its name, such as "the row".
 type Copier interface{ Copy() (text, what string) }
 
+// Titled is a page with a title, and a count at its right end; both are clean.
+type Titled interface{ Title() (title, count string) }
+
+// Paneled is a page that draws its own panels where Scene.Panels says so.
+type Paneled interface{ Panels() }
+
 // KeyTaker is a page that wants some keys before they get their usual meaning.
 type KeyTaker interface{ Takes(tea.KeyPressMsg) bool }

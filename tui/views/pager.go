@@ -89,21 +89,25 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (p *Pager) rows() int { return max(p.h-1, 1) }
+func (p *Pager) rows() int { return max(p.h, 1) }
 
 func (p *Pager) clamp() { p.top = max(min(p.top, len(p.shown)-p.rows()), 0) }
+
+// Title implements Titled.
+func (p *Pager) Title() (title, count string) {
+	p.clamp()
+	if end := min(p.top+p.rows(), len(p.shown)); len(p.shown) > p.rows() {
+		count = style.Count(p.top+1) + "-" + style.Count(end) + " of " + style.Count(len(p.shown))
+	}
+	return p.title, count
+}
 
 // View implements Page.
 func (p *Pager) View() string {
 	p.clamp()
 	th := p.Theme
-	end := min(p.top+p.rows(), len(p.shown))
-	title := p.title
-	if len(p.shown) > p.rows() {
-		title += "  " + style.Count(p.top+1) + "-" + style.Count(end) + " of " + style.Count(len(p.shown))
-	}
-	out := []string{th.Rule(title, p.w)}
-	for _, l := range p.shown[p.top:end] {
+	var out []string
+	for _, l := range p.shown[p.top:min(p.top+p.rows(), len(p.shown))] {
 		out = append(out, th.Paint(l.Tone, th.Cut(" "+l.Line, p.w)))
 	}
 	if len(p.shown) == 0 {

@@ -14,6 +14,7 @@ type part interface {
 	View() string
 	Fields() query.Fields
 	Counts() (shown, all int)
+	Count() string
 	Following() bool
 	Copy() (text, what string)
 	Keys() []key.Binding

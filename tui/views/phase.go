@@ -21,17 +21,17 @@ var phases = map[waterfall.Stage]style.Tone{
 // phase is the tone of a stage.
 func phase(s waterfall.Stage) style.Tone { return phases[s] }
 
-// legend names the phases, each in its tone, in at most w columns.
+// legend names the phases, each in its tone; it is "" where it has no room in w columns.
 func legend(th *style.Theme, w int) string {
 	var out []string
 	for _, tone := range style.Phases() {
-		entry := th.Fill(tone) + " " + tone.Phase()
-		if w -= fit.Width(entry) + 2; w < 0 {
-			break
-		}
-		out = append(out, th.Paint(tone, entry))
+		out = append(out, th.Paint(tone, th.Fill(tone)+" "+tone.Phase()))
 	}
-	return strings.Join(out, "  ")
+	text := strings.Join(out, "  ")
+	if fit.Width(text) > w {
+		return ""
+	}
+	return text
 }
 
 // segments draws the critical path of a start as a bar of w columns that is as long as the start in proportion to whole: each phase

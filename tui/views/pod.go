@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
+	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
 // Pod shows one pod: the waterfall of its start, what it does now, its
@@ -42,6 +43,7 @@ type Pod struct {
 	records []trace.Record
 	now     time.Time
 
+	aside    bool // beside a list that has the cursor
 	cur, top int
 	lines    []podLine
 	columns  waterfall.Layout
@@ -76,8 +78,14 @@ func (p *Pod) Show(pod trace.Pod) {
 // SetSize implements Page.
 func (p *Pod) SetSize(w, h int) {
 	p.w, p.h = w, h
+	if p.Scene.Panels {
+		p.w, p.h = w-style.PanelSides, h-style.PanelSides
+	}
 	p.lay()
 }
+
+// Panels implements Paneled: the pod is the title of its panel.
+func (p *Pod) Panels() {}
 
 // SetFilter implements Page.
 func (p *Pod) SetFilter(q *query.Filter) {

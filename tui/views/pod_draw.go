@@ -11,10 +11,18 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// podHead is how many lines stand above those that scroll.
+// podHead is how many lines stand above those that scroll: the title, or the border with it, and the axis.
 const podHead = 2
 
-func (p *Pod) rows() int { return max(p.h-podHead-p.panel(), 1) }
+func (p *Pod) rows() int { return max(p.h-p.head()-p.panel(), 1) }
+
+// head is how many of them are the page's own.
+func (p *Pod) head() int {
+	if p.Scene.Panels {
+		return podHead - 1
+	}
+	return podHead
+}
 
 // lay makes the lines that scroll.
 func (p *Pod) lay() {
@@ -138,7 +146,7 @@ func (p *Pod) View() string {
 		return ""
 	}
 	if !p.known {
-		return p.unknown()
+		return p.boxed(style.Panel{Title: p.Name()}, []string{p.unknown()})
 	}
 	if p.cur < p.top {
 		p.top = p.cur
@@ -147,7 +155,7 @@ func (p *Pod) View() string {
 		p.top = p.cur - p.rows() + 1
 	}
 	p.top = max(min(p.top, len(p.lines)-p.rows()), 0)
-	out := p.heading()
+	title, out := p.heading()
 	for i := p.top; i < min(p.top+p.rows(), len(p.lines)); i++ {
 		out = append(out, p.line(i))
 	}
@@ -160,7 +168,16 @@ func (p *Pod) View() string {
 		}
 		out = append(out, p.lesson()...)
 	}
-	return strings.Join(out[:min(len(out), p.h)], "\n")
+	return p.boxed(title, out[:min(len(out), p.h)])
+}
+
+// boxed draws the page's lines, in a panel where there are panels.
+func (p *Pod) boxed(panel style.Panel, lines []string) string {
+	if p.Scene.Panels {
+		panel.Focus = !p.aside
+		lines = p.Theme.Panel(panel, lines, p.w+style.PanelSides, p.h+style.PanelSides)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p *Pod) unknown() string {
@@ -174,7 +191,8 @@ func (p *Pod) unknown() string {
 	return p.Theme.Paint(style.Dim, p.Theme.Cut(text, p.w))
 }
 
-func (p *Pod) heading() []string {
+// heading is the title of the panel, and the lines above those that scroll.
+func (p *Pod) heading() (panel style.Panel, lines []string) {
 	th := p.Theme
 	name := th.Clean(p.pod.Key.String())
 	rest := "   " + string(p.pod.State())
@@ -198,10 +216,11 @@ func (p *Pod) heading() []string {
 		}
 	}
 	name = th.CutMid(name, max(p.w-fit.Width(rest)-2, 20))
-	return []string{
-		" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-fit.Width(name)-1, 0)),
-		th.Paint(style.Dim, th.Cut(axis, p.w)),
+	axis = th.Paint(style.Dim, th.Cut(axis, p.w))
+	if p.Scene.Panels {
+		return style.Panel{Title: name + rest, Foot: legend(th, p.w-4)}, []string{axis}
 	}
+	return panel, []string{" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-fit.Width(name)-1, 0)), axis}
 }
 
 func ticks(l waterfall.Layout) string {
@@ -222,7 +241,7 @@ func (p *Pod) line(i int) string {
 	} else {
 		cells = []span{{text: ln.Line, tone: ln.Tone}}
 	}
-	return paintRow(th, cells, p.w, i == p.cur)
+	return paintRow(th, cells, p.w, i == p.cur && !p.aside)
 }
 
 // branch draws the tree before the label of a row: what it hangs below, and whether others follow there.

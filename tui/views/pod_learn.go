@@ -50,7 +50,7 @@ func drawLesson(th *style.Theme, l *learn.Lesson, w int) []string {
 // panel is how many lines the learner's panel takes, 0 while it is closed or has no room.
 func (p *Pod) panel() int {
 	n := lessonHeight(p.w)
-	if !p.Scene.Learn || !p.known || p.h-podHead-n < 4 {
+	if !p.Scene.Learn || p.aside || !p.known || p.h-podHead-n < 4 {
 		return 0
 	}
 	return n

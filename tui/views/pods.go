@@ -18,12 +18,15 @@ import (
 // Pods shows the pods: one row each, with the state of its worker.
 type Pods struct {
 	list[model.Pod]
-	now time.Time
+	now    time.Time
+	w, h   int
+	detail *Pod // the selected one, beside the list where there is room
 }
 
 // NewPods returns the page.
 func NewPods(look Look) *Pods {
-	p := &Pods{list: list[model.Pod]{Look: look}}
+	p := &Pods{list: list[model.Pod]{Look: look}, detail: NewPod(look)}
+	p.detail.aside = true
 	p.tbl = newTable(look, table.Config[model.Pod]{
 		Columns: p.columns(),
 		ID:      podID,
@@ -48,6 +51,54 @@ func (p *Pods) Refresh(f Frame) {
 	rows := f.Model.Pods()
 	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a, f.Now), urgency(&b, f.Now)) })
 	p.tbl.SetRows(rows)
+	if p.Scene.Panels {
+		if pod, ok := p.tbl.Selected(); ok && p.detail.chosen != pod.Key {
+			p.detail.Show(pod.Key)
+		}
+		p.detail.Refresh(f)
+	}
+}
+
+// Panels implements Paneled: the list and the selected pod.
+func (p *Pods) Panels() {}
+
+// SetSize implements Page.
+func (p *Pods) SetSize(w, h int) {
+	p.w, p.h = w, h
+	if !p.Scene.Panels {
+		p.list.SetSize(w, h)
+		return
+	}
+	p.list.SetSize(p.listWidth()-style.PanelSides, h-style.PanelSides)
+	p.detail.SetSize(w-p.listWidth(), h)
+}
+
+func (p *Pods) listWidth() int { return p.w * 48 / 100 }
+
+// Update implements Page. The pod beside the list follows the cursor.
+func (p *Pods) Update(msg tea.Msg) tea.Cmd {
+	if c, ok := msg.(tea.MouseClickMsg); ok && p.Scene.Panels {
+		if c.X >= p.listWidth() || c.Y < 1 || c.Y > p.h-style.PanelSides {
+			return nil
+		}
+		c.Y--
+		msg = c
+	}
+	before, _ := p.tbl.Selected()
+	cmd := p.list.Update(msg)
+	if after, _ := p.tbl.Selected(); p.Scene.Panels && after.Key != before.Key {
+		return tea.Batch(cmd, send(Redraw{}))
+	}
+	return cmd
+}
+
+// View implements Page.
+func (p *Pods) View() string {
+	if !p.Scene.Panels {
+		return p.list.View()
+	}
+	left := p.Theme.Panel(style.Panel{Title: p.Name(), Count: p.Count(), Focus: true}, strings.Split(p.list.View(), "\n"), p.listWidth(), p.h)
+	return strings.Join(style.Beside(left, strings.Split(p.detail.View(), "\n")), "\n")
 }
 
 // urgency orders pods: trouble first, then what moves, then the rest.

@@ -14,6 +14,8 @@ type Scene struct {
 	Times Times
 	// Note says why there may be nothing to show; "" when there is no reason.
 	Note string
+	// Panels says that the screen is large enough for panels with borders.
+	Panels bool
 	// Learn says that the selected phase is explained, for learners.
 	Learn bool
 }

@@ -1,0 +1,53 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/tui/style"
+	"github.com/kubeloupe/kubeloupe/tui/views"
+)
+
+// A screen from this size on has panels with borders; a smaller one has rules.
+const (
+	panelColumns = 100
+	panelLines   = 30
+)
+
+// framed reports whether a page is drawn in a panel of the app.
+func (a *app) framed(p views.Page) bool {
+	_, own := p.(views.Paneled)
+	return a.look.Scene.Panels && !own
+}
+
+// above is how many lines stand above a page's own: a border, or a rule with its title.
+func (a *app) above(p views.Page) int {
+	if _, titled := p.(views.Titled); titled || a.framed(p) {
+		return 1
+	}
+	return 0
+}
+
+// body draws the page that is shown with what is around it.
+func (a *app) body() []string {
+	p, th := a.top(), a.look.Theme
+	lines := strings.Split(p.View(), "\n")
+	title, count := heading(p)
+	switch {
+	case a.framed(p):
+		return th.Panel(style.Panel{Title: title, Count: count, Focus: true}, lines, a.w, a.bodyHeight())
+	case a.above(p) > 0:
+		return append([]string{th.Rule(strings.TrimSpace(title+"  "+count), a.w)}, lines...)
+	}
+	return lines
+}
+
+// heading is a page's title, and how much of it is shown.
+func heading(p views.Page) (title, count string) {
+	switch p := p.(type) {
+	case views.Titled:
+		return p.Title()
+	case interface{ Count() string }:
+		count = p.Count()
+	}
+	return p.Name(), count
+}
