@@ -63,6 +63,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	errs := []error{
 		agents,
 		l.stopCluster(ctx),
+		l.stopCRIO(ctx, s.CRIO),
 		s.Containerd.stop(ctx, time.Second),
 		s.Registry.stop(ctx, time.Second),
 		l.killShims(ctx),
@@ -71,7 +72,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	errs = append(errs,
 		err,
 		removeCgroup(ctx, trees, l.CgroupRoot),
-		l.unmountAll(),
+		unmountBelow(l.Dir),
 		cleanNetwork(ctx, s),
 	)
 	if s.SocketDir == socketDir(l.Dir, s.ID) {
@@ -93,10 +94,10 @@ func (l *Lab) killShims(ctx context.Context) error {
 	})
 }
 
-// unmountAll detaches everything mounted below the lab's directory: root file
+// unmountBelow detaches everything mounted below a directory: root file
 // systems, shared memory, and network namespaces, which end by that.
-func (l *Lab) unmountAll() error {
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(l.Dir))
+func unmountBelow(dir string) error {
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
 		return err
 	}

@@ -96,11 +96,13 @@ func networkName(id string) string { return "kubeloupe-" + id }
 
 func bridgeName(id string) string { return "klbr" + id }
 
-// cniConfig is the lab's pod network: a bridge of its own, and host ports.
+// cniConfig is the lab's pod network: a bridge of its own, and host ports. CRI-O would ask the plugins to check each network: the bridge's
+// address changes with its ports, which its plugin takes for an error.
 func cniConfig(dir string, s *state) string {
 	return fmt.Sprintf(`{
   "cniVersion": "1.0.0",
   "name": %q,
+  "disableCheck": true,
   "plugins": [
     {
       "type": "bridge", "bridge": %q, "isGateway": true, "ipMasq": false, "hairpinMode": true,

@@ -31,6 +31,8 @@ type state struct {
 	Tools                Toolchain
 	ImageLayout          string
 	Containerd, Registry process
+	// CRIO is the CRI-O that was started last, if any.
+	CRIO process
 	// Cluster is nil in a lab without one.
 	Cluster *clusterState `json:",omitempty"`
 }
