@@ -12,7 +12,9 @@ func (m *Merger) join(t *thing, it *item) {
 	m.report.Shared++
 	t.told[it.from.n] = true
 	r := &it.rec
-	m.agree(t, r, t.from, r.Start(), t.precision, "begins")
+	if r.Edge != trace.EdgeEnd || r.Dur > 0 { // an end without a duration: when it began is not known
+		m.agree(t, r, t.from, r.Start(), t.precision, "begins")
+	}
 	if r.Edge != trace.EdgePoint {
 		m.same.become(r.Span, t)
 		m.same.spans[r.Span] = t
