@@ -25,7 +25,7 @@ func cniDirs(v View, p *Process, name string) (dirs []string) {
 	switch name {
 	case "cri-o":
 		files = []string{or(config, "/etc/crio/crio.conf")}
-		files = append(files, tomlFiles(v, p, "/etc/crio/crio.conf.d", ".conf")...)
+		files = append(files, tomlFiles(v, p, or(argument(p.Args, "--config-dir", "-d"), "/etc/crio/crio.conf.d"), ".conf")...)
 		defaults = []string{"/opt/cni/bin", "/usr/libexec/cni"}
 	default:
 		files = []string{or(config, "/etc/containerd/config.toml")}

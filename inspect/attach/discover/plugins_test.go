@@ -29,6 +29,9 @@ func TestPluginDirs(t *testing.T) {
 			"/etc/crio/crio.conf":               "[crio.network]\nplugin_dirs = [\n\t\"/opt/cni/bin\",\n]\n",
 			"/etc/crio/crio.conf.d/10-cni.conf": "[crio.network]\nplugin_dirs = [ \"/usr/libexec/cni\" ]\n",
 		}, []string{"/usr/libexec/cni"}},
+		"CRI-O's arguments": {"cri-o", []string{"crio", "--config", "/c.conf", "--config-dir", "/d"}, map[string]string{
+			"/c.conf": "[crio.network]\nplugin_dirs = [\"/a\"]\n", "/d/1.conf": "[crio.network]\nplugin_dirs = [\"/b\"]\n",
+		}, []string{"/b"}},
 		"CRI-O's defaults": {"cri-o", nil, map[string]string{"/etc/crio/crio.conf": "[crio.runtime]\n# plugin_dirs = [\"/x\"]\n"}, []string{"/opt/cni/bin", "/usr/libexec/cni"}},
 	} {
 		t.Run(name, func(t *testing.T) {
