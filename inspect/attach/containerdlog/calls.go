@@ -18,6 +18,7 @@ type call struct {
 	bytes         int64
 	owner         *owner // of its records; nil if its pod is not known and it is not a pull
 	sole          *pod   // the only pod that can have asked for it
+	taken         bool   // a pod has the pull
 	to            int64
 	at            *list.Element
 	by, like      string // its key and its subject
@@ -133,7 +134,7 @@ func (f *Fold) ends(t *told, at int64) {
 	f.over(c)
 	c.sandbox, c.container = cmp.Or(t.sandbox, c.sandbox), cmp.Or(t.container, c.container)
 	if t.edge != ends {
-		t.err = cmp.Or(t.err, c.trouble, noReason)
+		t.err = cmp.Or(t.err, c.trouble)
 	}
 	f.linked(c, at, t.edge != ends)
 	ev := &trace.CRICall{Method: c.method, Sandbox: c.sandbox, Container: c.container, Image: c.image, Code: "OK", Err: t.err, Class: trace.Classify(t.err)}
@@ -150,7 +151,11 @@ func (f *Fold) ends(t *told, at int64) {
 	f.end(c.span, at, ev)
 	f.end(c.grace, at, nil)
 	if p := c.pod; p != nil {
-		f.end(c.action, at, c.asAction(t.err))
+		err := t.err
+		if err == "" && t.edge != ends {
+			err = noReason
+		}
+		f.end(c.action, at, c.asAction(err))
 		p.idle = at
 		if t.edge == ends {
 			f.knowsOf(p, c, at)
@@ -211,6 +216,9 @@ func (f *Fold) pullBegins(c *call, at int64) {
 	if n != 1 {
 		c.sole = nil
 	}
+	if p := f.asker(c.by); p != nil {
+		c.sole, c.owner.pod = p, p
+	}
 	c.pull = f.begin(c.owner, nil, at, &trace.ImagePull{Image: c.image})
 	c.span = f.begin(c.owner, c.pull, at, &trace.CRICall{Method: c.method, Image: c.image})
 }
@@ -228,13 +236,13 @@ func (f *Fold) pullEnds(c *call, t *told, ev *trace.CRICall, at int64) {
 
 // pullOf gives a pod the pull that only it can have asked for, and after which it goes on.
 func (f *Fold) pullOf(p *pod, name string, at int64) {
-	f.pulls = slices.DeleteFunc(f.pulls, func(c *call) bool { return at-c.to > int64(pullSlack) || c.owner.pod != nil })
+	f.pulls = slices.DeleteFunc(f.pulls, func(c *call) bool { return at-c.to > int64(pullSlack) || c.taken })
 	for _, c := range f.pulls {
 		if c.sole != p || c.pull.from < p.idle {
 			continue
 		}
 		a := f.was(p.owner, nil, c.pull.from, c.to, &trace.Action{ID: "image " + name, Verb: trace.VerbImage, Container: name, Target: c.image})
-		c.owner.pod, c.owner.above = p, a.id
+		c.owner.pod, c.owner.above, c.taken = p, a.id, true
 		return
 	}
 }

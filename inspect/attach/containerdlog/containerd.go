@@ -18,6 +18,8 @@ const (
 	fails
 	pulled   // an image was pulled, with its size
 	exits    // a container's process ended
+	left     // that it ended, without its exit code, which follows
+	asks     // for which pod an image is pulled
 	named    // a sandbox's pod has this UID
 	linking  // a CNI plugin begins to set up a pod's network
 	unlinked // that failed

@@ -133,7 +133,7 @@ func words(r *trace.Record) string {
 		}
 		s += e.Method
 	case *trace.ImagePull:
-		s += fmt.Sprint("pull ", e.Image, " ", e.Bytes)
+		s += strings.TrimSpace(fmt.Sprint("pull ", e.Image, " ", e.Bytes, " ", e.Err))
 	case *trace.Wait:
 		s += fmt.Sprint("wait ", e.For, " ", e.Target.Name)
 	case *trace.Milestone:

@@ -42,6 +42,8 @@ var crioLines = []struct {
 	{"Pulled image: ", "PullImage", ends, regexp.MustCompile(`^Pulled image: (\S{1,512})$`), []string{"ref"}},
 	{"Response error: ", "", fails, regexp.MustCompile(`^Response error: (.*)$`), []string{"err"}},
 	{"Response: ", "", ends, regexp.MustCompile(`^`), nil},
+	{"Request: &PullImageRequest{", "PullImage", asks, regexp.MustCompile(`PodSandboxMetadata\{Name:([^,]{1,253}),Uid:([^,]{1,64}),Namespace:([^,]{1,253}),`), []string{"podname", "uid", "namespace"}},
+	{"container exited and found: ", "", left, regexp.MustCompile(`^container exited and found: ([0-9a-f]{12,128})$`), []string{"container"}},
 	{"Found exit code for ", "", exits, regexp.MustCompile(`^Found exit code for ([0-9a-f]{12,128}): (\d{1,10})$`), []string{"container", "exit"}},
 	{"Got pod network ", "", named, regexp.MustCompile(`^Got pod network &\{Name:(\S{1,253}) Namespace:(\S{1,253}) ID:([0-9a-f]{12,128}) UID:([-0-9a-f]{8,64}) `), []string{"podname", "namespace", "sandbox", "uid"}},
 	{"Adding pod ", "", linking, regexp.MustCompile(`^Adding pod ([^_\s]{1,253})_(\S{1,253}) to CNI network `), []string{"namespace", "podname"}},

@@ -77,7 +77,7 @@ func TestCRIOFailures(t *testing.T) {
 	}{
 		"undone": {
 			begin + undone,
-			[]string{"0s begin shop/web sandbox", "1s end(1s) shop/web sandbox failed: CRI-O logs the reason only at its level debug"},
+			[]string{"0s begin shop/web sandbox", "1s end(1s) shop/web sandbox CRI-O logs the reason only at its level debug"},
 		},
 		"with an error on the way": {
 			create + crioLine(500, "error", "r2 CreateContainer", "Container creation error: no such file") +
@@ -91,6 +91,17 @@ func TestCRIOFailures(t *testing.T) {
 		"at debug": {
 			begin + crioLine(100, "debug", call, "Sandbox ...") + undone + crioLine(1001, "debug", call, "Response error: no address is left"),
 			[]string{"0s begin shop/web sandbox", "1.001s end(1.001s) shop/web sandbox no address is left"},
+		},
+		"a pull, at debug": {
+			begin + crioLine(100, "info", call, "Ran pod sandbox "+box+" with infra container: shop/web/POD") +
+				crioLine(200, "debug", "r4 PullImage", "Request: &PullImageRequest{Image:&ImageSpec{Image:r/i:1,},SandboxConfig:&PodSandboxConfig{Metadata:&PodSandboxMetadata{Name:web,Uid:"+uid1+",Namespace:shop,Attempt:0,},}}") +
+				crioLine(200, "info", "r4 PullImage", "Pulling image: r/i:1") + crioLine(900, "debug", "r4 PullImage", "Response error: name unknown"),
+			[]string{"0s begin shop/web sandbox", "100ms end(100ms) shop/web sandbox", "200ms begin shop/web pull r/i:1 0", "900ms end(700ms) shop/web pull r/i:1 0 name unknown"},
+		},
+		"an exit, at debug": {
+			crioLine(0, "info", "r3 CreateContainer", "Created container "+app+": shop/web/app") + crioLine(500, "debug", "", "container exited and found: "+app) +
+				crioLine(600, "debug", "r4 StartContainer", "Found exit code for "+app+": 3"),
+			[]string{"500ms point shop/web died app"},
 		},
 		"another call": {
 			begin + crioLine(1000, "info", "r9 RunPodSandbox", "runSandbox: releasing pod sandbox name: k8s_other_shop_u_0") +

@@ -2,13 +2,14 @@ package containerdlog
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// noReason is the error of a call that failed for a reason that is not in CRI-O's log.
-const noReason = "failed: CRI-O logs the reason only at its level debug"
+// noReason is the error of what failed for a reason that is not in CRI-O's log. A call has none then: the kubelet's log may have it.
+const noReason = "CRI-O logs the reason only at its level debug"
 
 // crioCall is what CRI-O's log tells of a call between its begin and its end.
 type crioCall struct {
@@ -53,7 +54,7 @@ func (f *Fold) linked(c *call, at int64, failed bool) {
 	}
 	e := &trace.RuntimeSpan{Name: trace.SpanPodNetwork, Service: "cri-o", Start: c.linking, Dur: time.Duration(at - c.linking)}
 	if failed {
-		e.Err = "failed"
+		e.Err = noReason
 	}
 	f.put(c.owner, at, trace.Record{Span: f.nextID(), Parent: c.span.id, Event: e})
 	c.linking = 0
@@ -83,4 +84,25 @@ func (f *Fold) another(c *call, id trace.Pod) {
 	f.pods[id.String()], c.owner.pod = c.pod, c.pod
 	c.pod.busy++
 	f.starting[c.pod] = true
+}
+
+// asks takes in for which pod an image is pulled. A line that names several pods, for example in an annotation, is not used.
+func (f *Fold) asks(t *told, l *Line) {
+	if strings.Count(l.Msg, "PodSandboxMetadata{") != 1 || t.request == "" {
+		return
+	}
+	if len(f.asked) >= maxPending {
+		clear(f.asked)
+	}
+	f.asked[t.request] = t.pod
+}
+
+// asker is the pod for which an image is pulled; nil if that is not known.
+func (f *Fold) asker(request string) *pod {
+	id, ok := f.asked[request]
+	delete(f.asked, request)
+	if p := f.pods[id.String()]; ok && p != nil && (p.id.UID == "" || p.id.UID == id.UID) {
+		return p
+	}
+	return nil
 }

@@ -43,9 +43,10 @@ type Fold struct {
 	begun   *list.List       // of *call, the oldest first
 	// starting are those of which it is not known yet that they have started.
 	starting map[*pod]bool
-	pulls    []*call          // that ended a moment ago, without a pod
-	shims    map[string]int64 // when the runtime connected to a sandbox's or container's shim
-	fetched  int64            // when an image was there the last time
+	pulls    []*call              // that ended a moment ago, without a pod
+	shims    map[string]int64     // when the runtime connected to a sandbox's or container's shim
+	asked    map[string]trace.Pod // for which pod an image is pulled, by the call
+	fetched  int64                // when an image was there the last time
 	last     int64
 	// precision is that of the times in the log.
 	precision trace.Precision
@@ -72,7 +73,7 @@ type owner struct {
 func NewFold(o Options) *Fold {
 	f := &Fold{
 		pods: map[string]*pod{}, order: list.New(), boxes: map[string]*pod{}, all: map[string]*container{},
-		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{}, shims: map[string]int64{},
+		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{}, shims: map[string]int64{}, asked: map[string]trace.Pod{},
 	}
 	f.out.Hold, f.out.Most = cmp.Or(o.Hold, DefaultHold), maxHeld
 	f.out.Size = func(h *held) int { return h.rec.Size() }
@@ -132,6 +133,12 @@ func (f *Fold) Apply(l *Line) {
 		}
 	case exits:
 		f.exited(&t)
+	case left:
+		if c := f.all[t.container]; c != nil {
+			c.left = at
+		}
+	case asks:
+		f.asks(&t, l)
 	case named:
 		f.learn(&t, at)
 	case linking:

@@ -33,6 +33,7 @@ type container struct {
 	pod     *pod
 	from    int64 // when it had started; 0 before
 	to      int64 // when it ended; 0 while it runs
+	left    int64 // when CRI-O saw that it had ended, before it knew the exit code
 	exit    int32
 	counted bool // as an init container
 }
@@ -123,7 +124,7 @@ func (f *Fold) exited(t *told) {
 	if c == nil || c.to != 0 {
 		return
 	}
-	c.to, c.exit = max(t.at, c.from), t.exit
+	c.to, c.exit = max(cmp.Or(c.left, t.at), c.from), t.exit
 	c.pod.idle = c.to
 	f.put(c.pod.owner, c.to, trace.Record{Span: f.nextID(), Event: &trace.PLEGEvent{
 		Type: trace.ContainerDied, Container: t.container, Name: c.name, From: trace.PLEGEvented,
