@@ -3,5 +3,7 @@
 //
 //	go run ./test/kubeletlogs -out inspect/attach/kubeletlog/testdata
 //
+// With -runtime cri-o, it writes those of a kubelet whose runtime is CRI-O instead.
+//
 // The logs are cut to the pods' time and compressed. The nodes, pods and addresses in them are the lab's. It needs root.
 package main

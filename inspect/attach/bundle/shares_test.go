@@ -25,6 +25,10 @@ func TestShares(t *testing.T) {
 		{"both, V3", []string{"v3.log.gz", "v3.containerd.log.gz"}, 0},
 		{"kubelet's log at V4", []string{"v4.log.gz"}, 0.10},
 		{"both, V4", []string{"v4.log.gz", "v4.containerd.log.gz"}, 0.10},
+		{"CRI-O's log alone", []string{"crio-v2.crio.log.gz"}, 0},
+		{"CRI-O's log alone, at debug", []string{"crio-debug.crio.log.gz"}, 0},
+		{"CRI-O's log and the kubelet's at V2", []string{"crio-v2.log.gz", "crio-v2.crio.log.gz"}, 0},
+		{"CRI-O's log at debug and the kubelet's at V2", []string{"crio-debug.log.gz", "crio-debug.crio.log.gz"}, 0},
 	}
 	pods := []string{"stubborn", "probed", "web", "full"}
 	t.Logf("| seen by | %s |", strings.Join(pods, " | "))
