@@ -33,7 +33,7 @@ type Config struct {
 	LogFormat      string
 	TLSCertFile    string // "" is in CertDir
 	LogFile        string // "" is standard error
-	Tracing        string // where it sends spans; "" is nowhere
+	Tracing        string // where it sends spans, host:port; "" is nowhere
 	CredentialDir  string // of exec credential providers; "" is none
 	FeatureGates   map[string]bool
 	// Files are those that were read, Trouble what could not be.
@@ -61,8 +61,9 @@ type kubeletFile struct {
 		Format    string `json:"format"`
 		Verbosity *int   `json:"verbosity"`
 	} `json:"logging"`
-	Tracing struct {
-		Endpoint string `json:"endpoint"`
+	Tracing *struct {
+		Endpoint               string `json:"endpoint"`
+		SamplingRatePerMillion int    `json:"samplingRatePerMillion"`
 	} `json:"tracing"`
 }
 
@@ -116,7 +117,10 @@ func (c *Config) fromFile(k *kubeletFile) {
 	c.StaticPodPath, c.PodLogsDir = k.StaticPodPath, or(k.PodLogsDir, "/var/log/pods")
 	c.Verbosity, c.LogFormat = number(k.Logging.Verbosity, 0), or(k.Logging.Format, "text")
 	c.TLSCertFile = k.TLSCertFile
-	c.Tracing, c.FeatureGates = k.Tracing.Endpoint, k.FeatureGates
+	c.FeatureGates = k.FeatureGates
+	if t := k.Tracing; t != nil && t.SamplingRatePerMillion > 0 {
+		c.Tracing = or(t.Endpoint, "localhost:4317")
+	}
 }
 
 func (c *Config) fromFlags(f flags, cwd string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 const containerdSocket = "/run/containerd/containerd.sock"
@@ -412,6 +413,8 @@ runtime socket  yes  unix:///run/containerd/containerd.sock
                      gives: the sandboxes and containers that are there (read-only lists); containerd's events: exits, kills for lack of memory, tasks, layers of images
 runtime spans   no   
                      missing: containerd sends none. With OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318, OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_BSP_SCHEDULE_DELAY=1000 in its environment, a restart of it (containers continue) and attach --otlp-http 127.0.0.1:4318, it tells the parts of each call
+kubelet spans   no   
+                     missing: the kubelet sends none. With tracing: {endpoint: "127.0.0.1:4317", samplingRatePerMillion: 1000000} in its configuration, a restart of it (pods continue) and attach --otlp-grpc 127.0.0.1:4317, it tells each sync of a pod at any verbosity
 PodsAPI         no   
                      missing: there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI
 kubelet API     no   port 10250
@@ -424,5 +427,25 @@ kernel          yes  /proc
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTracing: where the kubelet sends spans, if it sends some.
+func TestTracing(t *testing.T) {
+	for text, want := range map[string]string{
+		"tracing: {endpoint: 127.0.0.1:4317, samplingRatePerMillion: 1}": "127.0.0.1:4317",
+		"tracing: {samplingRatePerMillion: 1000000}":                     "localhost:4317",
+		"tracing: {endpoint: 127.0.0.1:4317}":                            "",
+		"healthzPort: 10248":                                             "",
+	} {
+		var k kubeletFile
+		if err := yaml.Unmarshal([]byte(text), &k); err != nil {
+			t.Fatal(err)
+		}
+		f := &Found{}
+		f.Config.fromFile(&k)
+		if f.Config.Tracing != want || f.tracingSource().There != (want != "") {
+			t.Errorf("%s: %q, %+v", text, f.Config.Tracing, f.tracingSource())
+		}
 	}
 }

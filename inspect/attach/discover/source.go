@@ -11,6 +11,7 @@ const (
 	SourceRuntimeLog = "runtime log"
 	SourceRuntime    = "runtime socket"
 	SourceSpans      = "runtime spans"
+	SourceTracing    = "kubelet spans"
 	SourcePods       = "PodsAPI"
 	SourceAPI        = "kubelet API"
 	SourceAPIServer  = "API server"
@@ -29,7 +30,7 @@ type Source struct {
 // sourcesOf says of each source what it gives here.
 func sourcesOf(v View, f *Found) []Source {
 	return []Source{
-		f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.spansSource(), f.podsSource(), f.apiSource(), f.apiServerSource(), f.kernelSource(v),
+		f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.spansSource(), f.tracingSource(), f.podsSource(), f.apiSource(), f.apiServerSource(), f.kernelSource(v),
 	}
 }
 
@@ -119,6 +120,18 @@ func (f *Found) spansSource() Source {
 			"OTEL_BSP_SCHEDULE_DELAY=1000 in its environment, a restart of it (containers continue) and attach --otlp-http 127.0.0.1:4318, it tells the parts of each call"
 	}
 	return s
+}
+
+// tracingSource is what the kubelet tells of its own work, where it is set up to send that to attach.
+func (f *Found) tracingSource() Source {
+	if f.Config.Tracing == "" {
+		return Source{Name: SourceTracing, Missing: "the kubelet sends none. With tracing: {endpoint: \"127.0.0.1:4317\", samplingRatePerMillion: 1000000} in its configuration, " +
+			"a restart of it (pods continue) and attach --otlp-grpc 127.0.0.1:4317, it tells each sync of a pod at any verbosity"}
+	}
+	return Source{
+		Name: SourceTracing, There: true, Where: "sent to " + f.Config.Tracing,
+		Gives: "each sync of a pod, at any verbosity, and begins and ends of calls; with attach --otlp-grpc ADDRESS, if that is this address",
+	}
 }
 
 func (f *Found) podsSource() Source {
