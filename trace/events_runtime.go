@@ -1,6 +1,9 @@
 package trace
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // CRICall is one call to the container runtime.
 type CRICall struct {
@@ -139,6 +142,7 @@ const (
 const (
 	AttrSandbox     = "sandbox.id"
 	AttrContainer   = "container.id"
+	AttrImage       = "image.ref"
 	AttrLayerDigest = "layer.media.digest"
 	AttrLayerSize   = "layer.media.size"
 )
@@ -158,4 +162,13 @@ type RuntimeSpan struct {
 	Attrs []KV          `json:"attrs,omitempty" scrub:"names and text"`
 	// Clipped is how many attributes were omitted because of the limit.
 	Clipped int `json:"clipped,omitempty"`
+}
+
+// Call returns the CRI call of which the span is the client's or the server's view, such as RunPodSandbox; "" for all other spans.
+func (s *RuntimeSpan) Call() string {
+	service, method, ok := strings.Cut(s.Name, "/")
+	if !ok || service != "runtime.v1.RuntimeService" && service != "runtime.v1.ImageService" {
+		return ""
+	}
+	return method
 }

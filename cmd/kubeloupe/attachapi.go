@@ -27,6 +27,9 @@ func (a *attaching) access() error {
 
 // observers are those beside the logs that need rights. What cannot be used is said on the bus.
 func (a *attaching) observers(found *discover.Found, bus *trace.Bus) (all []watch.Observer) {
+	if a.spans != nil {
+		all = append(all, watch.Observer{Name: "the span receiver", Late: a.spanDelay, Run: a.spans.Watch})
+	}
 	if c := kubeletClient(found); c != nil {
 		poll := kubeletpoll.New(c, found.PodsAPI == "" && found.Access == nil)
 		all = append(all, watch.Observer{Name: "the kubelet's API", Run: patiently(poll.Run)})
@@ -42,6 +45,18 @@ func (a *attaching) observers(found *discover.Found, bus *trace.Bus) (all []watc
 	return append(all,
 		watch.Observer{Name: "the API server's list of pods", Run: patiently(api.Pods)},
 		watch.Observer{Name: "the API server's Events", Run: patiently(api.Events)})
+}
+
+// callTime is how long most calls take at most: their begins wait for their spans, which come after their ends.
+const callTime = time.Second
+
+// spanDelay is how late spans come.
+func (a *attaching) spanDelay() time.Duration {
+	late := a.spans.Late()
+	if late > 0 {
+		late += callTime
+	}
+	return late
 }
 
 // tokenFile is the token of the service account of the pod that attach runs in.

@@ -45,8 +45,9 @@ type attaching struct {
 	file   string
 	record recordOptions
 	raise  raising
-	// Where spans are received.
+	// Where spans are received, and who receives them.
 	otlpGRPC, otlpHTTP string
+	spans              *otlp.Receiver
 }
 
 func newAttach(s streams) *cobra.Command {
@@ -84,8 +85,8 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.StringVar(&a.find.RuntimeEndpoint, "container-runtime-endpoint", "", "the runtime's socket, if attach cannot find it, such as unix:///run/containerd/containerd.sock")
 	f.StringVar(&a.find.Kubeconfig, "kubeconfig", "", "kubeconfig for the API server, to read Events and pods of this node; by default, the API server is not used")
 	f.BoolVar(&a.find.InCluster, "in-cluster", false, "use the service account of the pod that attach runs in for the API server and the kubelet's API")
-	f.StringVar(&a.otlpGRPC, "otlp-grpc", "", "receive the container runtime's own spans on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317; --check tells the runtime's settings")
-	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's own spans over HTTP, such as 127.0.0.1:4318")
+	f.StringVar(&a.otlpGRPC, "otlp-grpc", "", "receive spans of the container runtime and of the kubelet on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317; --check tells the runtime's settings")
+	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's spans over HTTP, such as 127.0.0.1:4318")
 	a.raise.add(c)
 	f.SortFlags = false
 	return c
@@ -156,10 +157,10 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 	b = &beside{bus: bus, kept: backlog.New(backlog.Options{Bytes: attachBytes}), owned: true}
 	node := found.Config.NodeName
 	if a.otlpGRPC != "" || a.otlpHTTP != "" {
-		if b.spans, err = otlp.New(otlp.Config{GRPC: a.otlpGRPC, HTTP: a.otlpHTTP, Bus: bus, Foreign: true}); err != nil {
+		if a.spans, err = otlp.New(otlp.Config{GRPC: a.otlpGRPC, HTTP: a.otlpHTTP, Bus: bus}); err != nil {
 			return nil, userError{fmt.Errorf("--otlp-grpc, --otlp-http: %w", err)}
 		}
-		if err = b.spans.Listen(ctx); err != nil {
+		if err = a.spans.Listen(ctx); err != nil {
 			return nil, userError{err}
 		}
 	}
@@ -221,13 +222,13 @@ func (a *attaching) show(ctx context.Context, w *watch.Watch, bus *trace.Bus) er
 	defer cur.Close()
 	found := w.Found()
 	if a.noTUI || a.output != "" || !canUI(a.s) {
-		fmt.Fprintf(a.s.err, "kubeloupe: attached to the kubelet, %s; seen by: %s\n", found.Process, seenBy(found)) //nolint:errcheck // there is nowhere else to say it
+		fmt.Fprintf(a.s.err, "kubeloupe: attached to the kubelet, %s; seen by: %s\n", found.Process, a.seenBy(found)) //nolint:errcheck // there is nowhere else to say it
 		return printUntil(ctx, cur, sinkFor(a.output, a.s.out))
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
 		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, Theme: string(a.theme), LabelNow: func() string {
 			now := w.Found() // it may have been restarted
-			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", now.Kind, now.Process.PID, seenBy(now))
+			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", now.Kind, now.Process.PID, a.seenBy(now))
 			if raised := a.raise.label(); raised != "" {
 				label = raised + " (" + label + ")"
 			}
@@ -237,7 +238,7 @@ func (a *attaching) show(ctx context.Context, w *watch.Watch, bus *trace.Bus) er
 }
 
 // seenBy names the sources that are watched.
-func seenBy(found *discover.Found) string {
+func (a *attaching) seenBy(found *discover.Found) string {
 	var by []string
 	for _, s := range found.Sources {
 		switch {
@@ -249,6 +250,9 @@ func seenBy(found *discover.Found) string {
 		case s.Name == discover.SourcePods || s.Name == discover.SourceAPI || s.Name == discover.SourceAPIServer || s.Name == discover.SourceKernel:
 			by = append(by, s.Name)
 		}
+	}
+	if a.spans != nil {
+		by = append(by, "spans")
 	}
 	return strings.Join(by, ", ")
 }

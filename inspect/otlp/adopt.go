@@ -2,119 +2,100 @@ package otlp
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// The limits of what is adopted.
 const (
-	maxAnchors  = 256              // that wait for their call
-	anchorTime  = 15 * time.Second // how long they wait: records of calls come some seconds late
-	anchorClose = 20 * time.Millisecond
-	criSpan     = "runtime.v1."
+	// maxAnchors is how many spans of calls wait until they are on the bus, anchorTime how long they wait: records come some seconds late.
+	maxAnchors = 1024
+	anchorTime = 30 * time.Second
+	// oldest is how long ago a span may have ended: senders try again for about a minute.
+	oldest = 5 * time.Minute
 )
 
-// adopter places spans of calls that another observer than the caller saw, such as containerd's log: these know no ids of spans. The spans
-// themselves say which calls they are (runtime.v1.RuntimeService/METHOD); which one of them is told by the ids of sandbox and container in
-// them, else by both ends of the call, where only one call can be meant.
-type adopter struct {
-	anchors []anchor // that wait for their call, the oldest first
-	ended   bool     // a call has, since they were looked at
-}
-
-type anchor struct {
-	span
-	until time.Time
-}
-
-// mutating are the calls that are written down by observers; List calls and the like are not, so their spans wait for nothing.
+// mutating are the calls that other observers, too, tell of; List calls and the like are not, so what is below them waits for nothing.
 var mutating = []string{
 	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer", "PullImage",
 }
 
-// methodOf is the call that a span is the runtime's or its client's view of; "" for other spans.
-func methodOf(s *span) string {
-	if !strings.HasPrefix(s.event.Name, criSpan) {
-		return ""
-	}
-	return s.event.Name[strings.LastIndexByte(s.event.Name, '/')+1:]
+// adopter passes on the spans of a kubelet that is not ours, and of its runtime: those of syncs and of calls. Which call a span is of is found
+// where the records of all observers are merged. Then it comes back by the bus, and the spans below it are placed.
+type adopter struct {
+	put     func(trace.Record)
+	anchors map[trace.SpanID]key // spans of calls that were passed on
+	order   []anchor             // of them, the oldest first
 }
 
-// noteCall takes in what a record of another observer tells of a call.
-func (c *call) note(r *trace.Record, e *trace.CRICall) {
-	c.method = e.Method
-	if r.Pod.Name != "" {
-		c.pod, c.trace = r.Pod, r.Trace
-	}
-	if e.Sandbox != "" {
-		c.sandbox = e.Sandbox
-	}
-	if e.Container != "" {
-		c.container = e.Container
-	}
+type anchor struct {
+	key   key
+	until time.Time
+}
+
+func newAdopter(put func(trace.Record)) *adopter {
+	return &adopter{put: put, anchors: map[trace.SpanID]key{}}
 }
 
 // adopt is add for spans of other callers than us.
 func (t *tree) adopt(s span) (ready []span, v verdict, refused []verdict) {
-	if _, again := t.told.get(s.key()); again || t.waiting.ids[s.key()] {
+	_, again := t.told.get(s.key())
+	if _, anchored := t.foreign.anchors[s.id]; again || anchored || t.waiting.ids[s.key()] {
 		return nil, repeated, nil
 	}
-	method := methodOf(&s)
-	c, _ := t.told.get(key{s.trace, s.parent})
-	switch {
-	case c != nil:
-	case method == "" && s.parent == 0:
-		t.forsake(s.key(), 0)
+	if ago := t.now().Sub(time.Unix(0, s.event.Start).Add(s.event.Dur)); ago < -slack || ago > oldest {
 		return nil, foreign, nil
-	case method == "":
-		t.waiting.hold(s)
+	}
+	if r, ok := workOf(&s); ok {
+		t.foreign.put(r)
+		t.ignore(s.key())
+		return nil, passed, nil
+	}
+	method := s.event.Call()
+	if slices.Contains(mutating, method) {
+		e := s.event
+		e.Attrs = t.subject(&s)
+		t.anchor(s.key())
+		t.foreign.put(trace.Record{
+			Time: e.Start + int64(e.Dur), Span: s.id, Parent: s.parent, Observer: s.observer, Event: &e,
+		})
 		return nil, held, nil
-	case !slices.Contains(mutating, method):
-		t.forsake(s.key(), 0)
+	}
+	switch c, known := t.told.get(key{s.trace, s.parent}); {
+	case c != nil:
+		return t.below(s, c)
+	case method != "" || s.parent == 0 || known: // it belongs to no call of a pod
+		t.ignore(s.key())
 		return nil, foreign, nil
-	default:
-		if c = t.meant(&s, method); c == nil {
-			t.adopter.wait(anchor{s, t.now().Add(anchorTime)})
-			return nil, held, nil
-		}
-		s.parent = c.span
 	}
-	return t.below(s, c)
+	t.waiting.hold(s)
+	return nil, held, nil
 }
 
-// wait has a span wait for its call; the oldest goes where there are too many.
-func (a *adopter) wait(s anchor) {
-	if len(a.anchors) >= maxAnchors {
-		a.anchors = a.anchors[1:]
+// anchor notes that a span was passed on. The oldest is given up where there are too many.
+func (t *tree) anchor(k key) {
+	t.foreign.anchors[k.span] = k
+	t.foreign.order = append(t.foreign.order, anchor{k, t.now().Add(anchorTime)})
+	if len(t.foreign.order) > maxAnchors {
+		t.giveUp(1)
 	}
-	a.anchors = append(a.anchors, s)
 }
 
-// retry looks again for the calls of spans that wait.
-func (t *tree) retry() (ready []span) {
-	now := t.now()
-	if a := t.adopter.anchors; len(a) == 0 || !t.adopter.ended && now.Before(a[0].until) {
-		return nil
-	}
-	t.adopter.ended = false
-	t.adopter.anchors = slices.DeleteFunc(t.adopter.anchors, func(a anchor) bool {
-		s := a.span
-		c := t.meant(&s, methodOf(&s))
-		if c == nil {
-			if now.After(a.until) {
-				t.forsake(s.key(), 0)
-				return true
-			}
-			return false
+// giveUp forgets the n oldest spans of calls that were passed on, and what waits for them, unless they came back.
+func (t *tree) giveUp(n int) {
+	for _, a := range t.foreign.order[:n] {
+		if _, waits := t.foreign.anchors[a.key.span]; waits {
+			delete(t.foreign.anchors, a.key.span)
+			t.ignore(a.key)
 		}
-		s.parent = c.span
-		more, _, _ := t.below(s, c)
-		ready = append(ready, more...)
-		return true
-	})
-	return ready
+	}
+	t.foreign.order = slices.Delete(t.foreign.order, 0, n)
+}
+
+// ignore notes a span below which nothing is placed, and forgets what waits for it.
+func (t *tree) ignore(k key) {
+	t.told.put(k, nil)
+	t.forsake(k, 0)
 }
 
 // forsake forgets those that wait below a span that belongs to no call.
@@ -127,59 +108,47 @@ func (t *tree) forsake(above key, depth int) {
 	}
 }
 
-// meant is the call that a span is; nil where none is known yet, or where several can be meant.
-func (t *tree) meant(s *span, method string) (only *call) {
-	sandbox, container := t.subject(s)
+// followForeign takes in the spans of calls that came back with their pods. It returns what waited below them.
+func (t *tree) followForeign(recs []trace.Record) (ready []span) {
+	for i := range recs {
+		r := &recs[i]
+		e, ok := r.Event.(*trace.RuntimeSpan)
+		if !ok {
+			continue
+		}
+		k, ok := t.foreign.anchors[r.Span]
+		if !ok {
+			continue
+		}
+		delete(t.foreign.anchors, r.Span)
+		c := &call{trace: r.Trace, span: r.Span, pod: r.Pod, begin: e.Start, end: e.Start + int64(e.Dur), grace: slack}
+		if e.Err != "" {
+			c.grace = afterwards
+		}
+		t.told.put(k, c)
+		more, _ := t.waited(k, c)
+		ready = append(ready, more...)
+	}
 	n := 0
-	for _, c := range t.calls.m {
-		if c.method != method || c.end == 0 || slices.Contains(c.served, s.event.Service) {
-			continue
-		}
-		if known := container != "" && c.container != "" || sandbox != "" && container == "" && c.container == "" && c.sandbox != ""; known {
-			if container != c.container && container != "" || container == "" && sandbox != c.sandbox {
-				continue
-			}
-			if t.within(c, new(s.event)) {
-				return c.serve(s)
-			}
-			continue
-		}
-		if near(s.event.Start+t.ahead, c.begin) && near(s.event.Start+int64(s.event.Dur)+t.ahead, c.end) {
-			only = c
-			n++
-		}
+	for now := t.now(); n < len(t.foreign.order) && now.After(t.foreign.order[n].until); n++ {
 	}
-	if n != 1 {
-		return nil
-	}
-	return only.serve(s)
+	t.giveUp(n)
+	return ready
 }
 
-// serve notes that a call has the span of a service.
-func (c *call) serve(s *span) *call {
-	c.served = append(c.served, s.event.Service)
-	return c
-}
-
-func near(a, b int64) bool { return max(a-b, b-a) <= int64(anchorClose) }
-
-// subject are the ids of the sandbox and the container that a span is about, by itself or by those right below it.
-func (t *tree) subject(s *span) (sandbox, container string) {
-	look := func(s *span) {
-		for _, a := range s.event.Attrs {
-			switch {
-			case a.K == trace.AttrSandbox && sandbox == "":
-				sandbox = a.V
-			case a.K == trace.AttrContainer && container == "":
-				container = a.V
-			}
-		}
-	}
-	look(s)
+// subject are a span's attributes, with the ids of the sandbox and the container that it is about, by itself or by those right below it.
+func (t *tree) subject(s *span) []trace.KV {
+	attrs := slices.Clone(s.event.Attrs)
 	for i := range t.waiting.below[s.key()] {
-		if sub := &t.waiting.below[s.key()][i]; sub.event.Name == "cri.sandbox.run" {
-			look(sub)
+		sub := &t.waiting.below[s.key()][i]
+		if sub.event.Name != "cri.sandbox.run" {
+			continue
+		}
+		for _, a := range sub.event.Attrs {
+			if a.K == trace.AttrSandbox && !slices.ContainsFunc(attrs, func(b trace.KV) bool { return b.K == a.K }) {
+				attrs = append(attrs, a)
+			}
 		}
 	}
-	return sandbox, container
+	return attrs
 }

@@ -59,7 +59,7 @@ func (t *tree) place(s span) (ready []span, v verdict) {
 			return nil, tooMany
 		}
 		c.spans++
-		s.trace = c.trace
+		s.trace, s.in = c.trace, c.trace
 		if s.parent == 0 {
 			s.parent = c.span
 		}

@@ -42,8 +42,6 @@ type Config struct {
 	// Runtime is the socket of the CRI, such as unix:///run/containerd/containerd.sock: only plugins that its process or its
 	// children run count. Empty means every process of root.
 	Runtime string
-	// Foreign says that the calls on the bus are another program's, a kubelet's, as observers saw them: their ids are not in spans.
-	Foreign bool
 	// Bus is where calls are read from and spans are published.
 	Bus *trace.Bus
 }

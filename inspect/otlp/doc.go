@@ -10,6 +10,10 @@
 // The package adds data that the runtime does not send: each run of a CNI plugin (package plugins) becomes a span cni.plugin.NAME
 // of the service kubeloupe, below the call for the pod's sandbox.
 //
+// Watch is for a kubelet that is not ours. Its calls have other ids on the bus, so package merge finds the call of each span: Watch passes on
+// spans of calls, and places what is below them once they are on the bus. It makes records of the kubelet's own spans, which are syncs of pods
+// and runs of the garbage collection (pkg/kubelet/kubelet.go, images/image_gc_manager.go and kuberuntime/kuberuntime_gc.go of v1.37.1).
+//
 // Run follows the bus with one goroutine, which alone places spans, and has one more per listener and two for plugins; the servers
 // have one per connection. It publishes trace.RuntimeSpan, each span once, and trace.Log where plugins cannot be watched, and about
 // rejected connections and spans.

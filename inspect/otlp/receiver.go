@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
@@ -22,7 +23,6 @@ var errBusy = errors.New("too many spans wait to be published: send them again l
 // Receiver receives spans. Use New to create one.
 type Receiver struct {
 	bus              *trace.Bus
-	foreign          bool
 	grpcAddr         string
 	httpAddr         string
 	mu               sync.Mutex // guards the listeners and wakeup
@@ -31,6 +31,7 @@ type Receiver struct {
 	batches          chan []span
 	cni              *plugins.Watcher // nil if disabled
 	rate             *rate.Limiter    // of spans
+	lag              lag
 	counts           counts
 	notices          struct{ outside, tooMany, strangers, runs notice }
 }
@@ -62,7 +63,7 @@ type Stats struct {
 
 // New checks the addresses and returns a Receiver.
 func New(cfg Config) (*Receiver, error) {
-	r := &Receiver{bus: cfg.Bus, foreign: cfg.Foreign, batches: make(chan []span, maxBatches), rate: rate.NewLimiter(maxRate, 2*maxSpans)}
+	r := &Receiver{bus: cfg.Bus, batches: make(chan []span, maxBatches), rate: rate.NewLimiter(maxRate, 2*maxSpans)}
 	var err error
 	if cfg.GRPC != "" {
 		if r.grpcAddr, err = loopback("OTLP gRPC", cfg.GRPC); err != nil {
@@ -128,14 +129,30 @@ func (r *Receiver) Stats() Stats {
 }
 
 // Run serves until ctx is done, which is no error.
-func (r *Receiver) Run(ctx context.Context) error {
+func (r *Receiver) Run(ctx context.Context) error { return r.run(ctx, newTree()) }
+
+// Watch is Run for the spans of a kubelet that is not ours, and of its runtime. Their ids are not those of the calls on the bus. Each sync of a
+// pod becomes a record that is passed to put, and so does each span of a call that changes something: a [trace.RuntimeSpan] without a pod,
+// with the sandbox's id if a span below it has that, and the parent that its sender gave it. Once such a span is on the bus, with its pod
+// and below its call, the spans below it follow. put must not call the Receiver.
+func (r *Receiver) Watch(ctx context.Context, put func(trace.Record)) error {
+	tree := newTree()
+	tree.foreign = newAdopter(put)
+	return r.run(ctx, tree)
+}
+
+// Late returns how long after its end a span arrived lately: senders collect spans for some seconds. It is 0 while none arrives, and at most
+// some seconds. It is safe for concurrent use.
+func (r *Receiver) Late() time.Duration { return r.lag.most(time.Now()) }
+
+func (r *Receiver) run(ctx context.Context, tree *tree) error {
 	cursor := r.bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
 	if err := r.Listen(ctx); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.place(ctx, cursor) })
+	g.Go(func() error { return r.place(ctx, cursor, tree) })
 	if r.grpcLis != nil {
 		g.Go(func() error { return r.serveGRPC(ctx, r.grpcLis) })
 	}
@@ -149,9 +166,7 @@ func (r *Receiver) Run(ctx context.Context) error {
 }
 
 // place follows the bus and publishes what arrives. All it remembers is its own.
-func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
-	tree := newTree()
-	tree.foreign = r.foreign
+func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor, tree *tree) error {
 	buf := make([]trace.Record, 0, 256)
 	for {
 		waiting, stop := context.WithCancel(ctx)
@@ -160,7 +175,7 @@ func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 			batch := <-r.batches
 			// The call was published before its request went out: it is on the bus by now.
 			for recs, _ := cursor.Poll(buf); len(recs) > 0; recs, _ = cursor.Poll(buf) {
-				tree.follow(recs)
+				r.tell(tree.follow(recs))
 			}
 			r.publish(tree, batch)
 		}
@@ -170,8 +185,7 @@ func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 				stop()
 				return nil
 			}
-			tree.follow(recs)
-			r.tell(tree.retry())
+			r.tell(tree.follow(recs))
 		}
 		stop()
 		if ctx.Err() != nil {
@@ -181,7 +195,9 @@ func (r *Receiver) place(ctx context.Context, cursor *trace.Cursor) error {
 }
 
 func (r *Receiver) publish(tree *tree, batch []span) {
+	now := time.Now()
 	for _, s := range batch {
+		r.lag.saw(now, now.Sub(time.Unix(0, s.event.Start).Add(s.event.Dur)))
 		if s.cni == "" && !r.rate.Allow() {
 			r.count(tooMany)
 			continue
@@ -203,11 +219,7 @@ func (r *Receiver) publish(tree *tree, batch []span) {
 func (r *Receiver) tell(ready []span) {
 	for _, s := range ready {
 		r.counts.published.Add(1)
-		in := s.trace
-		if r.foreign {
-			in = s.in
-		}
-		trace.PublishSpan(r.bus, trace.SeenBy(trace.Span{Trace: in, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
+		trace.PublishSpan(r.bus, trace.SeenBy(trace.Span{Trace: s.in, ID: s.id, Parent: s.parent, Pod: s.pod}, s.observer, s.lag), s.event)
 	}
 }
 
@@ -224,6 +236,8 @@ func (r *Receiver) count(v verdict) {
 	case tooMany:
 		r.counts.tooMany.Add(1)
 		r.notices.tooMany.tell(r.bus, fmt.Sprintf("spans were dropped: more than %d of one call, or %d a second", maxCallSpans, maxRate))
+	case passed:
+		r.counts.published.Add(1)
 	case placed, held:
 	}
 }

@@ -22,7 +22,7 @@ type span struct {
 	trace      trace.TraceID
 	id, parent trace.SpanID
 	pod        trace.Pod
-	in         trace.TraceID // the call's trace, which differs where the call is another program's
+	in         trace.TraceID // the trace of its call, which differs if another program sends both
 	cni        string        // the command of a plugin's run, whose trace and call are found by its pod
 	event      trace.RuntimeSpan
 	observer   trace.Observer // who observed it, and how late that may have been
@@ -41,6 +41,9 @@ func spanOf(pb *tracepb.Span, service string) (span, error) {
 	}
 	if s.trace.IsZero() || s.id == 0 {
 		return span{}, errNoID
+	}
+	if service == kubeletService {
+		s.observer = trace.ObserverKubeletSpan
 	}
 	s.event = trace.RuntimeSpan{
 		Name: cut(pb.GetName(), maxValue), Service: service, Start: int64(pb.GetStartTimeUnixNano()),

@@ -12,6 +12,7 @@ type verdict int
 const (
 	placed verdict = iota
 	held
+	passed // to whoever merges the observers of a kubelet that is not ours
 	foreign
 	repeated
 	outside // of the time of the call that it is below
@@ -40,9 +41,8 @@ type tree struct {
 	// ahead is by how much times of records are ahead of the wall clock, by which spans are told, since that was set back; before is by how
 	// much they were until it was set last.
 	ahead, before int64
-	// foreign says that calls are those of another program, as observers saw them.
-	foreign bool
-	adopter adopter
+	// foreign takes in the spans of a kubelet that is not ours; nil for our own.
+	foreign *adopter
 }
 
 type call struct {
@@ -52,9 +52,6 @@ type call struct {
 	begin, end int64 // Unix nanoseconds; end is 0 while it is under way
 	grace      time.Duration
 	spans      int // placed below it
-
-	method, sandbox, container string   // of the call of another program
-	served                     []string // the services that told of it
 }
 
 type key struct {
@@ -74,15 +71,18 @@ func newTree() *tree {
 	}
 }
 
-// follow learns of the CRI calls among recs.
-func (t *tree) follow(recs []trace.Record) {
+// follow learns of the CRI calls among recs. It returns what can be published now, parents first.
+func (t *tree) follow(recs []trace.Record) (ready []span) {
+	if t.foreign != nil {
+		return t.followForeign(recs)
+	}
 	for i := range recs {
 		r := &recs[i]
 		if e, ok := r.Event.(*trace.ClockStepped); ok {
 			t.before, t.ahead = t.ahead, int64(e.Ahead)
 		}
 		e, ok := r.Event.(*trace.CRICall)
-		if !ok || r.Trace.IsZero() && !t.foreign {
+		if !ok || r.Trace.IsZero() {
 			continue
 		}
 		c, known := t.calls.get(r.Span)
@@ -94,16 +94,14 @@ func (t *tree) follow(recs []trace.Record) {
 			t.noteSandbox(e.Method, r.Pod, c)
 			t.traces[r.Trace]++
 		}
-		if t.foreign {
-			c.note(r, e)
-		}
 		if r.Edge == trace.EdgeEnd {
-			c.end, c.grace, t.adopter.ended = r.Time, slack, true
+			c.end, c.grace = r.Time, slack
 			if e.Err != "" {
 				c.grace = afterwards
 			}
 		}
 	}
+	return nil
 }
 
 func (t *tree) forget(id trace.TraceID) {
@@ -144,7 +142,7 @@ func (t *tree) add(s span) (ready []span, v verdict, refused []verdict) {
 		ready, v = t.place(s)
 		return ready, v, nil
 	}
-	if t.foreign {
+	if t.foreign != nil {
 		return t.adopt(s)
 	}
 	if _, again := t.told.get(s.key()); again || t.waiting.ids[s.key()] {
@@ -166,17 +164,23 @@ func (t *tree) below(s span, c *call) (ready []span, v verdict, refused []verdic
 	if v = t.put(&s, c); v != placed {
 		return nil, v, nil
 	}
-	ready = []span{s}
-	for i := 0; i < len(ready); i++ { // it grows
-		for _, child := range t.waiting.take(ready[i].key()) {
+	more, refused := t.waited(s.key(), c)
+	return append([]span{s}, more...), placed, refused
+}
+
+// waited places the spans below a call that waited for one, and those that waited for them.
+func (t *tree) waited(above key, c *call) (ready []span, refused []verdict) {
+	for next := []key{above}; len(next) > 0; next = next[1:] {
+		for _, child := range t.waiting.take(next[0]) {
 			if v := t.put(&child, c); v != placed {
 				refused = append(refused, v)
 				continue
 			}
 			ready = append(ready, child)
+			next = append(next, child.key())
 		}
 	}
-	return ready, placed, refused
+	return ready, refused
 }
 
 // put gives a span to the call that it is below.

@@ -227,7 +227,7 @@ func (w *Waterfall) spanRows(call *interval) []Row {
 // sameAs reports whether a span is the runtime's own view of the call, with the same duration.
 func sameAs(s *rspan, call *interval) bool {
 	c, ok := call.call()
-	return ok && strings.HasSuffix(s.event.Name, "/"+c.Method) && 10*s.dur() >= 9*call.dur()
+	return ok && s.event.Call() == c.Method && 10*s.dur() >= 9*call.dur()
 }
 
 // longest keeps the n longest rows and those that failed, in their order.

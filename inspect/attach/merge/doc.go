@@ -3,7 +3,8 @@
 //
 // It owns which records tell of the same thing. Those become one span, with the times of whoever knew them best and what each knew of it;
 // [Report] says how many, and where observers disagree by more than their precision. A call below an action that another observer saw too
-// becomes that action's, also an image's pull, which names no pod. Pods have one identity for all observers, and spans of different
+// becomes that action's, also an image's pull, which names no pod. A span that a kubelet or its runtime sent of a call improves the times of this
+// call, and comes out below it. Pods have one identity for all observers, and spans of different
 // observers never share an id. Records come out in the order of their times; those that come late by more than the window are not held
 // back for.
 //

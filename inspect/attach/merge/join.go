@@ -20,6 +20,11 @@ func (m *Merger) join(t *thing, it *item) {
 		m.same.spans[r.Span] = t
 	}
 	if r.Edge == trace.EdgeEnd { // it tells of both
+		if r.Observer == trace.ObserverKubeletSpan {
+			if first := m.better(t.begin, r, r.Start()); first != t.begin {
+				t.begin, t.from = first, first.rec.Time
+			}
+		}
 		m.ends(t, it)
 		return
 	}
@@ -51,6 +56,7 @@ func (m *Merger) join(t *thing, it *item) {
 // ends is an observer's end of a thing: with another one's, one of both; else it waits as if it were the only one.
 func (m *Merger) ends(t *thing, it *item) {
 	delete(m.same.spans, it.rec.Span)
+	m.views.ended = true
 	r := &it.rec
 	r.Span = t.span
 	it.thing = t
@@ -107,6 +113,18 @@ func (m *Merger) finish(it *item, r *trace.Record) {
 	}
 }
 
+// afterStart lets an init container run from the end of its start on, as the kubelet knows it: the runtime's time is a little earlier.
+func (m *Merger) afterStart(it *item, r *trace.Record) {
+	w, ok := r.Event.(*trace.Wait)
+	if !ok || w.For != trace.WaitInit || r.Edge != trace.EdgeEnd || it.thing == nil || it.thing.begin != nil {
+		return
+	}
+	started := m.same.ended(&trace.Record{Pod: r.Pod, Event: &trace.Action{ID: "start " + w.Target.Name}}, r.Time)
+	if started > r.Start() {
+		r.Dur = time.Duration(r.Time - started)
+	}
+}
+
 // agree notes where two observers' times of one thing lie too far apart.
 func (m *Merger) agree(t *thing, r *trace.Record, a, b int64, precision time.Duration, edge string) {
 	switch r.Event.(type) {
@@ -140,7 +158,7 @@ func better(a, b *trace.Record) bool {
 func rank(r *trace.Record) int {
 	order := []trace.Observer{trace.ObserverAgent, trace.ObserverKubeletSpan, trace.ObserverKubeletLog, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog, trace.ObserverRuntimeEvents}
 	if _, call := r.Event.(*trace.CRICall); call {
-		order = []trace.Observer{trace.ObserverAgent, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
+		order = []trace.Observer{trace.ObserverAgent, trace.ObserverKubeletSpan, trace.ObserverProxy, trace.ObserverRuntimeSpan, trace.ObserverRuntimeLog}
 	}
 	for i, o := range order {
 		if r.Observer == o {
@@ -172,6 +190,15 @@ func fill(best, other trace.Event) trace.Event {
 			e := *b
 			e.Sandbox, e.Container, e.Image = cmp.Or(b.Sandbox, o.Sandbox), cmp.Or(b.Container, o.Container), cmp.Or(b.Image, o.Image)
 			e.Code, e.Err, e.Class, e.Plugin = cmp.Or(b.Code, o.Code), cmp.Or(b.Err, o.Err), cmp.Or(b.Class, o.Class), cmp.Or(b.Plugin, o.Plugin)
+			return &e
+		}
+	case *trace.Sync:
+		if o, ok := other.(*trace.Sync); ok {
+			e := *b
+			e.N, e.Cause, e.Err = cmp.Or(b.N, o.N), cmp.Or(b.Cause, o.Cause), cmp.Or(b.Err, o.Err)
+			if o.Why == trace.SyncCreate {
+				e.Why = o.Why
+			}
 			return &e
 		}
 	case *trace.Milestone:
@@ -234,6 +261,9 @@ func (m *Merger) startMoves(it *item) bool {
 	}
 	switch s := &id.started; {
 	case e.Name == trace.MilestoneStarted && runtime:
+		if l := &id.lastStart; l.Observer != it.rec.Observer && apartBy(l.Time, it.rec.Time) <= near { // another observer knows better when that was
+			it.rec.Time, it.rec.Observer, it.rec.Precision, it.rec.Also = l.Time, l.Observer, l.Precision, both(l, &it.rec)
+		}
 		s.to, s.by = it.rec.Time, it.rec
 		m.readyMoves(s)
 	case e.Name == trace.MilestoneStarted:

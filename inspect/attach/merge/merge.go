@@ -30,6 +30,7 @@ type Merger struct {
 	inputs []*Input
 	pods   pods
 	same   same
+	views  views
 	polls  polls
 	found  map[string]trace.Record // that containers ended, by the kubelet alone
 	made   trace.SpanID            // spans that are the merger's own
@@ -125,6 +126,7 @@ func (m *Merger) Next() (r trace.Record, lost uint64, ok bool) {
 	if m.out.Last = 0; open {
 		m.out.Last = until
 	}
+	m.viewed()
 	for {
 		if len(m.parts) > 0 {
 			r, m.parts = m.parts[0], m.parts[1:]
@@ -140,10 +142,15 @@ func (m *Merger) Next() (r trace.Record, lost uint64, ok bool) {
 			m.gaps += it.lost
 			continue
 		}
-		m.seq++
 		r = it.rec
+		if isView(&r) && !m.viewDue(it, &r) {
+			m.gaps += it.lost
+			continue
+		}
+		m.seq++
 		r.Seq = m.seq
 		m.finish(it, &r)
+		m.afterStart(it, &r)
 		m.place(&r)
 		m.provided(&r)
 		return r, it.lost, true

@@ -43,6 +43,12 @@ func merge2(t *testing.T, kubelet, runtime []told) ([]string, merge.Report) {
 		r = append(r, o.record(trace.ObserverRuntimeLog))
 	}
 	recs, rep := merged(k, r)
+	return inWords(t, recs), rep
+}
+
+// inWords is what records say, with ids counted from 1.
+func inWords(t *testing.T, recs []trace.Record) []string {
+	t.Helper()
 	ids := map[trace.SpanID]int{0: 0}
 	no := func(id trace.SpanID) int {
 		if _, ok := ids[id]; !ok {
@@ -69,13 +75,14 @@ func merge2(t *testing.T, kubelet, runtime []told) ([]string, merge.Report) {
 		}
 		out = append(out, s)
 	}
-	return out, rep
+	return out
 }
 
 func TestMerge(t *testing.T) {
 	const ms = time.Millisecond
 	b, e, p := trace.EdgeBegin, trace.EdgeEnd, trace.EdgePoint
 	create := &trace.Action{ID: "create app", Verb: trace.VerbCreate}
+	start := &trace.Action{ID: "start first", Verb: trace.VerbStart, Container: "first"}
 	call := &trace.CRICall{Method: "CreateContainer", Sandbox: "s"}
 	seen, started, ready := &trace.Milestone{Name: trace.MilestoneSeen}, &trace.Milestone{Name: trace.MilestoneStarted}, &trace.Milestone{Name: trace.MilestoneReady}
 	pull := &trace.ImagePull{Image: "docker.io/library/nginx"}
@@ -156,6 +163,18 @@ func TestMerge(t *testing.T) {
 			[]told{{10 * ms, b, 1, 0, 0, trace.Pod{}, 0, pulled}, {400 * ms, e, 1, 0, 390 * ms, trace.Pod{}, 0, pulled}},
 			[]string{"0s begin image.pull 1<0 shop/web by kubelet-log and runtime-log", "100ms end image.pull after 100ms 1<0 shop/web by kubelet-log and runtime-log"},
 			merge.Report{Shared: 1, Disagreed: 1, Most: 300 * ms, What: "shop/web image.pull ends"},
+		},
+		"an init container runs from the end of its start on": {
+			[]told{{0, b, 1, 0, 0, web, time.Microsecond, start}, {102 * ms, e, 1, 0, 102 * ms, web, time.Microsecond, start}},
+			[]told{
+				{0, b, 1, 0, 0, web, 0, start}, {100 * ms, e, 1, 0, 100 * ms, web, 0, start},
+				{500 * ms, e, 2, 0, 400 * ms, web, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "first"}}},
+			},
+			[]string{
+				"0s begin pod.action 1<0 shop/web by kubelet-log and runtime-log", "102ms end pod.action after 102ms 1<0 shop/web by kubelet-log and runtime-log",
+				"500ms end pod.wait after 398ms 2<0 shop/web by runtime-log",
+			},
+			merge.Report{Shared: 1},
 		},
 		"the same again, later": {
 			[]told{{0, b, 1, 0, 0, web, 0, create}, {100 * ms, e, 1, 0, 100 * ms, web, 0, create}},

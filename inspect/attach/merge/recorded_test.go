@@ -81,8 +81,11 @@ func runtime(t *testing.T, name string) (out []trace.Record) {
 func merged(all ...[]trace.Record) (out []trace.Record, rep merge.Report) {
 	m := merge.New(merge.Options{})
 	var ins []*merge.Input
-	for range all {
+	for i := range all {
 		ins = append(ins, m.Input())
+		if len(all[i]) == 0 {
+			ins[i].Close()
+		}
 	}
 	for {
 		first := -1

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -30,9 +31,11 @@ type thing struct {
 	precision time.Duration
 	begin     *item
 	end       *item
-	told      map[int]bool   // by input
-	parts     []trace.Record // of a pull: they are told when it has ended
-	call      trace.SpanID   // of a pull: the runtime's call
+	told      map[int]bool     // by input
+	parts     []trace.Record   // of a pull: they are told when it has ended
+	call      trace.SpanID     // of a pull: the runtime's call
+	up        *thing           // what it is part of
+	views     []trace.Observer // who sent a span of this call
 }
 
 // same knows which records tell of the same thing.
@@ -69,6 +72,14 @@ func keyOf(r *trace.Record) string {
 		if id := e.Container + e.Sandbox; id != "" {
 			return e.Method + " " + id
 		}
+	case *trace.Sync:
+		why := e.Why
+		if why != trace.SyncKill && why != trace.SyncFinish {
+			why = trace.SyncAgain
+		}
+		return pod + "sync " + string(why)
+	case *trace.GC:
+		return "gc " + string(e.What)
 	case *trace.Milestone:
 		return pod + "milestone " + string(e.Name)
 	case *trace.Wait:
@@ -112,21 +123,49 @@ func (m *Merger) match(it *item) {
 		m.ends(t, it)
 		return
 	}
+	if isView(r) {
+		m.view(it)
+		return
+	}
 	key := keyOf(r)
 	if key == "" {
-		return
+		if _, call := r.Event.(*trace.CRICall); !call {
+			return
+		}
+		key = fmt.Sprintf("call %v", r.Span) // only spans can tell of it, too
 	}
 	if t := m.same.find(key, it); t != nil {
 		m.join(t, it)
 		return
 	}
-	m.same.add(&thing{
+	t := &thing{
 		key: key, in: it.from, span: r.Span, pod: r.Pod, trace: r.Trace, from: r.Start(), precision: r.Precision.Duration(), told: map[int]bool{it.from.n: true},
-	}, it)
+		up: m.same.alias[r.Parent],
+	}
+	if t.up == nil {
+		t.up = m.same.spans[r.Parent]
+	}
+	m.same.add(t, it)
+	m.views.ended = m.views.ended || t.end != nil
+	m.beginOf(t, it)
+}
+
+// beginOf adds the begin of what a kubelet's span tells in whole, unless that comes too late.
+func (m *Merger) beginOf(t *thing, it *item) {
+	r := it.rec
+	if r.Observer != trace.ObserverKubeletSpan || r.Edge != trace.EdgeEnd || r.Start() < m.out.Last-int64(m.out.Hold) {
+		return
+	}
+	r.Time, r.Edge, r.Dur = r.Start(), trace.EdgeBegin, 0
+	t.begin = &item{rec: r, from: it.from, thing: t}
+	m.out.Add(r.Time, t.begin)
 }
 
 // find returns the thing of another observer that a begin or a point tells of, too.
 func (s *same) find(key string, it *item) *thing {
+	if _, sync := it.rec.Event.(*trace.Sync); sync {
+		return s.findSync(key, it)
+	}
 	at, precision := it.rec.Start(), it.rec.Precision.Duration()
 	for _, t := range s.latest(key) {
 		room := int64(near + precision + t.precision)
@@ -139,6 +178,22 @@ func (s *same) find(key string, it *item) *thing {
 		return t
 	}
 	return nil
+}
+
+// findSync returns the nearest sync of another observer. A log below V4 has only the ends of those that failed.
+func (s *same) findSync(key string, it *item) (best *thing) {
+	r, least := &it.rec, near
+	instant := r.Edge == trace.EdgeEnd && r.Dur == 0
+	for _, t := range s.latest(key) {
+		d := apartBy(r.Start(), t.from)
+		if t.begin == nil && t.from == t.to || instant && t.to != 0 {
+			d = apartBy(r.Time, t.to)
+		}
+		if !t.told[it.from.n] && d < least {
+			best, least = t, d
+		}
+	}
+	return best
 }
 
 // latest are the latest things with a key, in their order.

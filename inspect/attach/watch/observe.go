@@ -20,8 +20,8 @@ const maxLater = 1 << 12
 type Observer struct {
 	// Name is what people call it, such as PodsAPI; it stands in messages.
 	Name string
-	// Late is how much later than their times its records come at most. More than two seconds delay all others.
-	Late time.Duration
+	// Late is how much later than their times its records come at most, at present; nil is not at all. More than two seconds delay all others.
+	Late func() time.Duration
 	// Run passes on records, about in the order of their times, until ctx ends or it can see nothing more, which is an error: this is said
 	// once, and Run is called again after five seconds. Each record needs its Observer, Precision and ids of [trace.NewSpanID]; put copies it,
 	// and blocks while the watch is busy. Milestones may be told by the logs as well: they are held back until those had their say.
@@ -44,10 +44,13 @@ func observersOf(f *discover.Found) (all []Observer) {
 		all = append(all, Observer{Name: "PodsAPI", Run: func(ctx context.Context, put func(trace.Record)) error { return podsapi.Watch(ctx, f.PodsAPI, put) }})
 	}
 	if r := &f.Runtime; r.Process != nil && r.Name == "containerd" {
-		all = append(all, Observer{Name: "containerd's event stream", Late: time.Second, Run: runtimeevents.New(r.Open).Run})
+		all = append(all, Observer{Name: "containerd's event stream", Late: eventDelay, Run: runtimeevents.New(r.Open).Run})
 	}
 	return all
 }
+
+// eventDelay is how late containerd's events come.
+func eventDelay() time.Duration { return time.Second }
 
 // observe runs an observer until ctx ends.
 func (w *Watch) observe(ctx context.Context, g *errgroup.Group, o Observer) {
@@ -98,6 +101,10 @@ func (w *Watch) seenUntil(at int64) {
 			b.input.Put(b.later[0])
 			b.later = b.later[1:]
 		}
-		b.input.Until(at - int64(b.Late))
+		late := time.Duration(0)
+		if b.Late != nil {
+			late = b.Late()
+		}
+		b.input.Until(at - int64(late))
 	}
 }
