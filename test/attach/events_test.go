@@ -41,9 +41,9 @@ spec:
 
 // seen is what a test reads of a record.
 type seen struct {
-	Kind, Observer, Also string
-	Pod                  struct{ Name string }
-	Event                struct{ Name, Container, Type string }
+	Kind, Edge, Observer, Also string
+	Pod                        struct{ Name string }
+	Event                      struct{ Name, Container, Type, Method, Why, Cause string }
 }
 
 // recorded are the records that an attach has printed.

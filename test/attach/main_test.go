@@ -53,13 +53,17 @@ func newBench(log io.Writer) (_ *bench, err error) {
 	return b, nil
 }
 
-// start starts upstream's kubelet with a verbosity, and waits until its node is ready.
-func (b *bench) start(ctx context.Context, log io.Writer, level int) (*lab.Agent, error) {
+// start starts upstream's kubelet with a verbosity, and waits until its node is ready. change changes the rest of how it is started.
+func (b *bench) start(ctx context.Context, log io.Writer, level int, change ...func(*lab.AgentConfig)) (*lab.Agent, error) {
 	provider, err := b.provider()
 	if err != nil {
 		return nil, err
 	}
-	a, err := b.StartAgent(ctx, lab.AgentConfig{Kind: lab.Upstream, Args: append([]string{"--v=" + strconv.Itoa(level)}, provider...), Log: log})
+	cfg := lab.AgentConfig{Kind: lab.Upstream, Args: append([]string{"--v=" + strconv.Itoa(level)}, provider...), Log: log}
+	for _, f := range change {
+		f(&cfg)
+	}
+	a, err := b.StartAgent(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

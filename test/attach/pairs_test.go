@@ -66,13 +66,13 @@ func TestPairs(t *testing.T) {
 	t.Logf("pod start with attach at V4 against without at V2, %d pairs: %s, ≤ %.2f %s", *pairs, ratio, startReach, ratio.Verdict(startReach))
 }
 
-// again starts the kubelet with another verbosity.
-func (b *bench) again(t *testing.T, level int) {
+// again starts the kubelet with another verbosity, and changed otherwise.
+func (b *bench) again(t *testing.T, level int, change ...func(*lab.AgentConfig)) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	err := b.kubelet.Stop(ctx)
 	if err == nil {
-		b.kubelet, err = b.start(ctx, t.Output(), level)
+		b.kubelet, err = b.start(ctx, t.Output(), level, change...)
 	}
 	if err != nil {
 		t.Fatal(err)
