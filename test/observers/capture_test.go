@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,10 +34,12 @@ const (
 	containerdLog = "containerd.log"
 	proxyFile     = "proxy.klr"
 	liveFile      = "live.klr"
+	spansFile     = "spans.klr"
 	namesFile     = "names.json"
 )
 
-// capture has the pods start under a kubelet with a verbosity, behind a proxy, with attach beside, and keeps what each of them wrote.
+// capture has the pods start under a kubelet with a verbosity, behind a proxy, with two attaches beside, of which one receives spans, and keeps what
+// each of them wrote.
 func (b *bench) capture(t *testing.T, level int, to string) {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -50,8 +53,11 @@ func (b *bench) capture(t *testing.T, level int, to string) {
 		_, err := os.Stat(socket)
 		return err
 	})
-	name := fmt.Sprintf("v%d", level)
-	config, err := b.WriteKubeletConfig(name, func(c map[string]any) { c["containerRuntimeEndpoint"] = "unix://" + socket })
+	name, traced := fmt.Sprintf("v%d", level), freeAddress(t)
+	config, err := b.WriteKubeletConfig(name, func(c map[string]any) {
+		c["containerRuntimeEndpoint"] = "unix://" + socket
+		c["tracing"] = map[string]any{"endpoint": traced, "samplingRatePerMillion": 1_000_000}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +67,7 @@ func (b *bench) capture(t *testing.T, level int, to string) {
 	}
 	runtime := size(t, b.ContainerdLog)
 	a, err := b.StartAgent(t.Context(), lab.AgentConfig{
-		Kind: lab.Upstream, Program: kubelet, State: name, KubeletConfig: config, Args: []string{"--v=" + strconv.Itoa(level)}, Log: t.Output(),
+		Kind: lab.Upstream, Program: kubelet, State: name, KubeletConfig: config, Args: []string{"--v=" + strconv.Itoa(level)}, Env: []string{"OTEL_BSP_SCHEDULE_DELAY=1000"}, Log: t.Output(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,12 +82,18 @@ func (b *bench) capture(t *testing.T, level int, to string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	endAttach := b.start(t, filepath.Join(to, "attach.log"), "attach", "--no-tui", "--pid", strconv.Itoa(a.PID()),
-		"--control-socket", "none", "--record", filepath.Join(to, liveFile), "--container-runtime-endpoint", b.RuntimeEndpoint,
-		"--runtime-log", b.ContainerdLog)
+	attach := func(log, file string, args ...string) (end func()) {
+		return b.start(t, filepath.Join(to, log), append([]string{
+			"attach", "--no-tui", "--pid", strconv.Itoa(a.PID()), "--control-socket", "none", "--record", filepath.Join(to, file),
+			"--container-runtime-endpoint", b.RuntimeEndpoint, "--runtime-log", b.ContainerdLog,
+		}, args...)...)
+	}
+	endAttach := attach("attach.log", liveFile)
+	endSpans := attach("spans.log", spansFile, "--otlp-grpc", traced, "--otlp-http", fmt.Sprintf("127.0.0.1:%d", b.OTLPPort))
 
 	b.pods(t, name, filepath.Join(to, namesFile))
 	endAttach()
+	endSpans()
 	endProxy()
 	keep(t, a.LogFile, 0, filepath.Join(to, kubeletLog))
 	keep(t, b.ContainerdLog, runtime, filepath.Join(to, containerdLog))
@@ -125,6 +137,17 @@ func (b *bench) pods(t *testing.T, ns, names string) {
 	}
 	b.kubectl(t, "delete", "-n", ns, "pods", "--all", "--timeout=3m")
 	b.kubectl(t, "delete", "namespace", ns, "--timeout=2m")
+}
+
+// freeAddress is an address on which nobody listens yet.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // uids adds the pods of a namespace, and returns their names.

@@ -1,6 +1,7 @@
 package observers
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -39,6 +40,15 @@ func Compare(truth, seen []Phase) (edges []Edge, missing []Phase) {
 
 func distance(a, b Phase) time.Duration {
 	return time.Duration(min(max(a.From-b.From, b.From-a.From), max(a.To-b.To, b.To-a.To)))
+}
+
+// Off is how far the worse one of begin and end is off.
+func (e Edge) Off() time.Duration { return max(e.Begin, -e.Begin, e.End, -e.End) }
+
+// Worst returns the n edges that are furthest off, the worst first.
+func Worst(edges []Edge, n int) []Edge {
+	all := slices.SortedStableFunc(slices.Values(edges), func(a, b Edge) int { return cmp.Compare(b.Off(), a.Off()) })
+	return all[:min(n, len(all))]
 }
 
 // Spread is what the errors of edges are, without their signs.

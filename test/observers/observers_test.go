@@ -57,6 +57,32 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestSpanPhases takes the times of the runtime's spans, not of the kubelet's.
+func TestSpanPhases(t *testing.T) {
+	sent := func(id trace.SpanID, by trace.Observer, name string, from int) trace.Record {
+		return trace.Record{Span: id, Parent: 2, Observer: by, Event: &trace.RuntimeSpan{Name: name, Start: int64(from) * int64(time.Second), Dur: time.Second}}
+	}
+	recs := []trace.Record{
+		span(2, 1, "a", 10, 13, &trace.CRICall{Method: "RunPodSandbox"}),
+		span(1, 0, "a", 10, 13, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}),
+		sent(3, trace.ObserverRuntimeSpan, "runtime.v1.RuntimeService/RunPodSandbox", 11),
+		sent(4, trace.ObserverKubeletSpan, "runtime.v1.RuntimeService/RunPodSandbox", 10),
+		sent(5, trace.ObserverRuntimeSpan, "cni.Setup", 12),
+	}
+	want := []Phase{{"a", trace.VerbSandbox, "", 11 * int64(time.Second), 12 * int64(time.Second)}}
+	if diff := cmp.Diff(want, SpanPhases(recs)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestWorst: an edge is as far off as the worse one of its ends.
+func TestWorst(t *testing.T) {
+	edges := []Edge{{Begin: 1, End: -2}, {Begin: -5, End: 1}, {Begin: 3}}
+	if diff := cmp.Diff([]Edge{edges[1], edges[2]}, Worst(edges, 2)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestMixed finds records of a pod that is unknown, or whose container is another one's.
 func TestMixed(t *testing.T) {
 	truth := NewTruth([]trace.Record{span(1, 0, "a", 0, 1, &trace.CRICall{Method: "StartContainer", Container: "c1", Sandbox: "s1"})},

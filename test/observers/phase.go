@@ -23,6 +23,38 @@ func (p Phase) same(o Phase) bool { return p.Pod == o.Pod && p.Verb == o.Verb &&
 // Phases returns the phases that records tell of, in the order of their ends: calls, and actions that are one call each. An action is left
 // out where its call is known: the kubelet's own work around the call is part of it.
 func Phases(recs []trace.Record) (out []Phase) {
+	for _, s := range phasesOf(recs) {
+		out = append(out, s.Phase)
+	}
+	return out
+}
+
+// SpanPhases returns the phases with the begins and ends that the runtime's own spans of their calls have.
+func SpanPhases(recs []trace.Record) (out []Phase) {
+	calls := map[trace.SpanID]Phase{}
+	for _, s := range phasesOf(recs) {
+		calls[s.span] = s.Phase
+	}
+	for i := range recs {
+		e, ok := recs[i].Event.(*trace.RuntimeSpan)
+		if !ok || e.Call() == "" || recs[i].Observer != trace.ObserverRuntimeSpan {
+			continue
+		}
+		if p, ok := calls[recs[i].Parent]; ok {
+			p.From, p.To = e.Start, e.Start+int64(e.Dur)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// spanned is a phase, with the span of its call or action.
+type spanned struct {
+	Phase
+	span trace.SpanID
+}
+
+func phasesOf(recs []trace.Record) (out []spanned) {
 	above := map[trace.SpanID]trace.SpanID{} // of pulls, their actions
 	of := map[trace.SpanID]*trace.Action{}
 	for i := range recs {
@@ -56,7 +88,7 @@ func Phases(recs []trace.Record) (out []Phase) {
 		}
 		if p, ok := phaseOf(a); ok {
 			p.Pod, p.From, p.To = r.Pod.UID, r.Start(), r.Time
-			out = append(out, p)
+			out = append(out, spanned{p, r.Span})
 		}
 	}
 	return out
