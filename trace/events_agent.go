@@ -177,6 +177,9 @@ type NodeEvent struct {
 	Message string `json:"message" scrub:"text"`
 	// Field is the field of the object, such as spec.containers{web}.
 	Field string `json:"field,omitempty"`
+	// Volume is the volume whose attachment or mount failed, and Class the class of that failure, if the message says so.
+	Volume string       `json:"volume,omitempty"`
+	Class  FailureClass `json:"class,omitempty"`
 }
 
 // Usage is the resource usage of the agent since the last such record, and how long the node's tasks stalled in that time. It is

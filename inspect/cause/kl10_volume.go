@@ -16,6 +16,7 @@ func volumeWait() Rule {
 		ID: "KL10", Name: "volume wait",
 		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, another operation worked on the " +
 			"same volume, or an attempt failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
+			"Where nothing else shows the volumes, Events of the API server do: from the first failure to the last. " +
 			"Changes of ownership are KL09's, objects of the API server KL11's, client throttling KL12's.",
 		Find: findVolumeWait,
 	}
@@ -127,7 +128,8 @@ func (c *Case) setUp(v *Span[*trace.Volume]) (what string, ev Evidence) {
 }
 
 func findVolumeWait(c *Case) []Finding {
-	all := c.volumeHoldups()
+	told, events := c.eventHoldups()
+	all := append(c.volumeHoldups(), told...)
 	var others []stretch
 	chowns := c.chowns()
 	for i := range chowns {
@@ -147,12 +149,12 @@ func findVolumeWait(c *Case) []Finding {
 	if part := own(long); 10*part < 9*cost {
 		f.Sentence += fmt.Sprintf(" (%s of it)", human.Duration(part))
 	}
-	for i := range all {
+	for i := range all[:len(all)-len(told)] {
 		if own(&all[i]) > 0 || all[i].open {
 			f.Evidence = append(f.Evidence, all[i].evidence)
 		}
 	}
-	f.Evidence = few(f.Evidence)
+	f.Evidence = few(append(f.Evidence, events...))
 	f.Remedy = "Look at what the pod waits for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
 		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
 	f.RuledOutBy = "The same volume can be attached and mounted at once, manually or for another pod, on this node at that time."

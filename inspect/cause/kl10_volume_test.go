@@ -1,11 +1,34 @@
 package cause_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
+
+func failedEvent(reason, message string, class trace.FailureClass) *trace.NodeEvent {
+	return &trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: message, Volume: "pvc-1", Class: class}
+}
+
+// TestEventsAsEvidence: where the log shows the volumes, an Event costs nothing, and is evidence.
+func TestEventsAsEvidence(t *testing.T) {
+	s := casetest.New(t)
+	volumes(s, 0, 4*sec, trace.Volume{Name: "pvc-1", Plugin: csiPlugin})
+	s.Point(sec, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "pvc-1" : busy`, ""))
+	s.Point(2*sec, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, trace.FailObject))
+	start(s, 4*sec, "volumes")
+	f := casetest.One(t, s.Case(0), "KL10")
+	told := func(e cause.Evidence) bool {
+		return e.Text == `Event FailedMount: MountVolume.SetUp failed for volume "pvc-1" : busy`
+	}
+	if f == nil || f.Cost != 4*sec || len(f.Evidence) != 2 || !slices.ContainsFunc(f.Evidence, told) {
+		t.Errorf("%+v", f)
+	}
+}
 
 func TestVolumeWait(t *testing.T) {
 	data := trace.Volume{Name: "pvc-1", Plugin: csiPlugin}
@@ -46,6 +69,46 @@ func TestVolumeWait(t *testing.T) {
 				act := s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err})
 				s.Span(0, 10*ms, act, &trace.Volume{Op: "setup", Name: "pvc-1", Plugin: csiPlugin, Err: err})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: "volumes: " + err})
+			},
+		},
+		{
+			name: "Events of a dump, and nothing else", want: `it waited 1m30s so far for volume pvc-1: AttachVolume.Attach failed for volume "pvc-1"`, cost: 90 * sec, current: true, now: 100 * sec,
+			write: func(s *casetest.Script) {
+				for _, at := range []time.Duration{10 * sec, 70 * sec} {
+					s.Point(at, 0, failedEvent("FailedAttachVolume", `AttachVolume.Attach failed for volume "pvc-1" : no such disk`, ""))
+				}
+			},
+		},
+		{
+			name: "Events, and then it starts", want: `it waited 1m00s for volume pvc-1`, cost: 60 * sec,
+			write: func(s *casetest.Script) {
+				for _, at := range []time.Duration{10 * sec, 70 * sec} {
+					s.Point(at, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "pvc-1" : no such device`, ""))
+				}
+				start(s, 71*sec)
+			},
+		},
+		{
+			name: "not: an Event of a Secret (KL11)", now: 100 * sec,
+			write: func(s *casetest.Script) {
+				for _, at := range []time.Duration{10 * sec, 70 * sec} {
+					s.Point(at, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, trace.FailObject))
+				}
+			},
+		},
+		{
+			name: "not: an Event long ago, and the pod went on", now: 300 * sec,
+			write: func(s *casetest.Script) {
+				s.Point(10*sec, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "pvc-1" : no such device`, ""))
+				s.Action(11*sec, casetest.Open, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+			},
+		},
+		{
+			name: "not: another pod's Events", now: 100 * sec,
+			write: func(s *casetest.Script) {
+				for _, at := range []time.Duration{10 * sec, 70 * sec} {
+					s.PointOf(casetest.DB, at, 0, failedEvent("FailedMount", `MountVolume.SetUp failed for volume "pvc-1" : no such device`, ""))
+				}
 			},
 		},
 		{

@@ -68,6 +68,7 @@ func (e *Event) Records(at time.Time, precision time.Duration, next func() trace
 	if e.Warning {
 		told.Type = trace.EventWarning
 	}
+	told.Volume, told.Class = FailedVolume(e.Reason, e.Message)
 	point.Span, point.Event = next(), told
 	out := []trace.Record{point}
 	if pod.Name != "" && e.Reason == "Pulled" {

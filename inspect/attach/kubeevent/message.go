@@ -4,12 +4,16 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 var (
 	fieldPath = regexp.MustCompile(`^spec\.(containers|initContainers|ephemeralContainers)\{([a-z0-9][-a-z0-9]{0,62})\}$`)
 	quoted    = regexp.MustCompile(`"([^"]+)"`)
 	imageSize = regexp.MustCompile(`Image size: (\d{1,18}) bytes`)
+	volume    = regexp.MustCompile(`(?:failed|Multi-Attach error) for volume "([^"]{1,253})"`)
+	ofObject  = regexp.MustCompile(`failed to sync (?:configmap|secret) cache|not registered|failed to fetch token`)
 	pullTimes = regexp.MustCompile(` in ([0-9.a-zµ]{1,20}) \(([0-9.a-zµ]{1,20}) including waiting\)`)
 )
 
@@ -66,4 +70,22 @@ func (p *Pull) Waited() time.Duration {
 		return w
 	}
 	return 0
+}
+
+// FailedVolume is the volume that an Event says could not be attached or mounted, and why; "" for other Events. Upstream:
+// pkg/volume/util/operationexecutor/operation_generator.go and pkg/controller/volume/attachdetach/reconciler.
+func FailedVolume(reason, message string) (name string, class trace.FailureClass) {
+	switch reason {
+	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
+	default:
+		return "", ""
+	}
+	m := volume.FindStringSubmatch(message)
+	if m == nil {
+		return "", ""
+	}
+	if ofObject.MatchString(message) {
+		return Clean(m[1], 253), trace.FailObject
+	}
+	return Clean(m[1], 253), trace.Classify(message)
 }

@@ -200,7 +200,9 @@ func (f *Fold) event(e *klog.Entry, at int64) bool {
 		}
 	}
 	message, reason := e.Get("message"), e.Get("reason")
-	f.point(p, at, micros, &trace.NodeEvent{Type: eventType(e.Get("type")), Reason: reason, Message: message, Field: e.Get("fieldPath")})
+	told := &trace.NodeEvent{Type: eventType(e.Get("type")), Reason: reason, Message: message, Field: e.Get("fieldPath")}
+	told.Volume, told.Class = kubeevent.FailedVolume(reason, message)
+	f.point(p, at, micros, told)
 	name, isInit, ok := kubeevent.Container(e.Get("fieldPath"))
 	if p == nil || !ok {
 		return true
