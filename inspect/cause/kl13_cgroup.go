@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -14,7 +15,8 @@ func slowCgroup() Rule {
 	return Rule{
 		ID: "KL13", Name: "cgroup operations slow",
 		About: "Making or changing the pod's cgroups took long. It is reported for operations of 50 ms and more each, which together took 5 % of the " +
-			"critical path or more. Removing them is no part of a start: see KL17.",
+			"critical path or more. Removing them is no part of a start: see KL17. Of a kubelet that is watched, its metrics tell of operations of 100 ms and more without " +
+			"a pod: likely, where a part of the start of that length is in no record.",
 		Find: findSlowCgroup,
 	}
 }
@@ -35,17 +37,49 @@ func findSlowCgroup(c *Case) []Finding {
 	}
 	cost := covered(stretches(all))
 	open := openOf(all) && !c.up()
-	if len(all) == 0 || cost == 0 || !c.speaks(cost, open) {
+	var f Finding
+	switch metrics := c.cgroupGap(); {
+	case len(all) > 0 && cost > 0 && c.speaks(cost, open):
+		f = Finding{Confidence: Certain, Cost: cost, Current: open}
+		f.Sentence = fmt.Sprintf("operations on its cgroups took %s, most of it the %s", took(cost, open), longestOf(all).what)
+		for i := range all {
+			f.Evidence = append(f.Evidence, all[i].evidence)
+		}
+		f.Evidence = few(f.Evidence)
+	case metrics != nil:
+		f = *metrics
+	default:
 		return nil
 	}
-	f := Finding{Confidence: Certain, Cost: cost, Current: open}
-	f.Sentence = fmt.Sprintf("operations on its cgroups took %s, most of it the %s", took(cost, open), longestOf(all).what)
-	for i := range all {
-		f.Evidence = append(f.Evidence, all[i].evidence)
-	}
-	f.Evidence = few(f.Evidence)
 	f.Remedy = "With the systemd driver, look at systemd (systemctl status; busctl call times); on both, at how many cgroups there are " +
 		"(cat /sys/fs/cgroup/cgroup.stat: nr_dying_descendants) and at the node's load (KL23, KL24)."
 	f.RuledOutBy = "mkdir and rmdir of a cgroup below kubepods take under a millisecond manually, and systemd-run --scope true returns at once, under the same load."
 	return []Finding{f}
+}
+
+// cgroupGap is the kubelet's longest operation on cgroups of which its metrics tell, if it fits into a part of the start that nothing explains: the
+// metrics name no pod, and have no time but that of two answers. It is nil where none does.
+func (c *Case) cgroupGap() *Finding {
+	gaps := c.pathStretches(func(s waterfall.Segment) bool { return s.Kind == waterfall.SegmentUnexplained })
+	var best *Span[*trace.CgroupOp]
+	ops := nodeSpans[*trace.CgroupOp](c)
+	for i := range ops {
+		o := &ops[i]
+		if o.Rec().Observer != trace.ObserverKubeletAPI || !o.Rec().Pod.IsZero() || o.Event.Op == trace.CgroupDestroy || best != nil && o.Dur() <= best.Dur() || !c.material(o.Dur()) {
+			continue
+		}
+		for _, gap := range clip(gaps, o.Start.Add(-o.Rec().Precision.Duration()), o.Stop) {
+			if gap.to.Sub(gap.from) >= o.Dur() {
+				best = o
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &Finding{
+		Confidence: Likely, Cost: best.Dur(),
+		Sentence: fmt.Sprintf("an operation of the kubelet on cgroups (%s) took %s, as long as a part of its start that nothing else explains", best.Event.Op, took(best.Dur(), false)),
+		Evidence: []Evidence{evidence(best.Rec(), "the kubelet's metrics: an operation on cgroups (%s) took %s or more", best.Event.Op, took(best.Dur(), false))},
+	}
 }

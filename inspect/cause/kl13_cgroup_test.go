@@ -2,10 +2,19 @@ package cause_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
+
+// metrics are those of a kubelet, three seconds after a start of which nothing is known for a while: an operation took so long.
+func metrics(s *casetest.Script, unexplained, took time.Duration) {
+	s.Action(unexplained, unexplained+sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+	start(s, unexplained+sec, "sandbox")
+	s.Told(unexplained+3*sec, took, 4*sec, &trace.CgroupOp{Op: trace.CgroupUpdate})
+}
 
 func TestSlowCgroup(t *testing.T) {
 	ensure := trace.CgroupOp{Op: "ensure", Path: "/kubepods/podu"}
@@ -22,6 +31,18 @@ func TestSlowCgroup(t *testing.T) {
 			write: func(s *casetest.Script) {
 				s.Span(0, casetest.Open, s.Action(0, casetest.Open, trace.Action{ID: "cgroup", Verb: trace.VerbCgroup}), &ensure)
 			},
+		},
+		{
+			name: "by the kubelet's metrics", want: "an operation of the kubelet on cgroups (update) took 400ms, as long as a part of its start", cost: 400 * ms, confidence: cause.Likely,
+			write: func(s *casetest.Script) { metrics(s, 500*ms, 400*ms) },
+		},
+		{
+			name:  "not: by metrics, of a time that is explained, or too short",
+			write: func(s *casetest.Script) { metrics(s, 300*ms, 400*ms) },
+		},
+		{
+			name:  "not: by metrics, and little of the start",
+			write: func(s *casetest.Script) { metrics(s, 5*sec, 100*ms) },
 		},
 		{
 			name: "not: quick",

@@ -9,13 +9,20 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // The histograms that are read. Upstream: pkg/kubelet/metrics/metrics.go.
 const (
 	callsMetric   = "kubelet_runtime_operations_duration_seconds"
 	relistsMetric = "kubelet_pleg_relist_duration_seconds"
+	cgroupsMetric = "kubelet_cgroup_manager_duration_seconds"
 )
+
+// cgroupOps are the operations on cgroups that a pod's start can wait for, by the kubelet's names for them. Upstream:
+// pkg/kubelet/cm/cgroup_manager_linux.go.
+var cgroupOps = map[string]trace.CgroupAction{"create": trace.CgroupEnsure, "update": trace.CgroupUpdate}
 
 // operations are the calls that only read, by the kubelet's names for them: whatever else may take long for a reason of its own. Upstream:
 // staging/src/k8s.io/cri-client and pkg/kubelet/kuberuntime/instrumented_services.go.
@@ -40,8 +47,14 @@ type bucket struct {
 	count uint64 // that took so long at most
 }
 
-// figures are histograms by what they are of: a call's method, or "" for relists.
-type figures map[string]histogram
+// figures are histograms by what they are of.
+type figures map[operation]histogram
+
+// operation is a call to the runtime, an operation on cgroups, or, the zero one, a relist.
+type operation struct {
+	method string
+	cgroup trace.CgroupAction
+}
 
 // parse reads the chosen ones among a kubelet's metrics.
 func parse(text []byte) (figures, error) {
@@ -51,7 +64,7 @@ func parse(text []byte) (figures, error) {
 	for lines.Scan() {
 		l := lines.Bytes()
 		name := bytes.TrimPrefix(l, []byte("# TYPE "))
-		if bytes.HasPrefix(name, []byte(callsMetric)) || bytes.HasPrefix(name, []byte(relistsMetric)) {
+		if bytes.HasPrefix(name, []byte(callsMetric)) || bytes.HasPrefix(name, []byte(relistsMetric)) || bytes.HasPrefix(name, []byte(cgroupsMetric)) {
 			chosen.Write(l)
 			chosen.WriteByte('\n')
 		}
@@ -66,12 +79,19 @@ func parse(text []byte) (figures, error) {
 	}
 	out := figures{}
 	for _, m := range families[relistsMetric].GetMetric() {
-		out[""] = read(m.GetHistogram())
+		out[operation{}] = read(m.GetHistogram())
 	}
 	for _, m := range families[callsMetric].GetMetric() {
 		for _, l := range m.GetLabel() {
 			if method := operations[l.GetValue()]; l.GetName() == "operation_type" && method != "" {
-				out[method] = read(m.GetHistogram())
+				out[operation{method: method}] = read(m.GetHistogram())
+			}
+		}
+	}
+	for _, m := range families[cgroupsMetric].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if op := cgroupOps[l.GetValue()]; l.GetName() == "operation_type" && op != "" {
+				out[operation{cgroup: op}] = read(m.GetHistogram())
 			}
 		}
 	}

@@ -23,6 +23,8 @@ const (
 	Every = 3 * time.Second
 	// lateAnswer is how long a call takes at least to be told of.
 	lateAnswer = time.Second
+	// lateCgroup is how long an operation on cgroups takes at least to be told of.
+	lateCgroup = 100 * time.Millisecond
 )
 
 // Poll asks a kubelet. Use [New].
@@ -117,7 +119,8 @@ func (p *Poll) get(ctx context.Context, path string) ([]byte, error) {
 	return nil, nil
 }
 
-// slow tells of what took long since the last time. It ended since then, and began at least so long before: only what lies between is sure.
+// slow tells of what took long since the last time. It ended since then, and began at least so long before: only what lies between is sure. Of
+// an operation on cgroups, which is shorter than the time between two answers, the whole is told, as exactly as that time.
 func (p *Poll) slow(now figures, at time.Time) {
 	interval := at.Sub(p.asked)
 	for what, h := range now {
@@ -125,12 +128,22 @@ func (p *Poll) slow(now figures, at time.Time) {
 		if !ok {
 			continue
 		}
-		sure := h.longest(&was) - interval
+		longest := h.longest(&was)
+		if what.cgroup != "" {
+			if longest >= lateCgroup {
+				p.put(trace.Record{
+					Time: at.UnixNano(), Edge: trace.EdgeEnd, Dur: longest, Span: trace.NewSpanID(), Observer: trace.ObserverKubeletAPI,
+					Precision: trace.PrecisionOf(interval), Event: &trace.CgroupOp{Op: what.cgroup},
+				})
+			}
+			continue
+		}
+		sure := longest - interval
 		if sure < lateAnswer {
 			continue
 		}
-		var e trace.Event = &trace.CRICall{Method: what}
-		if what == "" {
+		var e trace.Event = &trace.CRICall{Method: what.method}
+		if what.method == "" {
 			e = &trace.PLEGRelist{Cause: trace.RelistPeriod}
 		}
 		p.put(trace.Record{

@@ -32,9 +32,17 @@ kubelet_runtime_operations_duration_seconds_bucket{operation_type="create_contai
 kubelet_runtime_operations_duration_seconds_bucket{operation_type="create_container",le="+Inf"} %d
 kubelet_runtime_operations_duration_seconds_sum{operation_type="create_container"} 60
 kubelet_runtime_operations_duration_seconds_count{operation_type="create_container"} %d
+# TYPE kubelet_cgroup_manager_duration_seconds histogram
+kubelet_cgroup_manager_duration_seconds_bucket{operation_type="update",le="0.5"} 7
+kubelet_cgroup_manager_duration_seconds_bucket{operation_type="update",le="+Inf"} %d
+kubelet_cgroup_manager_duration_seconds_sum{operation_type="update"} %g
+kubelet_cgroup_manager_duration_seconds_count{operation_type="update"} %d
+kubelet_cgroup_manager_duration_seconds_bucket{operation_type="destroy",le="+Inf"} %d
+kubelet_cgroup_manager_duration_seconds_sum{operation_type="destroy"} 60
+kubelet_cgroup_manager_duration_seconds_count{operation_type="destroy"} %d
 # TYPE other_seconds histogram
 other_seconds_bucket{le="1"} broken
-`, most5, n, sum, n, n, n)
+`, most5, n, sum, n, n, n, n, sum, n, n, n)
 }
 
 func TestLongest(t *testing.T) {
@@ -54,10 +62,10 @@ func TestLongest(t *testing.T) {
 			t.Fatal(err)
 		}
 		now, err := parse(c.text)
-		if err != nil || len(now) != 1 {
+		if err != nil || len(now) != 2 {
 			t.Fatal(err, now)
 		}
-		h, before := now["ListContainers"], was["ListContainers"]
+		h, before := now[operation{method: "ListContainers"}], was[operation{method: "ListContainers"}]
 		if got := h.longest(&before); got.Round(time.Millisecond) != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
@@ -103,6 +111,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
+	cgroups := 0
 	p := New(kubelet(t, func(string) bool { return false }), true)
 	err := p.Run(ctx, func(r trace.Record) {
 		switch e := r.Event.(type) {
@@ -116,10 +125,18 @@ func TestRun(t *testing.T) {
 				t.Errorf("got %v long, %v ago", r.Dur, time.Since(r.At()))
 			}
 			cancel()
+		case *trace.CgroupOp:
+			if e.Op != trace.CgroupUpdate || r.Dur.Round(time.Millisecond) != 14*time.Second || r.Precision.Duration() < 2*time.Second {
+				t.Errorf("%+v, %v long, as exactly as %v", e, r.Dur, r.Precision.Duration())
+			}
+			cgroups++
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+	if cgroups != 1 {
+		t.Errorf("%d slow operations on cgroups", cgroups)
 	}
 	want := []string{
 		"attach: the kubelet's settings in use [{syncFrequency 1m0s} {maxPods 110} {logging.verbosity 3}]",

@@ -86,6 +86,13 @@ func (s *Script) PointOf(pod trace.Pod, at time.Duration, parent trace.SpanID, e
 	return s.tape.Point(at, pod, parent, e)
 }
 
+// Told adds what the kubelet's API tells of the node: that something had ended by a time and took so long, as exactly as precision.
+func (s *Script) Told(at, took, precision time.Duration, e trace.Event) {
+	s.PointOf(trace.Pod{}, at, 0, e)
+	r := &s.tape.Recs[len(s.tape.Recs)-1]
+	r.Edge, r.Dur, r.Observer, r.Precision = trace.EdgeEnd, took, trace.ObserverKubeletAPI, trace.PrecisionOf(precision)
+}
+
 // Action adds a step of the pod's plan, such as "image web", with the ids of the steps that it needs.
 func (s *Script) Action(from, to time.Duration, a trace.Action, needs ...string) trace.SpanID {
 	s.steps = append(s.steps, trace.PlanStep{ID: a.ID, Verb: a.Verb, Needs: needs})
