@@ -82,6 +82,7 @@ func (m *Merger) ends(t *thing, it *item) {
 		it.rec.Pod, it.rec.Trace = t.pod, t.trace
 	}
 	t.to, t.end = it.rec.Time, it
+	t.calledAs(it.rec.Event)
 	it.rec.Dur = time.Duration(max(it.rec.Time-min(t.from, it.rec.Start()), 0))
 	if t.begin != nil {
 		it.rec.Dur = time.Duration(max(it.rec.Time-t.from, 0))

@@ -35,6 +35,7 @@ type thing struct {
 	parts     []trace.Record   // of a pull: they are told when it has ended
 	call      trace.SpanID     // of a pull: the runtime's call
 	up        *thing           // what it is part of
+	was       *trace.CRICall   // the call that it was, once that has ended, without its error
 	views     []trace.Observer // who sent a span of this call
 }
 
@@ -228,6 +229,7 @@ func (s *same) add(t *thing, it *item) {
 		}
 	case trace.EdgeEnd:
 		t.to, t.end = it.rec.Time, it
+		t.calledAs(it.rec.Event)
 	case trace.EdgePoint:
 		t.to, t.begin = it.rec.Time, it
 	}

@@ -152,8 +152,7 @@ func apartBy(a, b int64) time.Duration { return time.Duration(max(a-b, b-a)) }
 
 // free reports whether a thing is a call of a span's method that has ended, and of which the observer has sent no span yet.
 func (t *thing) free(e *trace.RuntimeSpan, by trace.Observer) bool {
-	c := t.asCall()
-	return c != nil && c.Method == e.Call() && !slices.Contains(t.views, by)
+	return t.was != nil && t.was.Method == e.Call() && !slices.Contains(t.views, by)
 }
 
 // isCall reports whether a thing is a call of a method.
@@ -165,13 +164,11 @@ func (t *thing) isCall(method string) bool {
 	return ok && c.Method == method
 }
 
-// asCall is the call that a thing is, once it has ended.
-func (t *thing) asCall() *trace.CRICall {
-	if t.end == nil {
-		return nil
+// calledAs notes what call a thing was, for spans that come when its end is out.
+func (t *thing) calledAs(end trace.Event) {
+	if c, ok := end.(*trace.CRICall); ok {
+		t.was = &trace.CRICall{Method: c.Method, Sandbox: c.Sandbox, Container: c.Container, Image: c.Image}
 	}
-	c, _ := t.end.rec.Event.(*trace.CRICall)
-	return c
 }
 
 // subject reports whether both a call and attributes of a span say which container, sandbox or image they are about, and whether it is the same.
@@ -187,7 +184,7 @@ func (t *thing) subject(attrs []trace.KV) (known, same bool) {
 			of.Image = cmp.Or(of.Image, a.V)
 		}
 	}
-	c := t.asCall()
+	c := t.was
 	switch {
 	case of.Container != "" && c.Container != "":
 		return true, of.Container == c.Container
