@@ -92,10 +92,19 @@ func (in *Input) Put(r trace.Record) {
 	in.m.gaps = 0
 	in.m.match(it)
 	if !it.gone {
-		in.m.out.Add(it.rec.Time, it)
+		in.m.out.Add(dueAt(&it.rec), it)
 	} else {
 		in.m.gaps += it.lost
 	}
+}
+
+// dueAt is the time with which a record waits. That of an object can be its creation, in whole seconds: then others may know up to a second later
+// when the kubelet saw the pod.
+func dueAt(r *trace.Record) int64 {
+	if _, ok := r.Event.(*trace.Milestone); ok && (r.Observer == trace.ObserverKubeletAPI || r.Observer == trace.ObserverAPIServer) {
+		return r.Time + int64(r.Precision.Duration())
+	}
+	return r.Time
 }
 
 // own makes an input's span ids its own: folds of logs count from 1. Random ids stay.

@@ -79,7 +79,12 @@ func runtime(t *testing.T, name string) (out []trace.Record) {
 
 // merged is one stream of several.
 func merged(all ...[]trace.Record) (out []trace.Record, rep merge.Report) {
-	m := merge.New(merge.Options{})
+	return mergedWithin(0, all...)
+}
+
+// mergedWithin merges with a window.
+func mergedWithin(window time.Duration, all ...[]trace.Record) (out []trace.Record, rep merge.Report) {
+	m := merge.New(merge.Options{Window: window})
 	var ins []*merge.Input
 	for i := range all {
 		ins = append(ins, m.Input())

@@ -40,12 +40,17 @@ func TestSeenOnce(t *testing.T) {
 			records(trace.ObserverKubeletLog, seen(time.Second, time.Microsecond, nil)), "1s kubelet-log 30",
 		},
 		{
+			"the object to a second, the kubelet's log later", records(trace.ObserverKubeletAPI, seen(time.Second, time.Second, spec)),
+			append(records(trace.ObserverKubeletLog, []told{{at: 1700 * time.Millisecond, id: 2, pod: web, event: &trace.Log{}}}),
+				records(trace.ObserverKubeletLog, seen(1900*time.Millisecond, time.Microsecond, nil))...), "1.9s kubelet-log 30",
+		},
+		{
 			"two lives", records(trace.ObserverKubeletAPI, append(seen(time.Second, time.Millisecond, spec),
 				told{at: 2 * time.Second, id: 2, pod: web, precision: time.Millisecond, event: &trace.Milestone{Name: trace.MilestoneGone}})),
 			records(trace.ObserverKubeletLog, seen(9*time.Second, time.Microsecond, nil)), "1s kubelet-api 30, 9s kubelet-log 0",
 		},
 	} {
-		recs, _ := merged(c.object, c.other)
+		recs, _ := mergedWithin(500*time.Millisecond, c.object, c.other)
 		var got []string
 		for i := range recs {
 			if e, ok := recs[i].Event.(*trace.Milestone); ok && e.Name == trace.MilestoneSeen {
