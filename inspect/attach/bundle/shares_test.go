@@ -28,6 +28,7 @@ func TestShares(t *testing.T) {
 		{"CRI-O's log alone", []string{"crio-v2.crio.log.gz"}, 0},
 		{"CRI-O's log alone, at debug", []string{"crio-debug.crio.log.gz"}, 0},
 		{"CRI-O's log and the kubelet's at V2", []string{"crio-v2.log.gz", "crio-v2.crio.log.gz"}, 0},
+		{"CRI-O's log and the kubelet's at V3", []string{"crio-v3.log.gz", "crio-v3.crio.log.gz"}, 0},
 		{"CRI-O's log at debug and the kubelet's at V2", []string{"crio-debug.log.gz", "crio-debug.crio.log.gz"}, 0},
 	}
 	pods := []string{"stubborn", "probed", "web", "full"}

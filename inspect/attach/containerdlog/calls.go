@@ -19,6 +19,7 @@ type call struct {
 	owner         *owner // of its records; nil if its pod is not known and it is not a pull
 	sole          *pod   // the only pod that can have asked for it
 	taken         bool   // a pod has the pull
+	past          bool   // its pod is not busy with it any more
 	to            int64
 	at            *list.Element
 	by, like      string // its key and its subject
@@ -53,10 +54,10 @@ func (f *Fold) begins(t *told, at int64) {
 	if t.method == "PullImage" && t.request != "" { // two pods may pull one image
 		c.like = c.by
 	}
-	for _, key := range []string{c.by, c.like} {
-		if old := f.pending[key]; old != nil { // its end is not in the log
-			f.over(old)
-		}
+	if old := f.pending[c.like]; old != nil && old.by == c.by { // its end is not in the log
+		f.over(old)
+	} else if old != nil { // perhaps: CRI-O does not log the end of each call
+		f.passed(old)
 	}
 	if f.begun.Len() >= maxPending {
 		if old, ok := f.begun.Front().Value.(*call); ok {
@@ -117,7 +118,13 @@ func (f *Fold) over(c *call) {
 			delete(f.pending, key)
 		}
 	}
-	if c.pod != nil && c.method != "PullImage" {
+	f.passed(c)
+}
+
+// passed says that a pod is not busy with a call any more.
+func (f *Fold) passed(c *call) {
+	if c.pod != nil && c.method != "PullImage" && !c.past {
+		c.past = true
 		c.pod.busy--
 	}
 }

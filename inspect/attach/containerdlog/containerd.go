@@ -52,7 +52,7 @@ func (t *told) key() string {
 	return t.subject()
 }
 
-// subject is what a call does to what. Of the calls of one subject, the latest counts: a caller that calls again has seen the end of the call before.
+// subject is what a call does to what. A pod is busy with the latest of the calls of one subject.
 func (t *told) subject() string {
 	switch t.method {
 	case "RunPodSandbox":

@@ -108,6 +108,11 @@ func TestCRIOFailures(t *testing.T) {
 				crioLine(1100, "info", call, "Ran pod sandbox "+box+" with infra container: shop/web/POD"),
 			[]string{"0s begin shop/web sandbox", "1.1s end(1.1s) shop/web sandbox"},
 		},
+		"two of one container": {
+			crioLine(0, "info", "r2 CreateContainer", "Created container "+app+": shop/web/app") + crioLine(100, "info", "r3 RemoveContainer", "Removing container: "+app) +
+				crioLine(200, "info", "r4 RemoveContainer", "Removing container: "+app) + crioLine(500, "info", "r3 RemoveContainer", "Removed container "+app+": shop/web/app"),
+			[]string{"100ms begin shop/web remove app", "200ms begin shop/web remove app", "500ms end(400ms) shop/web remove app"},
+		},
 		"one that has no end": { // of a start that failed, CRI-O writes nothing at info
 			begin + crioLine(5000, "info", "r3 RunPodSandbox", "Running pod sandbox: shop/web/POD") +
 				crioLine(5500, "info", "r3 RunPodSandbox", "Ran pod sandbox "+box+" with infra container: shop/web/POD"),
