@@ -49,9 +49,9 @@ func Debian(ctx context.Context) (string, error) {
 	return archive, os.Rename(tmp, archive)
 }
 
-// command runs a program, calmly: the machine has other work.
+// command runs a program.
 func command(ctx context.Context, name string, args ...string) error {
-	if said, err := exec.CommandContext(ctx, "nice", append([]string{"-n", "19", name}, args...)...).CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(string(said)))
 	}
 	return nil

@@ -22,7 +22,7 @@ const (
 	// Name is the node's.
 	Name = "vm"
 	// patience is how long a boot may take: 100 s alone, and some panic early, after which they begin anew.
-	patience = 10 * time.Minute
+	patience = 20 * time.Minute
 	memory   = 3072
 	diskSize = 8 << 30
 	// portFile has the port of ssh.
@@ -59,7 +59,7 @@ func Start(ctx context.Context, dir string, c *lab.Cluster, programs []string, l
 	}
 	run, kill := context.WithCancel(context.Background())
 	m.kill = kill
-	q := exec.CommandContext(run, "nice", "-n", "19", "qemu-system-x86_64",
+	q := exec.CommandContext(run, "qemu-system-x86_64",
 		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16", "-smp", "2", "-m", strconv.Itoa(memory),
 		"-display", "none", "-monitor", "none", "-nodefaults", "-serial", "file:"+m.Console, "-kernel", kernel, "-initrd", initrd,
 		"-append", "root=/dev/vda rw console=ttyS0 mitigations=off psi=1 panic=-1",
