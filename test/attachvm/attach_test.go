@@ -2,9 +2,9 @@ package attachvm
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
 )
@@ -41,7 +41,7 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.attach(t, c.args)
-			b.create(t, name)
+			b.createOf(t, pod, name)
 			t.Log(b.shown(t, name, c.want...))
 			b.runs(t, name)
 			t.Log(b.run(t, "kubeloupe why default/"+name))
@@ -69,8 +69,17 @@ func TestRestarts(t *testing.T) {
 	b.run(t, "systemctl is-active kl-attach")
 }
 
-// fifth is what only V5 writes, each second.
-const fifth = "journalctl -u kubelet -q --since=-6s | grep -c 'GenericPLEG: Relisting' || true"
+// fifth waits until the kubelet writes what only V5 has, each second, or until it writes it no more.
+func (b *bench) fifth(t *testing.T, want bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("lines of V5: %v", want), func() string {
+		n, err := b.vm.Run(t.Context(), "sleep 10; journalctl -u kubelet -q --since=-10s | grep -c 'GenericPLEG: Relisting'")
+		if (n != "0") == want && n != "" {
+			return ""
+		}
+		return fmt.Sprint(n, " of them ", err)
+	})
+}
 
 // traces are what raising the verbosity might leave.
 const traces = "systemctl list-units --all --no-legend 'kubeloupe*'; ls /run/systemd/transient | grep kubeloupe; find / -xdev -newer /run/kl-before -name '*kubeloupe*' -not -path '/var/log/journal/*' -not -path '/proc/*'; true"
@@ -81,33 +90,22 @@ func TestRaised(t *testing.T) {
 	for name, c := range map[string]struct {
 		time, end string
 	}{
-		"its time":            {"20s", ""},
+		"its time":            {"60s", ""},
 		"stopped":             {"10m", "systemctl stop kl-attach"},
 		"killed":              {"10m", "systemctl kill -s KILL kl-attach"},
 		"killed with helpers": {"10m", "pkill -KILL kubeloupe"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.run(t, "sleep 1; touch /run/kl-before; sleep 1")
-			b.attach(t, "--control-socket none --raise-verbosity 5 --for "+c.time)
-			if name != "its time" {
-				eventually(t, "lines of V5", func() string {
-					if n := b.run(t, fifth); n == "0" {
-						return "there are none: " + b.run(t, "cat /run/kl-attach.err")
-					}
-					return ""
-				})
+			b.attach(t, "--raise-verbosity 5 --for "+c.time)
+			if name == "its time" {
+				b.says(t, "cat /run/kl-attach.json", "the verbosity was put back to 2")
+			} else {
+				b.fifth(t, true)
 				t.Log(b.run(t, "systemctl list-timers --no-legend 'kubeloupe*'"))
-			}
-			if c.end != "" {
 				b.run(t, c.end)
 			}
-			eventually(t, "no more lines of V5", func() string {
-				time.Sleep(5 * time.Second)
-				if n := b.run(t, fifth); n != "0" {
-					return n + " of them"
-				}
-				return ""
-			})
+			b.fifth(t, false)
 			b.run(t, "systemctl stop kl-attach 2>/dev/null; rm -f /run/kl-attach.*")
 			eventually(t, "nothing is left", func() string { return b.run(t, traces) })
 		})

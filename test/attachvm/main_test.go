@@ -54,7 +54,7 @@ func setup(t *testing.T) *bench {
 }
 
 func newBench(log io.Writer) (_ *bench, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	if dir := os.Getenv(held); dir != "" {
 		return openBench(dir)

@@ -5,11 +5,13 @@ import (
 	"testing"
 )
 
-// TestOffline reads what operators send each other, made on the node itself.
+// TestOffline reads what operators send each other, made on the node itself, after a restart of the kubelet.
 func TestOffline(t *testing.T) {
 	b := setup(t)
 	b.create(t, "sent")
 	b.runs(t, "sent")
+	b.run(t, "systemctl restart kubelet")
+	b.says(t, "journalctl -q -b _PID=$(systemctl show -p MainPID --value kubelet) | grep 'SyncLoop (PLEG)'", `pod="default/sent"`)
 	b.run(t, "sleep 3; mkdir -p /run/sent && cd /run/sent && sos=sosreport-vm/sos_commands && mkdir -p $sos/kubernetes $sos/containerd $sos/logs && "+
 		"journalctl -b -q -o export -u kubelet -u containerd > export && journalctl -b -q -o json --all > json && journalctl -b -q -o short-iso > short-iso && "+
 		"journalctl -b --no-pager -u kubelet > $sos/kubernetes/journalctl_--no-pager_--unit_kubelet && journalctl -b --no-pager -u containerd > $sos/containerd/journalctl_--no-pager_--unit_containerd && "+
@@ -19,10 +21,13 @@ func TestOffline(t *testing.T) {
 		t.Run(from, func(t *testing.T) {
 			out := b.run(t, "cd /run/sent && kubeloupe why --all --from "+from)
 			t.Log(out)
-			for _, want := range []string{"default/sent", "kubelet log V2", "containerd"} {
+			for _, want := range []string{"default/sent", "kubelet log V", "container runtime log"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("it does not say %q", want)
 				}
+			}
+			if n := strings.Count(out, "default/sent "); n != 1 {
+				t.Errorf("it names the pod %d times", n)
 			}
 			if one := b.run(t, "cd /run/sent && kubeloupe trace default/sent --from "+from); !strings.Contains(one, "sandbox") || !strings.Contains(one, "create web") {
 				t.Errorf("the start is\n%s", one)
