@@ -60,7 +60,7 @@ func (t *Theme) Gauge(part, whole float64, w int, limits ...float64) string {
 	return string(bar)
 }
 
-// Spark draws figures as a line of blocks between the smallest and the largest; least is how far these are apart at
+// Spark draws figures that are not negative as a line of blocks between the smallest and the largest; least is how far these are apart at
 // least, lest a flicker look like a mountain. A figure below zero is unknown and a gap.
 func (t *Theme) Spark(figures []float64, least float64) string {
 	levels := []rune(t.Glyphs.Levels)
@@ -71,7 +71,8 @@ func (t *Theme) Spark(figures []float64, least float64) string {
 		}
 	}
 	if missing := least - (high - low); missing > 0 {
-		low, high = low-missing/2, high+missing/2
+		low = max(low-missing/2, 0)
+		high = max(low+least, high)
 	}
 	var b strings.Builder
 	for _, f := range figures {

@@ -59,7 +59,7 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 	if percent < 0 {
 		out.add("used", style.Bytes(s.Used)+" of an unknown capacity", style.Plain)
 	} else {
-		text := fmt.Sprintf("%s %3d%%  %s", th.Bar(float64(s.Used), float64(s.Capacity), 10), percent, ofBytes(s.Used, s.Capacity))
+		text := fmt.Sprintf("%s %3d%%  %s", th.Gauge(float64(s.Used), float64(s.Capacity), 10, limits(s)...), percent, ofBytes(s.Used, s.Capacity))
 		out.add("used", text, toneIf(percent >= 90, style.Slow))
 	}
 	if len(s.Thresholds) == 0 {

@@ -19,6 +19,12 @@ type Node struct {
 	now time.Time
 }
 
+// The shares of the time from which on the processors are busy, and tasks stall for long.
+const (
+	busyLimit  = 0.9
+	stallLimit = 0.2
+)
+
 // NewNode returns the page.
 func NewNode(look Look) *Node { return &Node{board: board{Look: look}} }
 
@@ -128,7 +134,7 @@ func (p *Node) machine(n *model.Node) section {
 	s.add("CPUs", strings.TrimPrefix(style.Count(u.CPUs), "0"), style.Plain)
 	if u.CPUs > 0 && u.Busy > 0 {
 		busy := u.Busy.Seconds() / u.Interval.Seconds() / float64(u.CPUs)
-		s.add("busy", p.Theme.Bar(busy, 1, 10)+fmt.Sprintf(" %.0f%% of all", 100*busy), toneIf(busy > 0.9, style.Slow))
+		s.add("busy", p.Theme.Gauge(busy, 1, 10, busyLimit)+fmt.Sprintf(" %.0f%% of all", 100*busy), toneIf(busy > busyLimit, style.Slow))
 	} else {
 		s.add("busy", "", style.Dim)
 	}
@@ -137,8 +143,8 @@ func (p *Node) machine(n *model.Node) section {
 		text, tone := "", style.Plain
 		if i >= 0 {
 			st := u.Stalls[i]
-			text = part(st.Some) + " some, " + part(st.Full) + " all tasks stalled"
-			tone = toneIf(st.Some > u.Interval/5, style.Slow)
+			text = p.Theme.Gauge(st.Some.Seconds(), u.Interval.Seconds(), 10, stallLimit*u.Interval.Seconds()) + " " + part(st.Some) + " some, " + part(st.Full) + " all tasks stalled"
+			tone = toneIf(st.Some.Seconds() > stallLimit*u.Interval.Seconds(), style.Slow)
 		}
 		s.add("PSI "+string(r), text, tone)
 	}

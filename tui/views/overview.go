@@ -39,6 +39,7 @@ type Overview struct {
 	methods  []model.Method
 	pressure []model.Pressure
 	broken   []model.SourceError
+	activity activity
 
 	sel   string // id of the item under the cursor
 	cur   int
@@ -108,6 +109,9 @@ func (p *Overview) Refresh(f Frame) {
 	p.methods = f.Model.Methods(f.Now)
 	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
 	p.pressure, p.broken = f.Model.Pressure(), f.Model.SourceErrors()
+	if p.Scene.Panels {
+		p.activity.refresh(f)
+	}
 	p.findTops(f)
 	p.layout()
 }

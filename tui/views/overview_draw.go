@@ -24,7 +24,7 @@ func (p *Overview) share() room {
 	if p.Scene.Panels {
 		around = style.PanelSides
 	}
-	left := p.h - 1 - 4*around - r.bottom // counts, starting, slowest, CRI
+	left := p.h - 5*around - r.bottom // starting, slowest, CRI, and the counts with a line of their own, two in panels
 	take := func(n, most int) int {
 		n = max(min(n, most, left), 0)
 		left -= n
@@ -186,6 +186,9 @@ func (d *overviewDraw) head() {
 	add(c.Unknown, "unknown", style.Dim, false)
 	right := "start p50 " + style.Known(d.stats.P50) + "  p99 " + style.Known(d.stats.P99)
 	d.line(ends(th, parts, right, d.w))
+	if d.Scene.Panels {
+		d.line(paintRow(th, d.activity.spans(th, d.w-1), d.w, false))
+	}
 }
 
 // ends writes spans at the left with gaps that shrink, and a text at the right

@@ -349,7 +349,7 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	percent := p.Percent()
 	figure, bar := style.Unknown, th.Left("", 8)
 	if percent >= 0 {
-		figure, bar = fmt.Sprintf("%d%%", percent), th.Bar(float64(p.Used), float64(p.Capacity), 8)
+		figure, bar = fmt.Sprintf("%d%%", percent), th.Gauge(float64(p.Used), float64(p.Capacity), 8, limits(&p)...)
 	}
 	text := th.Left(th.Clean(string(p.Signal)), 7) + " " + bar + " " + th.Right(figure, 4)
 	tone := style.Plain

@@ -3,6 +3,7 @@ package views
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ import (
 )
 
 const (
-	// startsHead is how many lines stand above the table.
-	startsHead = 2
+	// startBins is how many columns the histogram of start times has.
+	startBins = 40
 	// startBar is how wide the bar of the longest phase is.
 	startBar = 10
 )
@@ -75,11 +76,19 @@ func (p *Starts) SetSize(w, h int) {
 }
 
 // fit leaves room for the panel that explains the longest phase, while it is open.
-func (p *Starts) fit() { p.list.SetSize(p.w, p.h-startsHead-p.panel()) }
+func (p *Starts) fit() { p.list.SetSize(p.w, p.h-p.top()-p.panel()) }
+
+// top is how many lines stand above the table.
+func (p *Starts) top() int {
+	if p.Scene.Panels {
+		return 3
+	}
+	return 2
+}
 
 func (p *Starts) panel() int {
 	n := lessonHeight(p.w)
-	if _, ok := p.tbl.Selected(); !p.Scene.Learn || !ok || p.h-startsHead-n < 4 {
+	if _, ok := p.tbl.Selected(); !p.Scene.Learn || !ok || p.h-p.top()-n < 4 {
 		return 0
 	}
 	return n
@@ -98,13 +107,13 @@ func (p *Starts) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if c, ok := msg.(tea.MouseClickMsg); ok {
-		if c.Y < startsHead {
+		if c.Y < p.top() {
 			return nil
 		}
 		if c.Y >= p.h-p.panel() {
 			return nil
 		}
-		c.Y -= startsHead
+		c.Y -= p.top()
 		msg = c
 	}
 	return p.list.Update(msg)
@@ -129,6 +138,8 @@ func (p *Starts) View() string {
 type spread struct {
 	n                  int
 	p50, p90, p99, max time.Duration
+	min                time.Duration
+	all                []time.Duration // the shortest first
 }
 
 func spreadOf(rows []model.Start, of func(model.Start) time.Duration) spread {
@@ -140,7 +151,7 @@ func spreadOf(rows []model.Start, of func(model.Start) time.Duration) spread {
 	}
 	slices.Sort(ds)
 	return spread{
-		n: len(ds), p50: model.Percentile(ds, 50), p90: model.Percentile(ds, 90),
+		n: len(ds), all: ds, min: model.Percentile(ds, 0), p50: model.Percentile(ds, 50), p90: model.Percentile(ds, 90),
 		p99: model.Percentile(ds, 99), max: model.Percentile(ds, 100),
 	}
 }
@@ -170,7 +181,36 @@ func (p *Starts) head() string {
 	if p.starting > 0 {
 		right = fmt.Sprintf("%d starting now", p.starting)
 	}
-	return line("seen to started", p.started, right) + "\n" + line("seen to ready", p.ready, "")
+	out := line("seen to started", p.started, right) + "\n" + line("seen to ready", p.ready, "")
+	if p.Scene.Panels {
+		out += "\n" + p.histogram()
+	}
+	return out
+}
+
+// histogram draws how many starts took how long, from the shortest to the longest: each column is for times that are longer by the
+// same factor.
+func (p *Starts) histogram() string {
+	th := p.Theme
+	lead := " " + th.Left("distribution", 16)
+	if p.started.n == 0 {
+		return th.Paint(style.Dim, lead)
+	}
+	low, high := p.started.min.Seconds(), p.started.max.Seconds()
+	bins := make([]float64, startBins)
+	for _, d := range p.started.all {
+		i := 0
+		if high > low {
+			i = int(math.Log(d.Seconds()/low) / math.Log(high/low) * (startBins - 1))
+		}
+		bins[min(max(i, 0), startBins-1)]++
+	}
+	for i := range bins {
+		if bins[i] == 0 {
+			bins[i] = -1
+		}
+	}
+	return lead + th.Right(style.Dur(p.started.min), 5+style.DurWidth) + " " + th.Paint(style.Accent, th.Spark(bins, 1)) + " " + style.Dur(p.started.max)
 }
 
 // longest is the segment of the critical path that took longest, all of one part together.
