@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
 	"github.com/kubeloupe/kubeloupe/test/pressure"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // TestNeighborsLimit starts a pod while others run out of memory within a limit of their own: the node's figures of pressure have their stalls,
@@ -24,6 +25,11 @@ func TestNeighborsLimit(t *testing.T) {
 	n.figures("next")
 	if share := n.stalled("memory"); share < 15 {
 		t.Skipf("the kernel shows that tasks stalled for memory %d %% of the time: the disk is quick", share)
+	}
+	for _, r := range n.recs {
+		if u, ok := r.Event.(*trace.Usage); ok && u.Memory != nil && (u.Memory.Reclaims > 0 || u.Memory.Available < u.Memory.Total/5) {
+			t.Skipf("the node is short of memory itself: %+v", *u.Memory)
+		}
 	}
 	n.silent("web", "KL24")
 }
