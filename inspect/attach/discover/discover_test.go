@@ -449,3 +449,13 @@ func TestTracing(t *testing.T) {
 		}
 	}
 }
+
+// TestRuntimeLog: the logs of the two runtimes do not have the same.
+func TestRuntimeLog(t *testing.T) {
+	for name, missing := range map[string]string{"containerd": "", "cri-o": "log_level"} {
+		f := Found{Runtime: Runtime{Name: name, Process: &Process{}, Log: Log{Kind: LogFile, Path: "/var/log/x"}}}
+		if s := f.runtimeLogSource(); !s.There || (s.Missing == "") != (missing == "") || !strings.Contains(s.Missing, missing) {
+			t.Errorf("%s: got %+v", name, s)
+		}
+	}
+}

@@ -85,6 +85,10 @@ func (f *Found) runtimeLogSource() Source {
 		s.Where, s.Gives, s.Missing = r.Endpoint, "", r.Trouble
 	case r.Log.Kind == LogJournal || r.Log.Kind == LogFile:
 		s.There, s.Where = true, r.Log.String()
+		if r.Name == "cri-o" {
+			s.Gives = "begin and end of each sandbox, pull and container call that succeeds, runs of CNI plugins, to some ms"
+			s.Missing = "errors of calls and exits of containers are written at CRI-O's level debug: the setting is log_level"
+		}
 	default:
 		s.Where, s.Gives, s.Missing = r.Log.String(), "", "it cannot be read there; if it is also in a file, name that with --runtime-log FILE"
 	}
