@@ -278,6 +278,9 @@ func TestParseLine(t *testing.T) {
 // FuzzLines: whatever a log holds, it is read in bounded memory, and what comes out can be encoded.
 func FuzzLines(f *testing.F) {
 	f.Add(filled(`name:\"web\" uid:\"u1\" namespace:\"shop\"`, `name:\"prepare\"`, `name:\"app\"`, `shim disconnected`))
+	f.Add(crioStart(0, "r1", box, uid1) + crioStart(100, "r2", app, uid2) + crioLine(700, "info", "r1 RunPodSandbox", "runSandbox: releasing pod sandbox name: x"))
+	f.Add(crioLine(0, "debug", "r4 PullImage", "Request: &PullImageRequest{PodSandboxMetadata{Name:web,Uid:"+uid1+",Namespace:shop,") + crioLine(1, "info", "r4 PullImage", "Pulling image: x") +
+		crioLine(2, "debug", "r4 PullImage", "Response error: x") + crioLine(3, "debug", "", "Found exit code for "+app+": 3"))
 	f.Fuzz(func(t *testing.T, log string) {
 		fold := containerdlog.NewFold(containerdlog.Options{Hold: time.Second})
 		for line := range strings.Lines(log) {
