@@ -200,7 +200,7 @@ func (a *app) refresh() {
 	if s.Zero.IsZero() {
 		s.Zero = n.First
 	}
-	a.top().Refresh(views.Frame{Model: a.model, History: a.history, Now: a.now})
+	a.under().Refresh(views.Frame{Model: a.model, History: a.history, Now: a.now})
 }
 
 type tickMsg struct{}

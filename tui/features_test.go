@@ -169,8 +169,7 @@ func testHelpIsTheKeyMap(t *testing.T) {
 		d.keys("?")
 		seen := map[string]int{}
 		section := ""
-		for l := range strings.Lines(d.screen()) {
-			l = strings.Trim(l, "│\n")
+		for l := range strings.Lines(plainScreen(d.app.top().View())) {
 			if !strings.HasPrefix(l, "   ") {
 				section = strings.TrimSpace(l)
 			} else if section != "while typing" {

@@ -27,9 +27,18 @@ func (a *app) above(p views.Page) int {
 	return 0
 }
 
-// body draws the page that is shown with what is around it.
+// body draws the page that is shown with what is around it, and a layer over it.
 func (a *app) body() []string {
-	p, th := a.top(), a.look.Theme
+	lines := a.page(a.under())
+	if l, ok := a.top().(layer); ok {
+		return l.over(lines, a.look.Theme, a.w, a.bodyHeight())
+	}
+	return lines
+}
+
+// page draws a page with what is around it.
+func (a *app) page(p views.Page) []string {
+	th := a.look.Theme
 	lines := strings.Split(p.View(), "\n")
 	title, count := heading(p)
 	switch {

@@ -15,7 +15,7 @@ const helpNotes = "A filter takes words, \"some words\", /expressions/ and ~expr
 	"pod!=shop/web took>1.5s image~redis, >500ms for rows that took longer, err for rows with errors, and !not. All must be true. " +
 	"Lower-case letters also match upper-case letters. The last line shows the agent's CPU usage and memory, and the number of events that this screen dropped. The mouse selects, opens and scrolls. An unknown value is -."
 
-// help opens a page that lists every key of the page on top.
+// help opens a layer that lists every key of the page on top.
 func (a *app) help() {
 	if len(a.stack) > 0 && a.top().Name() == "Help" {
 		a.back()
@@ -34,7 +34,7 @@ func (a *app) help() {
 	for _, l := range fit.Wrap(helpNotes, a.w-2) {
 		h.lines = append(h.lines, views.Text{Line: l, Tone: style.Dim})
 	}
-	a.push(views.NewPager(a.look, "Help", "help: "+a.top().Name(), h.lines))
+	a.push(layer{views.NewPager(a.look, "Help", "help: "+a.top().Name(), h.lines)})
 }
 
 // less leaves out the keys that others take first.

@@ -42,6 +42,10 @@ func (a *app) resize(w, h int) {
 // fit tells a page its size; pages need not cope with less than what is drawn at all.
 func (a *app) fit(p views.Page) {
 	w, h := max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom())
+	if l, ok := p.(layer); ok {
+		l.fit(w, h)
+		return
+	}
 	if a.framed(p) {
 		w, h = w-style.PanelSides, h-style.PanelSides
 	} else {

@@ -89,6 +89,12 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// Lines is how many lines the text takes in the page's columns.
+func (p *Pager) Lines() int { return len(p.shown) }
+
+// Size is the box that the page was given.
+func (p *Pager) Size() (w, h int) { return p.w, p.h }
+
 func (p *Pager) rows() int { return max(p.h, 1) }
 
 func (p *Pager) clamp() { p.top = max(min(p.top, len(p.shown)-p.rows()), 0) }
