@@ -37,7 +37,7 @@ func live(ctx context.Context, s *stage, to *album) error {
 	}
 	if err := shoot(ctx, s.agent, to, shot{
 		name: "overview", title: "The Overview while pods start: a pull in progress, pods with problems, slow starts and their causes",
-		want: []string{"pull 60m:1", "ErrImagePull", "slowest starts", "!no pod has started"},
+		want: []string{"pull 60m:1", "ErrImagePull", "slowest starts", "!no pod has started"}, rows: 42,
 	}); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func shots() []shot {
 	}
 	return []shot{
 		one("loop", "The Loop: each iteration of syncLoop, and what it did", "2", "CASE", "housekeeping"),
-		one("pods", "Pods: each pod, its worker, and its current activity or wait", "3", "WORKER", "jobs/report"),
+		one("pods", "Pods: each pod with its current activity or wait, and the start of the selected one", "3", "STATE", "jobs/report"),
 		one("cri", "CRI: calls to the container runtime", "4", "METHOD", "StartContainer"),
 		one("gc", "GC: garbage collection runs", "5", "image", "container"),
 		{name: "node", title: "The Node: the agent, the machine, the Node object and the API server", keys: []string{"8"}, want: []string{"the node", "API server"}, rows: 42},
