@@ -157,14 +157,3 @@ func TestCRIOJSON(t *testing.T) {
 		t.Errorf("got %v, want records with a precision of 1 s", all)
 	}
 }
-
-// TestCRIONoNamespace: a line that names a pod without a namespace is no line of a pod with the same letters.
-func TestCRIONoNamespace(t *testing.T) {
-	log := crioStart(0, "r1", box, uid1) + crioLine(1000, "info", "r2 RunPodSandbox", "Running pod sandbox: /shop/web/POD") +
-		crioLine(1100, "info", "", "Got pod network &{Name:web Namespace:shop ID:"+app+" UID:"+uid2+" NetNS:/var/run/netns/x Networks:[]}")
-	for _, r := range folded(t, log) {
-		if r.Pod.UID != "" && r.Pod.UID != uid1 {
-			t.Errorf("%s is of the pod %s", words(&r), r.Pod.UID)
-		}
-	}
-}

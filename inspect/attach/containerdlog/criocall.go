@@ -71,7 +71,7 @@ func (f *Fold) learn(t *told, at int64) {
 	switch {
 	case p.id.UID == "" && !p.sealed:
 		p.id.UID = t.pod.UID
-	case p.id.UID != t.pod.UID && owner == nil && c != nil && c.pod == p && c.owner != p.owner:
+	case p.id.UID != t.pod.UID && owner == nil && c != nil && c.owner != p.owner:
 		f.another(c, t.pod)
 	}
 }
