@@ -43,6 +43,8 @@ func needSandbox(why trace.SandboxFault) func(*Fold, *klog.Entry, int64) bool {
 		p.fresh = true
 		if why == "" && p.asked == 0 && p.firstVolume == 0 && !p.started {
 			p.asked = at
+		} else if why == "" {
+			f.volumesMounted(p, at)
 		}
 		if why == trace.SandboxNotReady && f.node.begun != 0 && at-f.node.begun < int64(afterBoot) && !p.started {
 			return false // the node was started again, and its sandboxes are those of before

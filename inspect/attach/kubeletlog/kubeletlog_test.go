@@ -97,6 +97,47 @@ func TestRecords(t *testing.T) {
 		log  string
 		want []string
 	}{
+		"volumes at V2": {
+			lines(
+				`00:01.0 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
+				`00:01.21 I "MountVolume.SetUp succeeded `+volumeA,
+				`00:01.3 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+			),
+			[]string{
+				"00:01.000 begin web pod.wait: " + poll, "00:01.100 end web pod.wait: " + poll + " 100ms",
+				"00:01.100 begin web pod.wait: " + poll, "00:01.200 end web pod.wait: " + poll + " 100ms",
+				"00:01.200 begin web volume: setup a kubernetes.io/configmap", "00:01.210 end web volume: setup a kubernetes.io/configmap 10ms",
+				"00:01.210 begin web pod.wait: " + poll, "00:01.300 end web pod.wait: " + poll + " 90ms",
+				"00:01.300 end web pod.action: volumes 300ms",
+			},
+		},
+		"volumes at V2, one of which is being mounted": {
+			lines(
+				`00:01.0 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
+				`00:01.3 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+			),
+			[]string{
+				"00:01.000 begin web pod.wait: " + poll, "00:01.100 end web pod.wait: " + poll + " 100ms",
+				"00:01.100 begin web pod.wait: " + poll, "00:01.200 end web pod.wait: " + poll + " 100ms",
+				"00:01.200 begin web volume: setup a kubernetes.io/configmap",
+			},
+		},
+		"volumes at V2, of a worker that did something else for long": {
+			lines(
+				`00:01.0 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+				`00:02.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
+				`00:02.1 I "operationExecutor.MountVolume started `+volumeA,
+				`00:02.11 I "MountVolume.SetUp succeeded `+volumeA,
+				`00:04.0 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
+			),
+			[]string{
+				"00:02.100 begin web volume: setup a kubernetes.io/configmap", "00:02.110 end web volume: setup a kubernetes.io/configmap 10ms",
+			},
+		},
 		"a start at V4": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,

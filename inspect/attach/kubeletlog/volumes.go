@@ -113,6 +113,10 @@ func (f *Fold) verify(p *pod, name, plugin, uid string, at int64) bool {
 		p.firstVolume = at
 		if p.volumes == nil {
 			p.later = &span{id: f.nextID(), from: at, pod: p}
+			if f.level < 3 && p.asked != 0 && at-p.asked <= int64(volumesPeriod) {
+				p.later.from = p.asked
+				f.poll(p, p.later, p.asked, at, reconcilerPeriod)
+			}
 		}
 		if p.volumes != nil && at-p.volumes.from <= int64(volumesPeriod) {
 			f.poll(p, p.above(), p.volumes.from, at, reconcilerPeriod)
@@ -373,6 +377,19 @@ func (f *Fold) volumesDone(p *pod) {
 	if p.volumes == nil {
 		p.firstVolume, p.mounted, p.later = 0, 0, nil
 	}
+}
+
+// volumesMounted ends the action of a pod's volumes at V2. A pass has two lines there that it found no sandbox: one before it waits for the volumes
+// (status/generate.go), and one right after that (kuberuntime_manager.go). So what is around the mounts are the volume manager's polls.
+func (f *Fold) volumesMounted(p *pod, at int64) {
+	mounting := slices.ContainsFunc(slices.Collect(maps.Values(p.vols)), func(v *volume) bool { return v.mount != nil })
+	if f.level >= 3 || p.asked == 0 || p.later == nil || p.volumes != nil || p.started || mounting || p.mounted <= p.firstVolume || at-p.mounted > int64(volumesPeriod) {
+		return // it may be a line of another pass
+	}
+	p.later.event = &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}
+	f.poll(p, p.later, p.mounted, at, volumesPeriod)
+	f.end(p.later, at, micros, nil)
+	p.asked, p.firstVolume, p.mounted, p.later = 0, 0, 0, nil
 }
 
 // above is the action that a pod's volumes are part of: one that has begun, or one that is told of when its end is known.
