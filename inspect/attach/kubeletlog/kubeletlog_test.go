@@ -249,11 +249,12 @@ func TestRecords(t *testing.T) {
 		"a killing that is retried": {
 			lines(
 				`00:01.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`,
-				`00:02.0 E "Error syncing pod, skipping" err="error killing terminating pod: no" pod="shop/web" podUID="u1"`,
+				`00:02.0 E "Error syncing pod, skipping" err="error killing terminating pod: [failed to \"KillContainer\" for \"web\" with KillContainerError: \"no\", failed to \"KillPodSandbox\" for \"u1\" with KillPodSandboxError: \"no\"]" pod="shop/web" podUID="u1"`,
 				`00:12.0 I "Killing container with a grace period" pod="shop/web" podUID="u1" containerName="web" containerID="containerd://aa" gracePeriod=2`,
 			),
 			[]string{
-				"00:01.000 web pod.milestone: terminating", "00:02.000 begin web pod.wait: backoff retry",
+				"00:01.000 web pod.milestone: terminating", "00:02.000 end web pod.action: kill web no 0s",
+				"00:02.000 begin web pod.wait: backoff retry", "00:02.000 end web pod.action: stop-sandbox no 0s",
 				"00:12.000 end web pod.wait: backoff retry 10s",
 				"00:12.000 begin web pod.action: kill web", "00:12.000 begin web pod.wait: grace container web",
 			},

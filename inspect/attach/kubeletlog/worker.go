@@ -171,8 +171,11 @@ func (f *Fold) renewing(e *klog.Entry, _ int64) bool {
 	return false
 }
 
-// retry is the worker's pause after an error. It ends with the next pass that is seen.
+// retry is the worker's pause after an error, one for all that failed in a pass. It ends with the next pass that is seen.
 func (f *Fold) retry(p *pod, at int64, err string) {
+	if p.waits["retry"] != nil {
+		return
+	}
 	p.waits["retry"] = f.begin(p, nil, at, &trace.Wait{
 		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: err, Class: trace.Classify(err), Plugin: trace.PluginIn(err),
 	})
