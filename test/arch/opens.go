@@ -57,7 +57,6 @@ var opens = map[string]string{
 	"agent/wholefile/read.go":                  "root: it is the guard, O_NONBLOCK, with a limit",
 	"agent/wholefile/wholefile.go":             "a new file in a directory of root's",
 	"inspect/attach/bundle/find.go":            "anybody: what --from names, and regular files below a directory of it, by os.Root, 200,000 names and 24 levels",
-	"inspect/attach/bundle/tar.go":             "new files of its own, O_EXCL, of what an archive holds: anybody; with a limit for each and for all",
 	"inspect/attach/discover/machine_linux.go": "/proc: the kernel, of what processes say of themselves; files of the kubelet's: root; O_NONBLOCK, regular files, 4 MiB",
 	"inspect/attach/follow/file.go":            "a log that root configured: its program, of anybody's words; O_NONBLOCK, a regular file, read in pieces",
 	"inspect/attach/rootfile/read.go":          "certificates, kubeconfigs, tokens: root, or what the user names; O_NONBLOCK, regular files, 1 MiB",

@@ -25,7 +25,7 @@ func (w *rewinder) Read(p []byte) (int, error) {
 
 // unread gives back the last bytes that were read.
 func (w *rewinder) unread(rest io.Reader) {
-	text, _ := io.ReadAll(rest) // of a decoder's buffer: it does not fail
+	text, _ := io.ReadAll(io.LimitReader(rest, maxObjects)) // of a decoder's buffer, which is not larger: it does not fail
 	if w.at >= len(text) {
 		w.at -= len(text)
 		return
