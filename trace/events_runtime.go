@@ -165,8 +165,8 @@ type RuntimeSpan struct {
 }
 
 // Call returns the CRI call of which the span is the client's or the server's view, such as RunPodSandbox; "" for all other spans.
-func (s *RuntimeSpan) Call() string {
-	service, method, ok := strings.Cut(s.Name, "/")
+func (e *RuntimeSpan) Call() string {
+	service, method, ok := strings.Cut(e.Name, "/")
 	if !ok || service != "runtime.v1.RuntimeService" && service != "runtime.v1.ImageService" {
 		return ""
 	}

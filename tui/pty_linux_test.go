@@ -215,8 +215,12 @@ func TestColoursAndPlainCharacters(t *testing.T) {
 		env         string
 		ascii, rich bool
 	}{
-		{"TERM=xterm-256color", false, true}, {"TERM=xterm", false, false}, {"TERM=linux", true, false}, {"TERM=vt220", true, false},
-		{"LANG=C", true, true}, {"COLORTERM=truecolor", false, true},
+		{"TERM=xterm-256color", false, true},
+		{"TERM=xterm", false, false},
+		{"TERM=linux", true, false},
+		{"TERM=vt220", true, false},
+		{"LANG=C", true, true},
+		{"COLORTERM=truecolor", false, true},
 	} {
 		t.Run(c.env, func(t *testing.T) {
 			t.Parallel()

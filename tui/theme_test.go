@@ -65,8 +65,11 @@ func TestThemeFollowsTheTerminal(t *testing.T) {
 		ground color.Color
 		dark   bool
 	}{
-		{"", color.White, false}, {style.Auto, color.White, false}, {style.Auto, color.Black, true},
-		{style.Dark, color.White, true}, {style.Light, color.Black, false},
+		{"", color.White, false},
+		{style.Auto, color.White, false},
+		{style.Auto, color.Black, true},
+		{style.Dark, color.White, true},
+		{style.Light, color.Black, false},
 	} {
 		bubble(t, c.theme, func(t *testing.T) {
 			d := drive(t, Config{Theme: c.theme}, 80, 24).play()

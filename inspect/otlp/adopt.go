@@ -129,8 +129,9 @@ func (t *tree) followForeign(recs []trace.Record) (ready []span) {
 		more, _ := t.waited(k, c)
 		ready = append(ready, more...)
 	}
-	n := 0
-	for now := t.now(); n < len(t.foreign.order) && now.After(t.foreign.order[n].until); n++ {
+	n, now := 0, t.now()
+	for n < len(t.foreign.order) && now.After(t.foreign.order[n].until) {
+		n++
 	}
 	t.giveUp(n)
 	return ready

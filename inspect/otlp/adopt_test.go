@@ -32,7 +32,8 @@ func TestAdopt(t *testing.T) {
 		want  []string     // what is passed on, and what is published: pod, span<parent
 	}{
 		"with what is below, and the sandbox's id": {
-			[]span{sent(12, 11, "cni.Setup", 1, 50), sent(11, 10, "cri.sandbox.run", 1, 99, box), sent(10, 77, runBox, 0, 100)}, 10,
+			[]span{sent(12, 11, "cni.Setup", 1, 50), sent(11, 10, "cri.sandbox.run", 1, 99, box), sent(10, 77, runBox, 0, 100)},
+			10,
 			[]string{"pass 10<77 sb", "web 11<10", "web 12<11"},
 		},
 		"below a client's span": {

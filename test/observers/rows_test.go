@@ -91,15 +91,15 @@ func (s set) edges(truth, seen []Phase, names map[string]string, mixed int, to i
 			single = append(single, e)
 		}
 	}
-	close := 0
+	within := 0
 	for _, off := range slices.Concat(begins(single), ends(single)) {
 		if max(off, -off) <= exact {
-			close++
+			within++
 		}
 	}
 	b, e, bb, be := SpreadOf(begins(single)), SpreadOf(ends(single)), SpreadOf(begins(many)), SpreadOf(ends(many))
 	fmt.Fprintf(to, "| %s | %d | %d | %s | %s | %s | %s | %.0f %% | %s | %s | %d |\n", s.name, len(all), len(missing),
-		ms(b.P50), ms(b.P95), ms(e.P50), ms(e.P95), 100*float64(close)/float64(max(2*len(single), 1)), ms(bb.P95), ms(be.P95), mixed)
+		ms(b.P50), ms(b.P95), ms(e.P50), ms(e.P95), 100*float64(within)/float64(max(2*len(single), 1)), ms(bb.P95), ms(be.P95), mixed)
 	return single
 }
 

@@ -57,16 +57,16 @@ func (t *Theme) style(tone Tone) lipgloss.Style {
 	base := tone & toneMask
 	s := lipgloss.NewStyle().Foreground(t.color(hues[base]))
 	few := t.profile < colorprofile.ANSI256
-	switch base {
-	case Dim, Head:
+	switch {
+	case base == Dim, base == Head:
 		s = s.Faint(few)
-	case Wait:
+	case base == Wait:
 		s = s.Faint(!t.Colored())
-	case Strong, Fail:
+	case base == Strong, base == Fail:
 		s = s.Bold(true)
-	case Accent:
+	case base == Accent:
 		s = s.Bold(few)
-	case Badge:
+	case base == Badge:
 		s = s.Reverse(true)
 	}
 	if tone&critical != 0 {

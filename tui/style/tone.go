@@ -49,23 +49,8 @@ func Phases() []Tone {
 
 // Phase returns the name of a phase's tone, "" for other tones.
 func (t Tone) Phase() string {
-	switch t & toneMask {
-	case Volumes:
-		return "volumes"
-	case Sandbox:
-		return "sandbox"
-	case Network:
-		return "network"
-	case Image:
-		return "image"
-	case Create:
-		return "create, start"
-	case Probe:
-		return "probe"
-	case Status:
-		return "status"
-	case Wait:
-		return "wait"
+	names := [toneCount]string{
+		Volumes: "volumes", Sandbox: "sandbox", Network: "network", Image: "image", Create: "create, start", Probe: "probe", Status: "status", Wait: "wait",
 	}
-	return ""
+	return names[t&toneMask]
 }

@@ -329,7 +329,8 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 		extra = th.Left(" "+extra, 10)
 		return []span{
 			{text: th.Left(th.Clean(m.Name), name), tone: phase(waterfall.CallStage(m.Name))},
-			{text: th.Right(style.Count(m.Count), 5) + p50 + p99}, {text: extra, tone: tone},
+			{text: th.Right(style.Count(m.Count), 5) + p50 + p99},
+			{text: extra, tone: tone},
 		}
 	}
 	if m.Errors > 0 {

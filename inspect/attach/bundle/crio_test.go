@@ -24,7 +24,8 @@ func TestCRIO(t *testing.T) {
 		"info":  {[]string{"crio-v2.crio.log.gz"}, "PullImage RemoveContainer", nil},
 		"debug": {[]string{"crio-debug.crio.log.gz"}, "", nil},
 		"info, kubelet's log": {
-			[]string{"crio-v2.log.gz", "crio-v2.crio.log.gz"}, "PullImage RemoveContainer",
+			[]string{"crio-v2.log.gz", "crio-v2.crio.log.gz"},
+			"PullImage RemoveContainer",
 			map[string]string{"no-image": "KL05", "no-network": "KL07", "no-secret": "KL11", "stubborn": "KL17", "fresh": ""},
 		},
 	} {

@@ -155,7 +155,8 @@ func TestReader(t *testing.T) {
 		"export, of systemd itself": {
 			exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "(kubelet)", "_PID", "1", "_SYSTEMD_UNIT", "kubelet.service", "MESSAGE", "kubelet.service: Referenced but unset environment variable") +
 				exported("__CURSOR", "b", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one), "UTC",
-			[]string{at1}, logfile.Stats{Entries: 1, Other: 1},
+			[]string{at1},
+			logfile.Stats{Entries: 1, Other: 1},
 		},
 		"export, cut": {exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", one) + "__CURSOR=b\nMESSAGE\n\xff\x00\x00", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
 		"gzip":        {packed(one + "\n" + two + "\n"), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},

@@ -167,7 +167,8 @@ func TestMerge(t *testing.T) {
 		"an init container runs from the end of its start on": {
 			[]told{{0, b, 1, 0, 0, web, time.Microsecond, start}, {102 * ms, e, 1, 0, 102 * ms, web, time.Microsecond, start}},
 			[]told{
-				{0, b, 1, 0, 0, web, 0, start}, {100 * ms, e, 1, 0, 100 * ms, web, 0, start},
+				{0, b, 1, 0, 0, web, 0, start},
+				{100 * ms, e, 1, 0, 100 * ms, web, 0, start},
 				{500 * ms, e, 2, 0, 400 * ms, web, 0, &trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "first"}}},
 			},
 			[]string{

@@ -121,10 +121,10 @@ func (m *Merger) meant(r *trace.Record, e *trace.RuntimeSpan, complete bool) *th
 			return t
 		}
 	}
-	var same, close []*thing
+	var same, nearby []*thing
 	for _, t := range m.same.order {
 		if !complete && t.end == nil && t.isCall(e.Call()) && apartBy(e.Start, t.from) <= sameEnds {
-			close = append(close, t) // it may end when the span does
+			nearby = append(nearby, t) // it may end when the span does
 		}
 		if !t.free(e, r.Observer) || e.Start > t.to+int64(apart) || r.Time < t.from-int64(apart) {
 			continue
@@ -136,14 +136,14 @@ func (m *Merger) meant(r *trace.Record, e *trace.RuntimeSpan, complete bool) *th
 			same = append(same, t)
 		}
 		if apartBy(e.Start, t.from) <= sameEnds && apartBy(r.Time, t.to) <= sameEnds {
-			close = append(close, t)
+			nearby = append(nearby, t)
 		}
 	}
 	switch {
 	case len(same) == 1:
 		return same[0]
-	case len(close) == 1 && close[0].end != nil:
-		return close[0]
+	case len(nearby) == 1 && nearby[0].end != nil:
+		return nearby[0]
 	}
 	return nil
 }

@@ -33,8 +33,10 @@ func TestViews(t *testing.T) {
 			begun = c
 		}
 		return []told{
-			{from, b, id, 0, 0, p, 0, a}, {from, b, id + 1, id, 0, p, 0, &begun},
-			{to, e, id + 1, id, to - from, p, 0, &c}, {to, e, id, 0, to - from, p, 0, a},
+			{from, b, id, 0, 0, p, 0, a},
+			{from, b, id + 1, id, 0, p, 0, &begun},
+			{to, e, id + 1, id, to - from, p, 0, &c},
+			{to, e, id, 0, to - from, p, 0, a},
 		}
 	}
 	sandbox := func(id string) trace.KV { return trace.KV{K: trace.AttrSandbox, V: id} }
@@ -130,7 +132,10 @@ func TestViewOfStart(t *testing.T) {
 	start, call := &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"}, &trace.CRICall{Method: "StartContainer", Container: "c1"}
 	kubelet := []told{{1400 * ms, p, 1, 0, 0, web, time.Second, &trace.Milestone{Name: trace.MilestoneStarted}}}
 	runtime := []told{
-		{500 * ms, b, 1, 0, 0, web, 0, start}, {500 * ms, b, 2, 1, 0, web, 0, call}, {700 * ms, e, 2, 1, 200 * ms, web, 0, call}, {700 * ms, e, 1, 0, 200 * ms, web, 0, start},
+		{500 * ms, b, 1, 0, 0, web, 0, start},
+		{500 * ms, b, 2, 1, 0, web, 0, call},
+		{700 * ms, e, 2, 1, 200 * ms, web, 0, call},
+		{700 * ms, e, 1, 0, 200 * ms, web, 0, start},
 		{700 * ms, p, 3, 0, 0, web, 0, &trace.Milestone{Name: trace.MilestoneStarted}},
 	}
 	span := spanOf(trace.ObserverRuntimeSpan, "StartContainer", 1<<50, 0, 490*ms, 710*ms, trace.KV{K: trace.AttrContainer, V: "c1"})
@@ -179,9 +184,11 @@ func TestSyncs(t *testing.T) {
 	}{
 		"at V4": {
 			[]told{
-				{1 * ms, b, 1, 0, 0, web, time.Microsecond, sync(trace.SyncAgain, "")}, {50 * ms, b, 9, 1, 0, web, time.Microsecond, &trace.Action{ID: "sandbox"}},
+				{1 * ms, b, 1, 0, 0, web, time.Microsecond, sync(trace.SyncAgain, "")},
+				{50 * ms, b, 9, 1, 0, web, time.Microsecond, &trace.Action{ID: "sandbox"}},
 				{99 * ms, e, 1, 0, 98 * ms, web, time.Microsecond, sync(trace.SyncAgain, "")},
-				{120 * ms, b, 2, 0, 0, web, time.Microsecond, sync(trace.SyncAgain, "")}, {130 * ms, e, 2, 0, 10 * ms, web, time.Microsecond, sync(trace.SyncAgain, "")},
+				{120 * ms, b, 2, 0, 0, web, time.Microsecond, sync(trace.SyncAgain, "")},
+				{130 * ms, e, 2, 0, 10 * ms, web, time.Microsecond, sync(trace.SyncAgain, "")},
 			},
 			[]trace.Record{span(1<<50, 0, 100*ms, sync(trace.SyncCreate, "")), span(1<<51, 119*ms, 131*ms, sync(trace.SyncAgain, ""))},
 			[]string{
@@ -191,7 +198,8 @@ func TestSyncs(t *testing.T) {
 			},
 		},
 		"at V2": {
-			nil, []trace.Record{span(1<<50, 0, 100*ms, sync(trace.SyncAgain, ""))},
+			nil,
+			[]trace.Record{span(1<<50, 0, 100*ms, sync(trace.SyncAgain, ""))},
 			[]string{"0s begin pod.sync 1<0 shop/web by kubelet-span", "100ms end pod.sync after 100ms 1<0 shop/web by kubelet-span"},
 		},
 		"that failed, at V2": {

@@ -43,7 +43,7 @@ func TestStuck(t *testing.T) {
 		w.beside = []*beside{flood, silent}
 		ended := make(chan struct{})
 		go func() {
-			w.publish(ctx) //nolint:errcheck // it has none
+			w.publish(ctx)
 			close(ended)
 		}()
 		var waiting, most int
