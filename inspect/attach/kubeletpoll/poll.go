@@ -35,7 +35,9 @@ type Poll struct {
 	denied map[string]bool
 	last   figures
 	asked  time.Time // when last was read
-	health string
+	// A kubelet whose runtime does not answer may not answer either: from the first request since then to the end of the last one.
+	silent, silentTo time.Time
+	health           string
 }
 
 // New returns a poll. pods says whether the kubelet's pods are to be read, too.
@@ -51,7 +53,7 @@ func New(c *kubeletapi.Client, pods bool) *Poll {
 func (p *Poll) Run(ctx context.Context, put func(trace.Record)) error {
 	p.put = put
 	clear(p.denied)
-	p.last = nil
+	p.last, p.silent = nil, time.Time{}
 	if body, err := p.get(ctx, "/configz"); err != nil {
 		return err
 	} else if body != nil {
@@ -71,8 +73,29 @@ func (p *Poll) Run(ctx context.Context, put func(trace.Record)) error {
 	}
 }
 
-// look asks once.
+// look asks once. A kubelet that does not answer in time is asked again, for up to a minute.
 func (p *Poll) look(ctx context.Context) error {
+	before := time.Now()
+	err := p.ask(ctx)
+	late := isTimeout(err) && ctx.Err() == nil
+	if late && p.silent.IsZero() {
+		p.silent = before
+	}
+	if p.silentTo = time.Now(); !late || p.silentTo.Sub(p.silent) > time.Minute {
+		return err
+	}
+	return nil
+}
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+func (p *Poll) ask(ctx context.Context) error {
 	before := time.Now()
 	text, err := p.get(ctx, "/metrics")
 	if err != nil {
@@ -84,7 +107,7 @@ func (p *Poll) look(ctx context.Context) error {
 			return fmt.Errorf("read the kubelet's metrics: %w", err)
 		}
 		p.slow(f, time.Now())
-		p.last, p.asked = f, before
+		p.last, p.asked, p.silent = f, before, time.Time{}
 	}
 	if err := p.healthy(ctx); err != nil {
 		return err
@@ -138,7 +161,10 @@ func (p *Poll) slow(now figures, at time.Time) {
 			}
 			continue
 		}
-		sure := longest - interval
+		end, sure := p.asked, longest-interval
+		if silent := p.silentTo.Sub(p.silent); !p.silent.IsZero() && longest >= silent { // that is why it did not answer
+			end, sure = p.silentTo, max(sure, silent)
+		}
 		if sure < lateAnswer {
 			continue
 		}
@@ -147,7 +173,7 @@ func (p *Poll) slow(now figures, at time.Time) {
 			e = &trace.PLEGRelist{Cause: trace.RelistPeriod}
 		}
 		p.put(trace.Record{
-			Time: p.asked.UnixNano(), Edge: trace.EdgeEnd, Dur: sure, Span: trace.NewSpanID(), Observer: trace.ObserverKubeletAPI, Precision: trace.PrecisionOf(interval), Event: e,
+			Time: end.UnixNano(), Edge: trace.EdgeEnd, Dur: sure, Span: trace.NewSpanID(), Observer: trace.ObserverKubeletAPI, Precision: trace.PrecisionOf(interval), Event: e,
 		})
 	}
 }

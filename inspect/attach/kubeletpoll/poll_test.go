@@ -172,3 +172,32 @@ func TestDenied(t *testing.T) {
 		}
 	}
 }
+
+// TestSilent has a kubelet answer too late, because its runtime does not answer: the time in which it was silent is that call's.
+func TestSilent(t *testing.T) {
+	at := time.Unix(100, 0)
+	for _, c := range []struct {
+		took float64
+		want time.Duration
+	}{{15, 10 * time.Second}, {8, 0}} {
+		was, err := parse(metrics(100, 0.5, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := parse(metrics(101, 0.5+c.took, 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got time.Duration
+		p := New(nil, false)
+		p.put = func(r trace.Record) {
+			if e, ok := r.Event.(*trace.CRICall); ok && e.Method == "ListContainers" && r.Time == at.Add(13*time.Second).UnixNano() {
+				got = r.Dur
+			}
+		}
+		p.last, p.asked, p.silent, p.silentTo = was, at, at.Add(3*time.Second), at.Add(13*time.Second)
+		if p.slow(now, at.Add(16*time.Second)); got != c.want {
+			t.Errorf("a call of %v s: %v, want %v", c.took, got, c.want)
+		}
+	}
+}
