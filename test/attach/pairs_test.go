@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"syscall"
 	"testing"
 	"time"
@@ -72,6 +73,7 @@ func (b *bench) again(t *testing.T, level int, change ...func(*lab.AgentConfig))
 	ctx := context.WithoutCancel(t.Context())
 	err := b.kubelet.Stop(ctx)
 	if err == nil {
+		b.portFree(t)
 		b.kubelet, err = b.start(ctx, t.Output(), level, change...)
 	}
 	if err != nil {
@@ -108,4 +110,19 @@ func (a *attached) caughtUp(t *testing.T) {
 		}
 	}
 	t.Fatal("attach computes all the time")
+}
+
+// portFree waits until the port of a kubelet that has ended can be listened at again.
+func (b *bench) portFree(t *testing.T) {
+	t.Helper()
+	eventually(t, "the kubelet's port is free", func() string {
+		l, err := net.Listen("tcp", fmt.Sprintf("0.0.0.0:%d", b.KubeletPort))
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }

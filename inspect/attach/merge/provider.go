@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,9 +42,16 @@ func (m *Merger) provided(r *trace.Record) {
 		r.Parent = in.span
 	}
 	with := *w
-	with.Target.Namespace = repository(t.imageOf())
+	image := after.imageFor(t.pod)
+	if image == someImage {
+		image = during.imageFor(t.pod)
+	}
+	with.Target.Namespace = repository(image)
 	r.Event, r.Also = &with, r.Also.With(t.begin.rec.Observer)
 }
+
+// someImage is an image whose name is not known.
+const someImage = "an image"
 
 // imageOf is the image that a pod gets in a span; "" where it gets none.
 func (t *thing) imageOf() string {
@@ -55,7 +63,7 @@ func (t *thing) imageOf() string {
 		return e.Image
 	case *trace.Action:
 		if e.Verb == trace.VerbImage {
-			return cmp.Or(e.Target, "an image")
+			return cmp.Or(e.Target, someImage)
 		}
 	}
 	return ""
@@ -97,4 +105,14 @@ func (s *soleThing) of(pod trace.Pod) *thing {
 		}
 	}
 	return nil
+}
+
+// imageFor is the image that a pod gets, as the last one names it that does.
+func (s *soleThing) imageFor(pod trace.Pod) string {
+	for _, t := range slices.Backward(s.all) {
+		if name := t.imageOf(); t.pod == pod && name != someImage {
+			return name
+		}
+	}
+	return someImage
 }
