@@ -57,7 +57,7 @@ func TestSlowProvider(t *testing.T) {
 	b.create(t, "unasked") // its image needs no provider
 	b.started(t, a, "default/asking")
 	b.started(t, a, "default/unasked")
-	b.speaks(t, a, "default/asking", "KL04", cause.Certain, "the credential provider asked to answer for ")
+	b.speaks(t, a, "default/asking", "KL04", cause.Certain, "the credential provider asked to answer for "+strings.TrimSuffix(b.Image(lab.ImageHTTP), ":1"))
 	b.silent(t, a, "default/prompt", "KL04")
 	b.silent(t, a, "default/unasked", "KL04")
 }
