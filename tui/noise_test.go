@@ -21,6 +21,9 @@ import (
 // walks are keys that are pressed in every view: rows are chosen, opened and looked at in each of the ways that there are.
 var walks = []string{"", "j", "enter", "j", "enter", "L", "j j", "esc", "G", "enter", "G", "enter", "m", "a", "s", "S"}
 
+// glances are those in panels.
+var glances = []string{"", "j", "enter"}
+
 // TestNoise: no view decides on a text. All texts in the records are replaced by noise, and all that are rendered; then the same keys lead to
 // the same pages, with the same lines, tones and figures, and only words differ.
 func TestNoise(t *testing.T) {
@@ -30,10 +33,10 @@ func TestNoise(t *testing.T) {
 			for i := range recs {
 				noisy[i] = tracetest.Noise(recs[i], "StatusPatch.Patch") // it is shown as it is
 			}
-			plain := tour(t, recs)
+			plain := append(tour(t, recs, walks, false), tour(t, recs, glances, true)...)
 			noise.On(true)
 			defer noise.On(false)
-			other := tour(t, noisy)
+			other := append(tour(t, noisy, walks, false), tour(t, noisy, glances, true)...)
 			if len(plain) != len(other) {
 				t.Fatalf("got %d screens in noise, want %d", len(other), len(plain))
 			}
@@ -76,13 +79,18 @@ type shot struct{ what, frame string }
 // bars are as long as the words beside them leave room, and so is the axis above them.
 var bars = regexp.MustCompile(`[▏▁▂▃▄▅▆▇█░┄]+|  0s(?: +[0-9.]+[a-zµ]+)+`)
 
-// tour draws every view and every pod, at the end of the records and in the middle, on a screen on which nothing is cut.
-func tour(t *testing.T, recs []trace.Record) (out []shot) {
+// tour draws every view and every pod, at the end of the records and in the middle, on a screen on which nothing is cut: beside a list, a pod
+// has only a part of it.
+func tour(t *testing.T, recs []trace.Record, walks []string, panels bool) (out []shot) {
 	t.Helper()
+	width := 600
+	if panels {
+		width = 2400
+	}
 	for _, part := range []int{2, 1} {
 		some := recs[:len(recs)/part]
-		d := drive(t, Config{Env: []string{"TERM=xterm-256color"}}, 600, 300)
-		d.app.look.Scene.Panels = false // a pod beside a list is cut
+		d := drive(t, Config{Env: []string{"TERM=xterm-256color"}}, width, 300)
+		d.app.look.Scene.Panels = panels
 		for _, tab := range d.app.tabs {
 			d.app.fit(tab.page)
 		}
