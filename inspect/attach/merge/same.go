@@ -16,7 +16,9 @@ const (
 	// maxAlike is how many of the latest things of one kind are looked at: whoever writes a log names them.
 	maxAlike = 64
 	// maxThings bounds the things that are known, maxAliases the spans that became another's.
-	maxThings  = 1 << 13
+	maxThings = 1 << 13
+	// maxCalls is how many of the latest calls a span is compared with.
+	maxCalls   = 1 << 10
 	maxAliases = 1 << 15
 )
 
@@ -43,6 +45,7 @@ type thing struct {
 type same struct {
 	things map[string][]*thing
 	order  []*thing
+	calls  []*thing                // the latest calls, for spans of them
 	spans  map[trace.SpanID]*thing // of those that go on, by each observer's span
 	alias  map[trace.SpanID]*thing
 	old    []trace.SpanID // of alias, the oldest first
@@ -220,6 +223,11 @@ func (s *same) add(t *thing, it *item) {
 		s.order = s.order[1:]
 	}
 	it.thing = t
+	if _, call := it.rec.Event.(*trace.CRICall); call {
+		if s.calls = append(s.calls, t); len(s.calls) > maxCalls {
+			s.calls = s.calls[1:]
+		}
+	}
 	switch it.rec.Edge {
 	case trace.EdgeBegin:
 		t.begin = it

@@ -122,7 +122,7 @@ func (m *Merger) meant(r *trace.Record, e *trace.RuntimeSpan, complete bool) *th
 		}
 	}
 	var same, nearby []*thing
-	for _, t := range m.same.order {
+	for _, t := range m.same.calls {
 		if !complete && t.end == nil && t.isCall(e.Call()) && apartBy(e.Start, t.from) <= sameEnds {
 			nearby = append(nearby, t) // it may end when the span does
 		}
