@@ -32,10 +32,11 @@ func callCommands(root *cobra.Command, name string) {
 	if name == nameOwn {
 		return
 	}
+	calls := callsOf(root)
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	var all func(c *cobra.Command)
 	all = func(c *cobra.Command) {
-		c.Long, c.Example = inCalls(root, name, c.Long), inCalls(root, name, c.Example)
+		c.Long, c.Example = calls.ReplaceAllString(c.Long, name+" $1"), calls.ReplaceAllString(c.Example, name+" $1")
 		for _, sub := range c.Commands() {
 			all(sub)
 		}
@@ -48,10 +49,14 @@ func inCalls(root *cobra.Command, name, text string) string {
 	if name == nameOwn {
 		return text
 	}
+	return callsOf(root).ReplaceAllString(text, name+" $1")
+}
+
+// callsOf matches calls of the commands in texts.
+func callsOf(root *cobra.Command) *regexp.Regexp {
 	var commands []string
 	for _, c := range root.Commands() {
 		commands = append(commands, c.Name())
 	}
-	calls := regexp.MustCompile(`\b` + nameOwn + ` (--help|NAME\b|(?:` + strings.Join(commands, "|") + `)\b)`)
-	return calls.ReplaceAllString(text, name+" $1")
+	return regexp.MustCompile(`\b` + nameOwn + ` (--help|NAME\b|(?:` + strings.Join(commands, "|") + `)\b)`)
 }

@@ -86,7 +86,7 @@ func TestStuck(t *testing.T) {
 		time.Sleep(2 * stuck / 3)
 		synctest.Wait()
 		take()
-		if waiting != 0 || told["before seen"] != 1 || told["after seen"] != 1 || told["attach: the kubelet's log cannot be read for 15s: what is in it comes late"] != 1 {
+		if waiting != 0 || told["before seen"] != 1 || told["after seen"] != 1 || told["attach: the kubelet's log could not be read for 15s: its records will be late"] != 1 {
 			t.Errorf("%d records are missing; told %v", waiting, told)
 		}
 		cancel()

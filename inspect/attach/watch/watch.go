@@ -228,7 +228,7 @@ func (w *Watch) passes(o observer, now time.Time) {
 		return
 	}
 	if l.ticks == most {
-		w.say(trace.LevelWarn, fmt.Sprintf("%s cannot be read for %v: what is in it comes late", o, stuck))
+		w.say(trace.LevelWarn, fmt.Sprintf("%s could not be read for %v: its records will be late", o, stuck))
 	}
 	until := now.Add(-stuck - hold).UnixNano()
 	l.input.Until(until)
