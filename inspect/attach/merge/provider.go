@@ -2,7 +2,6 @@ package merge
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,12 +41,21 @@ func (m *Merger) provided(r *trace.Record) {
 		r.Parent = in.span
 	}
 	with := *w
-	image := after.imageFor(t.pod)
-	if image == someImage {
-		image = during.imageFor(t.pod)
-	}
-	with.Target.Namespace = repository(image)
+	with.Target.Namespace = repository(m.imageFor(t.pod, begin, r.Time))
 	r.Event, r.Also = &with, r.Also.With(t.begin.rec.Observer)
+}
+
+// imageFor is the image that a pod got while a provider ran. The runtime may begin its pull a little later.
+func (m *Merger) imageFor(pod trace.Pod, from, to int64) string {
+	for _, t := range m.same.order {
+		if t.pod != pod || t.from > to+int64(apart) || t.to != 0 && t.to < from {
+			continue
+		}
+		if name := t.imageOf(); name != "" && name != someImage {
+			return name
+		}
+	}
+	return someImage
 }
 
 // someImage is an image whose name is not known.
@@ -105,14 +113,4 @@ func (s *soleThing) of(pod trace.Pod) *thing {
 		}
 	}
 	return nil
-}
-
-// imageFor is the image that a pod gets, as the last one names it that does.
-func (s *soleThing) imageFor(pod trace.Pod) string {
-	for _, t := range slices.Backward(s.all) {
-		if name := t.imageOf(); t.pod == pod && name != someImage {
-			return name
-		}
-	}
-	return someImage
 }

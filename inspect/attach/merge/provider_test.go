@@ -35,6 +35,11 @@ func TestRunsOfProviders(t *testing.T) {
 			image(in, "other", 3, 980)
 			pull(in, "web", 2, 2001)
 		}, pod: "web", registry: "r.example:5000/web", in: true},
+		"V4: it pulls a little later": {log: func(in *merge.Input) {
+			image(in, "web", 1, 990)
+			pull(in, "web", 2, 2300)
+			pull(in, "other", 3, 2290)
+		}, pod: "web", registry: "r.example:5000/web", in: true},
 		"V4: it does not pull then": {log: func(in *merge.Input) { image(in, "web", 1, 990) }, pod: "web", registry: "an image", in: true},
 		"two get images": {log: func(in *merge.Input) {
 			image(in, "web", 1, 990)
