@@ -22,6 +22,8 @@ type Column[R any] struct {
 	Width int
 	// Flex distributes the remaining width between columns in this proportion.
 	Flex int
+	// Whole is up to which width its texts are shown in full: columns with a Drop are hidden first. It is for what tells rows apart.
+	Whole int
 	// Right aligns to the right, for figures.
 	Right bool
 	// Drop is the order in which columns are hidden if the table is narrow: the highest first, 0 never.

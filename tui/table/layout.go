@@ -6,7 +6,7 @@ package table
 func layout[R any](cols []Column[R], w, keep int, wants []int) []int {
 	widths := make([]int, len(cols))
 	for i, c := range cols {
-		widths[i] = max(c.Width, 1)
+		widths[i] = max(c.Width, min(wants[i], c.Whole), 1)
 	}
 	for need(widths) > w {
 		worst := -1

@@ -32,6 +32,12 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
+	cols[0].Whole = 20
+	for want, wants := range map[[4]int]int{{15, 0, 8, 13}: 15, {27, 0, 0, 10}: 90, {10, 6, 8, 11}: 5} {
+		if got := [4]int(layout(cols, 39, -1, []int{wants, 0, 0, 0})); got != want {
+			t.Errorf("names of %d columns: %v, want %v", wants, got, want)
+		}
+	}
 }
 
 // TestWidthsDoNotJump: a column does not shrink when the rows that needed it are gone.

@@ -113,7 +113,7 @@ func urgency(r *model.Pod, now time.Time) int {
 }
 
 func (p *Pods) columns() []table.Column[model.Pod] {
-	doing := text("doing", 14, 3, 0, p.doing)
+	doing := text("doing", 14, 3, 1, p.doing)
 	doing.Compare = nil
 	doing = toned(doing, func(r model.Pod) style.Tone {
 		if _, _, tone := now(p.Theme, &r); tone != style.Dim {
@@ -128,8 +128,10 @@ func (p *Pods) columns() []table.Column[model.Pod] {
 		}
 		return table.Cell{Text: style.Unknown, Tone: style.Dim}
 	}
+	pod := text("pod", 20, 2, 0, func(r model.Pod) string { return p.Theme.Clean(r.Key.String()) })
+	pod.Whole = 36
 	return []table.Column[model.Pod]{
-		text("pod", 20, 2, 0, func(r model.Pod) string { return p.Theme.Clean(r.Key.String()) }),
+		pod,
 		toned(text("state", 11, 0, 0, p.state), stateTone),
 		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
 		text("ready", 5, 0, 3, ready),
