@@ -27,8 +27,25 @@ const (
 	FailImageLimited  FailureClass = "image-limited"      // the registry limits the rate of requests
 	FailImageReach    FailureClass = "image-unreachable"  // the registry cannot be reached
 	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing, or access to it is denied
+	FailKey           FailureClass = "object-key"         // the ConfigMap or Secret does not have the key
 	FailGone          FailureClass = "gone"               // the object to write no longer exists
 	FailReplaced      FailureClass = "replaced"           // another object has the name now
+	FailStart         FailureClass = "start"              // the container's first process cannot be started, for another reason than those below
+	FailStartMissing  FailureClass = "start-missing"      // the program is not in the container, or not in PATH
+	FailStartDenied   FailureClass = "start-denied"       // the program must not be executed
+	FailStartFormat   FailureClass = "start-format"       // the program is not executable on this machine: another architecture, or not a program
+	FailStartLoader   FailureClass = "start-loader"       // the program's interpreter or dynamic loader is not in the container
+	FailStartDir      FailureClass = "start-directory"    // the program is a directory, or its path leads through a file
+	FailStartWorkdir  FailureClass = "start-workdir"      // the working directory cannot be entered
+	FailStartMount    FailureClass = "start-mount"        // a mount cannot be made in the container, for example a directory on a file
+	FailStartReadOnly FailureClass = "start-read-only"    // something must be created in a root file system or mount that is read-only
+	FailStartMemory   FailureClass = "start-memory"       // the memory limit is too low for the start
+	FailSecurity      FailureClass = "security"           // the security context cannot be applied, for another reason than those below
+	FailRunsAsRoot    FailureClass = "runs-as-root"       // runAsNonRoot is set, and the container would run as root
+	FailUserName      FailureClass = "user-name"          // runAsNonRoot is set, and the image's user is a name
+	FailUserMissing   FailureClass = "user-missing"       // the image's user or group is not in its passwd or group file
+	FailAppArmor      FailureClass = "apparmor"           // the AppArmor profile cannot be applied
+	FailSeccomp       FailureClass = "seccomp"            // the seccomp profile cannot be applied
 )
 
 // Of reports whether a class is wider or a part of it: FailImageMissing is a part of FailImage, FailPlugin of
@@ -41,6 +58,13 @@ func (c FailureClass) wider() FailureClass {
 		return FailNetwork
 	case FailImageNever, FailImageName, FailImageMissing, FailImageDenied, FailImageLimited, FailImageReach:
 		return FailImage
+	case FailKey:
+		return FailObject
+	case FailStartMissing, FailStartDenied, FailStartFormat, FailStartLoader, FailStartDir, FailStartWorkdir, FailStartMount, FailStartReadOnly, FailStartMemory:
+		return FailStart
+	case FailRunsAsRoot, FailUserName, FailUserMissing, FailAppArmor, FailSeccomp:
+		return FailSecurity
+	case FailStart, FailSecurity:
 	case FailDeadline, FailCanceled, FailUnreachable, FailNameReserved, FailNetwork, FailImage, FailObject, FailGone, FailReplaced:
 	}
 	return c
@@ -59,7 +83,9 @@ var patterns = []pattern{
 	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
 	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name|Kubelet may be retrying requests that are timing out in CRI-O|Conflict\. The container name "[^"]*" is already in use by container`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
-	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|couldn't find key .+ in (ConfigMap|Secret) |references non-existent (config|secret) key|failed to fetch PVC from API server|\bPVC is not bound\b`)},
+	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|` + missingKey.String() + `|failed to fetch PVC from API server|\bPVC is not bound\b`)},
+	{FailStart, startFailed},
+	{FailSecurity, securityFailed},
 	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},
 	{FailDeadline, regexp.MustCompile(`context deadline exceeded`)},
 	{FailCanceled, regexp.MustCompile(`context canceled`)},
@@ -118,6 +144,10 @@ func Classify(err string) FailureClass {
 		return FailPlugin
 	case class == FailImage:
 		return ClassifyPull(err[first:])
+	case class == FailStart || class == FailSecurity:
+		return partOf(class, err[first:])
+	case class == FailObject && missingKey.MatchString(err[first:]):
+		return FailKey
 	case class == "":
 		if i := slices.IndexFunc(codes, func(p pattern) bool { return p.text.MatchString(err) }); i >= 0 {
 			return codes[i].class

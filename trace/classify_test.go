@@ -25,9 +25,9 @@ func TestClassify(t *testing.T) {
 		`image r.io/none:1: ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "r.io/none:1": failed to resolve image: not found`:                                                                          FailImageMissing,
 		`image far:1: ErrImageNeverPull: Container image "far:1" is not present with pull policy of Never`:                                                                                                                              FailImageNever,
 		`setup of volume "keys" (kubernetes.io/secret) failed: secret "keys" not found`:                                                                                                                                                 FailObject,
-		`CreateContainerConfigError: couldn't find key pw in Secret shop/keys`:                                                                                                                                                          FailObject,
+		`CreateContainerConfigError: couldn't find key pw in Secret shop/keys`:                                                                                                                                                          FailKey,
 		`error processing PVC default/data: failed to fetch PVC from API server: persistentvolumeclaims "data" is forbidden: User "system:node:n" cannot get resource`:                                                                  FailObject,
-		`failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`:                                                                                                                                    "",
+		`failed to create containerd task: exec: "secret-agent": executable file not found in $PATH`:                                                                                                                                    FailStartMissing,
 		`image r.io/a:1: ErrImagePull: the registry says: failed to setup network for sandbox, secret "a" not found`:                                                                                                                    FailImageMissing,
 		`rpc error: code = DeadlineExceeded desc = failed to get sandbox image "r.io/pause:3": failed to pull image "r.io/pause:3": failed to do request: Head "https://r.io/v2/pause/manifests/3": dial tcp 10.0.0.1:443: i/o timeout`: FailImageReach,
 		`failed pulling image "r.io/pause:3": Error response from daemon: unauthorized`:                                                                                                                                                 FailImageDenied,
@@ -124,5 +124,79 @@ func TestClasses(t *testing.T) {
 	}
 	if got := ClassifyError(fmt.Errorf("dial tcp: %w", context.Canceled)); got != FailCanceled {
 		t.Errorf("got %q, want %q", got, FailCanceled)
+	}
+}
+
+// TestClassifyStart: the texts are from containerd 2.4.2 with runc, and from the agent.
+func TestClassifyStart(t *testing.T) {
+	const oci = `start container app: rpc error: code = Unknown desc = failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: `
+	for text, want := range map[string]FailureClass{
+		oci + `error during container init: exec: "no-such-program": executable file not found in $PATH`:            FailStartMissing,
+		oci + `error during container init: exec: "/no/such": stat /no/such: no such file or directory`:             FailStartMissing,
+		oci + `error during container init: exec: "/etc": is a directory`:                                           FailStartDir,
+		oci + `error during container init: exec: "/bin/busybox/x": stat /bin/busybox/x: not a directory`:           FailStartDir,
+		oci + `error during container init: exec: "/d/noexec": permission denied`:                                   FailStartDenied,
+		oci + `error during container init: exec /d/garbage: exec format error`:                                     FailStartFormat,
+		oci + `error during container init: exec /d/script: no such file or directory`:                              FailStartLoader,
+		oci + `error during container init: chdir to cwd ("/x") set in config.json failed: permission denied`:       FailStartWorkdir,
+		oci + `error during container init: error mounting "/a" to rootfs at "/b": not a directory: Are you trying`: FailStartMount,
+		oci + `error during container init: mkdirat /run/x: read-only file system`:                                  FailStartReadOnly,
+		oci + `container init was OOM-killed (memory limit too low?)`:                                               FailStartMemory,
+		oci + `something new`: FailStart,
+		oci + `error during container init: unable to apply apparmor profile: no such file`:                           FailAppArmor,
+		oci + `error during container init: error loading seccomp filter into kernel: operation not permitted`:        FailSeccomp,
+		`failed to create container: SELinux label cannot be applied`:                                                 FailSecurity,
+		`container web: securityContext.runAsNonRoot: container has runAsNonRoot and image will run as root`:          FailRunsAsRoot,
+		`container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root`:             FailUserName,
+		`failed to create container: failed to generate spec: unable to find user www: no matching entries in passwd`: FailUserMissing,
+		`create container app: rpc error: code = DeadlineExceeded desc = context deadline exceeded`:                   FailDeadline,
+		`container app: env: secret "OCI runtime create failed" not found`:                                            FailObject,
+	} {
+		if got := Classify(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for reason, want := range map[string]FailureClass{"StartError": FailStartMissing, "Error": "", "OOMKilled": ""} {
+		if got := ClassifyExit(reason, `unable to start container process: exec: "a": executable file not found in $PATH`); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
+func TestMissingIn(t *testing.T) {
+	for text, want := range map[string]*Missing{
+		"": nil,
+		`container web: env: secret "keys" not found`:                                                              {Kind: TargetSecret, Name: "keys"},
+		`configmaps "app" is forbidden: User "system:node:n" cannot get resource`:                                  {Kind: TargetConfigMap, Name: "app", Forbidden: true},
+		`container web: couldn't find key pw in Secret shop/keys`:                                                  {Kind: TargetSecret, Namespace: "shop", Name: "keys", Key: "pw"},
+		`setup of volume "v" failed: configmap references non-existent config key: a.conf`:                         {Kind: TargetConfigMap, Key: "a.conf"},
+		`error looking up service account shop/web: serviceaccount "web" not found`:                                {Kind: TargetServiceAccount, Name: "web"},
+		`failed to fetch PVC from API server: persistentvolumeclaim "data" not found`:                              {Kind: TargetClaim, Name: "data"},
+		`unable to start container process: exec: "secret \"keys\" not found": executable file not found in $PATH`: nil,
+		`the image is not found`: nil,
+	} {
+		got := MissingIn(text)
+		if (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestProbeAnswerIn(t *testing.T) {
+	for text, want := range map[string]ProbeAnswer{
+		"HTTP probe failed with statuscode: 503":                                                                AnswerStatus,
+		"dial tcp 10.0.0.7:81: connect: connection refused":                                                     AnswerRefused,
+		`Get "http://10.0.0.7:81/": dial tcp 10.0.0.7:81: connect: connection refused`:                          AnswerRefused,
+		`Get "https://10.0.0.7:80/": http: server gave HTTP response to HTTPS client`:                           AnswerProtocol,
+		`Get "http://10.0.0.7:80/": EOF`:                                                                        AnswerClosed,
+		`timeout: failed to connect service "10.0.0.7:80" within 1s: context deadline exceeded`:                 AnswerUnreachable,
+		`service unhealthy (responded with "NOT_SERVING")`:                                                      AnswerNotServing,
+		"the app says: HTTP probe failed with statuscode: 503":                                                  "",
+		`Get "http://10.0.0.7:80/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`: "",
+	} {
+		how, got, code := ProbeAnswerIn(text)
+		if got != want || (got == AnswerStatus) != (code == 503) || (got != "") != (how != "") {
+			t.Errorf("%s: %q %q %d, want %q", text, how, got, code, want)
+		}
 	}
 }

@@ -129,6 +129,8 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is one sentence with the reason.
 	Reason string `json:"reason" scrub:"text"`
+	// Code is Kubernetes' reason for a pod that is rejected or ended, such as OutOfcpu, NodeAffinity, Evicted or DeadlineExceeded.
+	Code string `json:"code,omitempty"`
 	// Until is when it is decided again, in Unix nanoseconds: the end of a back-off.
 	Until int64 `json:"until_ns,omitempty"`
 	// Tries is the number of earlier attempts that failed, Cause the error of the last one.
@@ -183,7 +185,7 @@ type NodeEvent struct {
 }
 
 // Usage is the resource usage of the agent since the last such record, and how long the node's tasks stalled in that time. It is
-// published every 10 s, and every second while pods start.
+// published every 10 s, and every second while the start of a pod is worked on, for up to 10 minutes each.
 type Usage struct {
 	// Interval is the time that the figures cover.
 	Interval time.Duration `json:"interval_ns"`

@@ -25,14 +25,25 @@ type PodSpec struct {
 	QoS            QoSClass        `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
+	// MemoryLimit is the memory limit of the whole pod in bytes; omitted if it has none or if that is not known.
+	MemoryLimit int64 `json:"memory_limit,omitempty"`
 	// Grace is the grace period in seconds with which the pod terminates; omitted if it was not known.
 	Grace int64 `json:"grace_s,omitempty"`
 	// Finalizers keep the pod's object after its end: their names, with commas between.
 	Finalizers string `json:"finalizers,omitempty"`
 	// ReadinessGates is how many conditions of others the pod needs to be ready.
 	ReadinessGates int `json:"readiness_gates,omitempty"`
-	// Clipped is how many containers were omitted because of the limit.
+	// Objects are the objects of the API server that the pod refers to, at most 2 KiB; omitted if they are unknown.
+	Objects []Object `json:"objects,omitempty"`
+	// Clipped is how many containers and objects were omitted because of the limits.
 	Clipped int `json:"clipped,omitempty"`
+}
+
+// Object is an object of the API server in the namespace of the pod that refers to it: a ConfigMap, a Secret, a claim, or the service account
+// of which the pod gets a token.
+type Object struct {
+	Kind TargetKind `json:"kind"`
+	Name string     `json:"name"`
 }
 
 // ContainerSpec is the part of a container's spec that views show.
@@ -41,6 +52,8 @@ type ContainerSpec struct {
 	Image string `json:"image"`
 	// Sidecar says that an init container is restarted always: the next container does not wait for its end.
 	Sidecar bool `json:"sidecar,omitempty"`
+	// MemoryLimit is the container's memory limit in bytes; omitted if it has none or if that is not known.
+	MemoryLimit int64 `json:"memory_limit,omitempty"`
 	// Probes are the container's probes.
 	Probes []ProbeSpec `json:"probes,omitempty"`
 	// Clipped is how many probes were omitted because of the limit.
@@ -122,6 +135,8 @@ type Action struct {
 	Err    string     `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
+	// Missing is the object that Err names as missing.
+	Missing *Missing `json:"missing,omitempty"`
 	// Code is Kubernetes' reason for a failed step of a container, such as ErrImagePull or CreateContainerConfigError.
 	Code string `json:"code,omitempty"`
 }
@@ -163,9 +178,31 @@ type ContainerStatus struct {
 	Init  bool           `json:"init,omitempty"`
 	State ContainerState `json:"state"`
 	// Reason is Kubernetes' reason: ImagePullBackOff, CrashLoopBackOff, Completed, ...
-	Reason   string `json:"reason,omitempty"`
-	Message  string `json:"message,omitempty" scrub:"text"`
-	ID       string `json:"id,omitempty"`
-	ExitCode int32  `json:"exit_code,omitempty"`
-	Restarts int    `json:"restarts,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty" scrub:"text"`
+	// Class is the class of the failure in Message, for a container that waits or could not be started.
+	Class    FailureClass `json:"class,omitempty"`
+	ID       string       `json:"id,omitempty"`
+	ExitCode int32        `json:"exit_code,omitempty"`
+	Restarts int          `json:"restarts,omitempty"`
+	// Started and Finished are when it started and exited; omitted if it has not, or if that is not known. They are whole seconds.
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+	// Last describes the container's exit before this state, as Kubernetes' lastState does; omitted if there is none.
+	Last *ContainerExit `json:"last,omitempty"`
+}
+
+// ContainerExit is how a container exited.
+type ContainerExit struct {
+	// Reason is Kubernetes' reason: OOMKilled, StartError, Completed, Error, ...
+	Reason string `json:"reason,omitempty"`
+	// Message is the runtime's, of a container that could not be started. What a container says when it ends is not in a last exit: it can
+	// have secrets.
+	Message string `json:"message,omitempty" scrub:"text"`
+	// Class is the class of the failure in Message.
+	Class    FailureClass `json:"class,omitempty"`
+	ID       string       `json:"id,omitempty"`
+	ExitCode int32        `json:"exit_code"`
+	Started  time.Time    `json:"started,omitzero"`
+	Finished time.Time    `json:"finished,omitzero"`
 }

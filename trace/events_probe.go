@@ -15,6 +15,11 @@ type ProbeAttempt struct {
 	Result ProbeResult `json:"result,omitempty"`
 	// TimedOut says that the attempt timed out.
 	TimedOut bool `json:"timed_out,omitempty"`
+	// Answer is what a failed attempt ran into, if that is known; Code is the HTTP status or the command's exit status.
+	Answer ProbeAnswer `json:"answer,omitempty"`
+	Code   int         `json:"code,omitempty"`
+	// Class is the class of the failure of an attempt that could not be made.
+	Class FailureClass `json:"class,omitempty"`
 	// Output is the probe's output, truncated to a few hundred bytes.
 	Output string `json:"output,omitempty" scrub:"text"`
 	// Count is the number of attempts in a row with this result; Threshold is how many are needed.

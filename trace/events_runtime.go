@@ -106,6 +106,8 @@ type Volume struct {
 	Err    string `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
+	// Missing is the object that Err names as missing.
+	Missing *Missing `json:"missing,omitempty"`
 }
 
 // CgroupOp is one operation on the cgroup of a pod or of a QoS class.

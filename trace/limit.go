@@ -96,10 +96,14 @@ func part[T any, P limited[T]](l limiter, p **T) int {
 
 // list limits a list, and adds the number of omitted items to left.
 func list[T any, P limited[T]](l limiter, s *[]T, left *int) int {
+	return listOf[T, P](l, s, left, maxList)
+}
+
+// listOf is list for one that may have most bytes.
+func listOf[T any, P limited[T]](l limiter, s *[]T, left *int, most int) int {
 	if cap(*s) == 0 {
 		return 0
 	}
-	most := maxList
 	if l == tight {
 		most = tightList
 	}

@@ -34,7 +34,7 @@ func (e *Threshold) limit(l limiter) int { return word(l, &e.Kind) }
 
 // limit implements limited.
 func (e *Decision) limit(l limiter) int {
-	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + text(l, &e.Cause) +
+	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
 		word(l, &e.Ground) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
 }
 
@@ -113,8 +113,11 @@ func (e *Milestone) limit(l limiter) int {
 // limit implements limited.
 func (e *PodSpec) limit(l limiter) int {
 	return list(l, &e.Containers, &e.Clipped) + list(l, &e.InitContainers, &e.Clipped) + word(l, &e.RestartPolicy) +
-		word(l, &e.QoS) + textList(l, &e.Volumes) + line(l, &e.Finalizers)
+		word(l, &e.QoS) + textList(l, &e.Volumes) + line(l, &e.Finalizers) + listOf(l, &e.Objects, &e.Clipped, tightList)
 }
+
+// limit implements limited.
+func (e *Object) limit(l limiter) int { return word(l, &e.Kind) + word(l, &e.Name) }
 
 // limit implements limited.
 func (e *ContainerSpec) limit(l limiter) int {
@@ -141,12 +144,17 @@ func (e *PlanStep) limit(l limiter) int {
 // limit implements limited.
 func (e *Action) limit(l limiter) int {
 	return line(l, &e.ID) + word(l, &e.Verb) + word(l, &e.Container) + line(l, &e.Target) + line(l, &e.Reason) + text(l, &e.Err) + word(l, &e.Class) + word(l, &e.Code) +
-		word(l, &e.Replaces) + word(l, &e.Policy)
+		word(l, &e.Replaces) + word(l, &e.Policy) + part(l, &e.Missing)
+}
+
+// limit implements limited.
+func (m *Missing) limit(l limiter) int {
+	return word(l, &m.Kind) + word(l, &m.Namespace) + word(l, &m.Name) + word(l, &m.Key)
 }
 
 // limit implements limited.
 func (w *Wait) limit(l limiter) int {
-	return word(l, &w.For) + w.Target.limit(l) + list(l, &w.More, &w.Clipped) + word(l, &w.Reason) + text(l, &w.Cause) + word(l, &w.Class) + word(l, &w.Plugin) + word(l, &w.Doing) +
+	return word(l, &w.For) + w.Target.limit(l) + w.Request.limit(l) + list(l, &w.More, &w.Clipped) + word(l, &w.Reason) + text(l, &w.Cause) + word(l, &w.Class) + word(l, &w.Plugin) + word(l, &w.Doing) +
 		text(l, &w.Note) + list(l, &w.Behind, &w.Clipped)
 }
 
@@ -174,13 +182,18 @@ func (e *PodStatus) limit(l limiter) int {
 
 // limit implements limited.
 func (e *ContainerStatus) limit(l limiter) int {
-	return word(l, &e.Name) + word(l, &e.State) + word(l, &e.Reason) + text(l, &e.Message) + word(l, &e.ID)
+	return word(l, &e.Name) + word(l, &e.State) + word(l, &e.Reason) + text(l, &e.Message) + word(l, &e.ID) + word(l, &e.Class) + part(l, &e.Last)
+}
+
+// limit implements limited.
+func (e *ContainerExit) limit(l limiter) int {
+	return word(l, &e.Reason) + text(l, &e.Message) + word(l, &e.Class) + word(l, &e.ID)
 }
 
 // limit implements limited.
 func (e *ProbeAttempt) limit(l limiter) int {
 	return word(l, &e.Container) + word(l, &e.ContainerID) + word(l, &e.Probe) + word(l, &e.How) + word(l, &e.Result) +
-		text(l, &e.Output) + word(l, &e.State) + part(l, &e.Throttle)
+		text(l, &e.Output) + word(l, &e.State) + part(l, &e.Throttle) + word(l, &e.Answer) + word(l, &e.Class)
 }
 
 // limit implements limited.
@@ -218,7 +231,7 @@ func (e *ImageProgress) limit(l limiter) int { return line(l, &e.Image) + word(l
 
 // limit implements limited.
 func (e *Volume) limit(l limiter) int {
-	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err) + word(l, &e.Class)
+	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err) + word(l, &e.Class) + part(l, &e.Missing)
 }
 
 // limit implements limited.

@@ -44,6 +44,7 @@ const (
 	TargetConfigMap      TargetKind = "configmap"       // a ConfigMap
 	TargetSecret         TargetKind = "secret"          // a Secret
 	TargetToken          TargetKind = "token"           // a service account's token
+	TargetServiceAccount TargetKind = "serviceaccount"  // a service account
 	TargetRuntimeClass   TargetKind = "runtimeclass"    // a RuntimeClass
 	TargetPodCertificate TargetKind = "pod-certificate" // the certificate for a volume
 	TargetList           TargetKind = "list"            // the first list of a resource

@@ -32,6 +32,21 @@ const (
 	ProbeError   ProbeResult = "error"   // the attempt could not be made
 )
 
+// ProbeAnswer is what a failed attempt of a probe ran into, other than its timeout.
+type ProbeAnswer string
+
+// The answers to an attempt that failed.
+const (
+	AnswerStatus      ProbeAnswer = "status"      // an HTTP response whose status is not a success
+	AnswerExit        ProbeAnswer = "exit"        // the command exited with another status than 0
+	AnswerNotServing  ProbeAnswer = "not-serving" // the gRPC health service says that it does not serve
+	AnswerRPC         ProbeAnswer = "rpc"         // the server has no gRPC health service, or the call failed
+	AnswerRefused     ProbeAnswer = "refused"     // nothing accepts connections at the port
+	AnswerUnreachable ProbeAnswer = "unreachable" // the address cannot be reached, or its name is unknown
+	AnswerClosed      ProbeAnswer = "closed"      // the connection was closed without a response
+	AnswerProtocol    ProbeAnswer = "protocol"    // the other side speaks another protocol, such as HTTP instead of HTTPS
+)
+
 // ProbeState is the state of a container according to a probe.
 type ProbeState string
 

@@ -6,10 +6,15 @@ import (
 )
 
 // Wait is a time in which a pod waits. Package say renders its fields as text.
+//
+// Many fields: one kind of event has what all kinds of waits need, and most have few of them.
 type Wait struct {
 	// For is the kind of the wait, Target what the pod waits for.
 	For    WaitKind `json:"for"`
 	Target Target   `json:"target,omitzero"`
+	// Request is the object of the API server that a request is for, if the request waits and its object is known: a ConfigMap, a Secret, a
+	// claim, or the service account of a token.
+	Request Target `json:"request,omitzero"`
 	// More are further containers that wait too, if the target is a container.
 	More []Held `json:"more,omitempty"`
 	// Reason is Kubernetes' reason for the wait, such as CrashLoopBackOff, ErrImagePull or NetworkPluginNotReady.

@@ -210,7 +210,7 @@ func (r *run) do(ctx context.Context, s *Step) error {
 	}
 	if err != nil {
 		act.Err = err.Error()
-		act.Class = trace.Classify(act.Err)
+		act.Class, act.Missing = trace.Classify(act.Err), trace.MissingIn(act.Err)
 		if s.Verb == trace.VerbImage || s.Verb == trace.VerbCreate || s.Verb == trace.VerbStart || s.Verb == trace.VerbPostStart {
 			reason, _ := reasonOf(s.Verb, err)
 			act.Code = reason.Reason

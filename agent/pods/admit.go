@@ -29,7 +29,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	}
 	switch {
 	case !v.OK:
-		d.Verdict, d.Reason = trace.VerdictReject, v.Reason+": "+v.Message
+		d.Verdict, d.Code, d.Reason = trace.VerdictReject, v.Reason, v.Reason+": "+v.Message
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}

@@ -215,15 +215,22 @@ func describe(pod *v1.Pod) *trace.PodSpec {
 		RestartPolicy: restartPolicy(pod.Spec.RestartPolicy), QoS: qosClass(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,
 	}
 	for i := range pod.Spec.InitContainers {
-		spec.InitContainers = append(spec.InitContainers, trace.ContainerSpec{Name: pod.Spec.InitContainers[i].Name, Image: pod.Spec.InitContainers[i].Image})
+		spec.InitContainers = append(spec.InitContainers, describeContainer(&pod.Spec.InitContainers[i]))
 	}
 	for i := range pod.Spec.Containers {
-		spec.Containers = append(spec.Containers, trace.ContainerSpec{Name: pod.Spec.Containers[i].Name, Image: pod.Spec.Containers[i].Image})
+		spec.Containers = append(spec.Containers, describeContainer(&pod.Spec.Containers[i]))
+	}
+	if pod.Spec.Resources != nil {
+		spec.MemoryLimit = pod.Spec.Resources.Limits.Memory().Value()
 	}
 	for i := range pod.Spec.Volumes {
 		spec.Volumes = append(spec.Volumes, pod.Spec.Volumes[i].Name)
 	}
 	return spec
+}
+
+func describeContainer(c *v1.Container) trace.ContainerSpec {
+	return trace.ContainerSpec{Name: c.Name, Image: c.Image, MemoryLimit: c.Resources.Limits.Memory().Value()}
 }
 
 func restartPolicy(p v1.RestartPolicy) trace.RestartPolicy {

@@ -43,7 +43,7 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 	})
 	if first {
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Decision{
-			By: trace.ByDeadline, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictEnd, Reason: "it has been active for longer than its activeDeadlineSeconds",
+			By: trace.ByDeadline, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictEnd, Code: "DeadlineExceeded", Reason: "it has been active for longer than its activeDeadlineSeconds",
 			Inputs: []trace.KV{{K: "activeDeadlineSeconds", V: time.Duration(*seconds * int64(time.Second)).String()}},
 		})
 		s.event(ctx, pod, "Normal", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")

@@ -154,6 +154,8 @@ type fakeNetwork struct {
 	why string
 }
 
+func (f *fakeNetwork) Ready() (ok bool, why string) { return true, "" }
+
 func (f *fakeNetwork) NetworkReady() (ok bool, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

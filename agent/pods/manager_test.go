@@ -502,7 +502,7 @@ func TestDescribed(t *testing.T) {
 			p.Spec.RestartPolicy, p.Spec.Containers = tt.policy, []v1.Container{{Name: "web", Image: "web:1", Resources: tt.has}}
 			p.Spec.InitContainers, p.Spec.Volumes = nil, nil
 		})
-		tt.want.Containers = []trace.ContainerSpec{{Name: "web", Image: "web:1"}}
+		tt.want.Containers = []trace.ContainerSpec{{Name: "web", Image: "web:1", MemoryLimit: tt.has.Limits.Memory().Value()}}
 		if diff := cmp.Diff(&tt.want, describe(pod)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.policy, diff)
 		}

@@ -23,7 +23,7 @@ func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod) {
 		why := podstatus.Reason{Reason: "Preempting", Message: "Preempted in order to admit critical pod"}
 		m.cfg.Store.with(v.UID, func(e *entry) { e.failed = &why })
 		trace.Point(m.cfg.Bus, span, trace.Decision{
-			By: trace.ByPreemption, Subject: podspec.Ref(v).String(), Verdict: trace.VerdictEnd, Reason: "it is preempted for " + podspec.Ref(pod).String() + ", which is critical",
+			By: trace.ByPreemption, Subject: podspec.Ref(v).String(), Verdict: trace.VerdictEnd, Code: why.Reason, Reason: "it is preempted for " + podspec.Ref(pod).String() + ", which is critical",
 		})
 		m.event(ctx, v, "Warning", why.Reason, why.Message)
 		m.cfg.Workers.Ask(v.UID, worker.Ask{Pod: v, End: true, Reason: why.Message, Cause: worker.Cause{Text: "preempted", Span: span}})

@@ -34,6 +34,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	}
 	s.begin(ctx, pod)
 	s.initWait(ctx, pod, "")
+	defer s.starting(pod.UID)()
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order, func(ctx context.Context) { s.PublishStatus(ctx, pod.UID) })
 	s.initWait(ctx, pod, out.Init)
 	if out.Running {
@@ -53,6 +54,16 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return deadline.bound(res), err
+}
+
+// starting reports the work for a pod that has not started, until the result is called.
+func (s *Syncer) starting(uid types.UID) (done func()) {
+	started := false
+	s.cfg.Store.with(uid, func(e *entry) { started = e.started })
+	if started || s.cfg.Starting == nil {
+		return func() {}
+	}
+	return s.cfg.Starting()
 }
 
 // begin gives a pod without a status a first one, with its start time.
@@ -109,6 +120,11 @@ func showSame(a, b *v1.Pod) bool {
 
 // held reports whether the pod cannot start yet, and when to check again.
 func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
+	if up, why := s.cfg.Network.Ready(); !up {
+		s.publishStatus(ctx, pod)
+		wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}}.WithCause(why)
+		return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}
+	}
 	ok, why := s.cfg.Network.NetworkReady()
 	noNetwork := !ok && !pod.Spec.HostNetwork
 	s.sayNetwork(ctx, pod, noNetwork, why)

@@ -24,8 +24,9 @@ type Runtime interface {
 	Forget(uid types.UID)
 }
 
-// Network reports whether the pod network is ready.
+// Network reports whether the runtime is ready, and its pod network.
 type Network interface {
+	Ready() (ok bool, why string)
 	NetworkReady() (ok bool, why string)
 }
 
@@ -72,6 +73,9 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a preempted pod still holds its resources.
 	Victim func(uid types.UID) bool
+	// Starting is called when a sync of a pod that has not started begins, and what it returns when that sync ends. They must not
+	// block; may be nil.
+	Starting func() (done func())
 	// Forget is called for pods that are gone; may be nil.
 	Forget func(uid types.UID)
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for

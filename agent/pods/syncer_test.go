@@ -36,6 +36,8 @@ type bench struct {
 	stop    func()
 	// afterClean, if set, is called when nothing is left of a pod but its worker.
 	afterClean func()
+	// starts and startsOver count the syncs of pods that have not started, and their ends.
+	starts, startsOver atomic.Int32
 }
 
 // hooked is the Syncer as the workers call it.
@@ -63,7 +65,7 @@ func newBench(t *testing.T) *bench {
 	}
 	store := NewStore()
 	var err error
-	b.syncer, err = NewSyncer(SyncerConfig{Runtime: b.rt, Network: b.network, Store: store, Status: b.status, Bus: b.rec.Bus()})
+	b.syncer, err = NewSyncer(SyncerConfig{Runtime: b.rt, Network: b.network, Store: store, Status: b.status, Bus: b.rec.Bus(), Starting: b.starting})
 	check(err)
 	b.workers, err = worker.New(worker.Config{Syncer: hooked{b.syncer, b}, Bus: b.rec.Bus()})
 	check(err)
@@ -82,6 +84,12 @@ func newBench(t *testing.T) *bench {
 		}
 	}
 	return b
+}
+
+// starting counts the syncs of pods that have not started.
+func (b *bench) starting() func() {
+	b.starts.Add(1)
+	return func() { b.startsOver.Add(1) }
 }
 
 // status is a StatusFunc with the bench's values.
@@ -149,6 +157,9 @@ func TestMilestones(t *testing.T) {
 			"seen web", "started web 2s", "ready web 16s", "terminating web 23s", "gone web 5s",
 		}, milestones(b.rec))
 		b.expect("calls of the end", []string{"kill web grace=30, removed from its source", "clean web remove=true", "forget u1"}, b.rt.took()[7:])
+		if n, over := b.starts.Load(), b.startsOver.Load(); n != 1 || over != 1 {
+			t.Errorf("%d syncs of a pod that had not started, %d of them have ended, want the first alone", n, over)
+		}
 		if b.cfg.Store.Known("u1") || b.workers.State("u1") != worker.None {
 			t.Error("something of it is left")
 		}

@@ -397,10 +397,12 @@ func TestTrace(t *testing.T) {
 	want := trace.PodStatus{
 		Phase: trace.PodRunning, Ready: 2, Total: 3, Restarts: 2, IP: "10.0.0.5", SandboxID: "s1",
 		Containers: []trace.ContainerStatus{
-			{Name: "i", Init: true, State: trace.ContainerTerminated, Reason: "Completed", ID: "id-i"},
-			{Name: "s", Init: true, State: trace.ContainerRunning, ID: "id-s"},
-			{Name: "a", State: trace.ContainerRunning, ID: "id-a"},
-			{Name: "b", State: trace.ContainerWaiting, Reason: "CrashLoopBackOff", Message: "back-off 20s", ID: "id-b", ExitCode: 7, Restarts: 2},
+			{Name: "i", Init: true, State: trace.ContainerTerminated, Reason: "Completed", ID: "id-i", Started: stampAt(5).UTC(), Finished: stampAt(6).UTC()},
+			{Name: "s", Init: true, State: trace.ContainerRunning, ID: "id-s", Started: stampAt(5).UTC()},
+			{Name: "a", State: trace.ContainerRunning, ID: "id-a", Started: stampAt(5).UTC()},
+			{Name: "b", State: trace.ContainerWaiting, Reason: "CrashLoopBackOff", Message: "back-off 20s", ID: "id-b", ExitCode: 7, Restarts: 2, Last: &trace.ContainerExit{
+				Reason: "Error", ID: "id-b", ExitCode: 7, Started: stampAt(5).UTC(), Finished: stampAt(6).UTC(),
+			}},
 		},
 	}
 	if d := cmp.Diff(want, Trace(p, s, look)); d != "" {

@@ -47,20 +47,41 @@ func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {
 	_, id, _ := strings.Cut(c.ContainerID, "://")
 	out := trace.ContainerStatus{Name: c.Name, Init: init, ID: id, Restarts: int(c.RestartCount)}
+	if last := c.LastTerminationState.Terminated; last != nil {
+		if out.Last = exit(last); out.Last.Class == "" {
+			out.Last.Message = "" // the container's own last words
+		}
+	}
 	switch {
 	case c.State.Running != nil:
-		out.State = trace.ContainerRunning
+		out.State, out.Started = trace.ContainerRunning, c.State.Running.StartedAt.UTC()
 	case c.State.Terminated != nil:
-		out.State = trace.ContainerTerminated
-		out.Reason, out.Message, out.ExitCode = c.State.Terminated.Reason, c.State.Terminated.Message, c.State.Terminated.ExitCode
+		e := exit(c.State.Terminated)
+		out.State, out.Reason, out.Message, out.Class = trace.ContainerTerminated, e.Reason, e.Message, e.Class
+		out.ExitCode, out.Started, out.Finished = e.ExitCode, e.Started, e.Finished
 	default:
 		out.State = trace.ContainerWaiting
 		if w := c.State.Waiting; w != nil {
 			out.Reason, out.Message = w.Reason, w.Message
+			out.Class = trace.Classify(w.Message)
 		}
-		if last := c.LastTerminationState.Terminated; last != nil {
-			out.ExitCode = last.ExitCode
+		if out.Last != nil {
+			out.ExitCode = out.Last.ExitCode
 		}
 	}
 	return out
+}
+
+// exit describes a termination. Only the message of a container that could not be started is the runtime's, and has a class.
+func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
+	_, id, _ := strings.Cut(t.ContainerID, "://")
+	e := &trace.ContainerExit{Reason: t.Reason, Message: t.Message, ID: id, ExitCode: t.ExitCode}
+	if !t.StartedAt.IsZero() {
+		e.Started = t.StartedAt.UTC()
+	}
+	if !t.FinishedAt.IsZero() {
+		e.Finished = t.FinishedAt.UTC()
+	}
+	e.Class = trace.ClassifyExit(e.Reason, e.Message)
+	return e
 }

@@ -39,14 +39,23 @@ type outcome struct {
 	// recorded is the text that is published in place of the output of a program in a container, which is never
 	// published.
 	recorded string
+	// answer is what a failed attempt ran into, code the HTTP status or the command's exit status.
+	answer trace.ProbeAnswer
+	code   int
 	// timedOut says that it took longer than its timeout.
 	timedOut bool
 	err      error
 }
 
 func success(output string) outcome { return outcome{ok: true, output: output} }
-func failure(output string) outcome { return outcome{output: output} }
 func late(output string) outcome    { return outcome{output: output, timedOut: true} }
+
+func failure(output string) outcome { return outcome{output: output} }
+
+// answered is a failure whose answer is known.
+func answered(answer trace.ProbeAnswer, output string) outcome {
+	return outcome{answer: answer, output: output}
+}
 
 // short limits the lengths of texts: errors of net/http and gRPC quote the server.
 func (o outcome) short() outcome {
@@ -94,10 +103,10 @@ func (p *Prober) attempt(ctx context.Context, t *target, turn uint64, parent tra
 	}
 	if valid {
 		p.count(t, a, o, began, &ev)
-		ev.TimedOut = o.timedOut
+		ev.TimedOut, ev.Answer, ev.Code = o.timedOut, o.answer, o.code
 		ev.Result, ev.Output = o.result(), cut(cmp.Or(o.recorded, o.output))
 		if o.err != nil {
-			ev.Output = cut(o.err.Error())
+			ev.Output, ev.Class = cut(o.err.Error()), trace.ClassifyError(o.err)
 		}
 	}
 	p.mu.Unlock()

@@ -79,7 +79,7 @@ func (p *Prober) connect(ctx context.Context, a *attempt) outcome {
 	d.Timeout = a.timeout
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return outcome{output: err.Error(), timedOut: isTimeout(err)}
+		return outcome{output: err.Error(), timedOut: isTimeout(err), answer: answerOf(err)}
 	}
 	_ = conn.Close()
 	return success("")

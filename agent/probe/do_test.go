@@ -129,6 +129,17 @@ func TestHTTP(t *testing.T) {
 	check(t, "no such port", once(t, p, v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("x")}}), trace.ProbeError, `port "x" not found`)
 }
 
+// TestExecAnswer: a command that exits with another status than 0 is an answer, one that exits with 0 is none.
+func TestExecAnswer(t *testing.T) {
+	h := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
+	for status, want := range map[int32]trace.ProbeAnswer{0: "", 3: trace.AnswerExit} {
+		got := once(t, newProber(t, noExec{resp: &runtimeapi.ExecSyncResponse{ExitCode: status}}), h)
+		if got.answer != want || got.code != int(status) {
+			t.Errorf("exit status %d: answer %q, code %d, want %q", status, got.answer, got.code, want)
+		}
+	}
+}
+
 func TestTCPAndGRPC(t *testing.T) {
 	p := newProber(t, noExec{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,6 +163,20 @@ func TestTCPAndGRPC(t *testing.T) {
 	check(t, "grpc of a service", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("db")}}), trace.ProbeFailure, `service unhealthy (responded with "NOT_SERVING")`)
 	check(t, "grpc of an unknown one", once(t, p, v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("x")}}), trace.ProbeFailure, "error: health rpc probe failed: ")
 	check(t, "nothing", once(t, p, v1.ProbeHandler{}), trace.ProbeError, "missing probe handler")
+	for _, c := range []struct {
+		what string
+		of   v1.ProbeHandler
+		want trace.ProbeAnswer
+	}{
+		{"tcp refused", v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(1)}}, trace.AnswerRefused},
+		{"a service that does not serve", v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("db")}}, trace.AnswerNotServing},
+		{"an unknown service", v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port, Service: new("x")}}, trace.AnswerRPC},
+		{"a service that serves", v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: port}}, ""},
+	} {
+		if got := once(t, p, c.of).answer; got != c.want {
+			t.Errorf("%s: answer %q, want %q", c.what, got, c.want)
+		}
+	}
 
 	c := &v1.Container{Name: "web"}
 	o := p.do(t.Context(), &attempt{pod: &v1.Pod{}, container: c, probe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1}}}, timeout: 50 * time.Millisecond})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // exec succeeds if a command in the container exits with status 0 in time.
@@ -33,5 +34,9 @@ func (p *Prober) exec(ctx context.Context, a *attempt) outcome {
 	}
 	output := slices.Concat(resp.GetStdout(), resp.GetStderr()) // maxOutput each
 	text := string(output[:min(len(output), maxOutput)])
-	return outcome{ok: resp.GetExitCode() == 0, output: text, recorded: fmt.Sprintf("exit code %d, %d bytes of output", resp.GetExitCode(), len(output))}
+	o := outcome{ok: resp.GetExitCode() == 0, output: text, code: int(resp.GetExitCode()), recorded: fmt.Sprintf("exit code %d, %d bytes of output", resp.GetExitCode(), len(output))}
+	if !o.ok {
+		o.answer = trace.AnswerExit
+	}
+	return o
 }

@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // check calls a server's health service.
@@ -46,7 +47,9 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	if err := connected(ctx, conn); err != nil {
-		return late(fmt.Sprintf("timeout: failed to connect service %q within %v: %+v", addr, a.timeout, err))
+		o := late(fmt.Sprintf("timeout: failed to connect service %q within %v: %+v", addr, a.timeout, err))
+		o.answer = trace.AnswerUnreachable
+		return o
 	}
 	service := ""
 	if g.Service != nil {
@@ -55,13 +58,13 @@ func (p *Prober) check(ctx context.Context, a *attempt) outcome {
 	resp, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: service})
 	switch {
 	case status.Code(err) == codes.Unimplemented:
-		return failure("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + status.Convert(err).Message())
+		return answered(trace.AnswerRPC, "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): "+status.Convert(err).Message())
 	case status.Code(err) == codes.DeadlineExceeded:
 		return late(fmt.Sprintf("timeout: health rpc did not complete within %v", a.timeout))
 	case err != nil:
-		return failure(fmt.Sprintf("error: health rpc probe failed: %+v", err))
+		return answered(trace.AnswerRPC, fmt.Sprintf("error: health rpc probe failed: %+v", err))
 	case resp.GetStatus() != healthpb.HealthCheckResponse_SERVING:
-		return failure(fmt.Sprintf("service unhealthy (responded with %q)", resp.GetStatus().String()))
+		return answered(trace.AnswerNotServing, fmt.Sprintf("service unhealthy (responded with %q)", resp.GetStatus().String()))
 	}
 	return success("service healthy")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/probe/httpget"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // newTransport returns a transport for probes: no proxy, no keep-alive, no verification of certificates. The container
@@ -53,7 +54,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	client := &http.Client{Timeout: a.timeout, Transport: transport, CheckRedirect: httpget.SameHost}
 	resp, err := client.Do(req)
 	if err != nil {
-		return outcome{output: err.Error(), recorded: redact.URLError(err).Error(), timedOut: isTimeout(err)}
+		return outcome{output: err.Error(), recorded: redact.URLError(err).Error(), timedOut: isTimeout(err), answer: answerOf(err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))
@@ -61,7 +62,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	case err != nil:
 		return outcome{err: err}
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
-		return failure(fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)) // never the body: it may contain anything
+		return outcome{answer: trace.AnswerStatus, code: resp.StatusCode, output: fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)} // never the body: it may contain anything
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		return outcome{ok: true, warning: true, output: fmt.Sprintf("Probe terminated redirects, Response body: %s", body), recorded: fmt.Sprintf("Probe terminated redirects, %d bytes of body", len(body))}
 	}

@@ -125,7 +125,7 @@ func (s *State) Check(ctx context.Context) {
 			return
 		}
 		up, why = false, status.Convert(err).Message()
-		network, netWhy = false, "the runtime does not answer"
+		network, netWhy = s.networkUnheard()
 	}
 	if err == nil {
 		up, why = condition(r, runtimeapi.RuntimeReady)
@@ -133,6 +133,16 @@ func (s *State) Check(ctx context.Context) {
 	}
 	s.note(r)
 	s.set(up, why, network, netWhy)
+}
+
+// networkUnheard is what is known of the pod network while the runtime does not answer: what it last said. Pods wait for the runtime then.
+func (s *State) networkUnheard() (ok bool, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.asked {
+		return false, "the runtime does not answer"
+	}
+	return s.network, s.netWhy
 }
 
 // note stores the runtime's handlers and features.

@@ -66,7 +66,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		m.tell(ctx, j, err)
 		err = &Error{Op: j.verb.String(), Volume: j.key.name, Plugin: j.key.plugin, Err: err}
 		ev.Err = err.Error()
-		ev.Class = trace.Classify(ev.Err)
+		ev.Class, ev.Missing = trace.Classify(ev.Err), trace.MissingIn(ev.Err)
 	}
 	trace.End(m.cfg.Bus, span, ev)
 	j.slow = lease.leave(err == nil)

@@ -254,3 +254,17 @@ func TestRunReturnsTheWritersError(t *testing.T) {
 	}
 	cur.Close()
 }
+
+// TestEvery: each record of an event has a line, also where it is not important.
+func TestEvery(t *testing.T) {
+	for _, r := range sample() {
+		var b bytes.Buffer
+		s := Text(&b, TextOptions{Every: true, Width: -1})
+		if err := errors.Join(s.Write(&r), s.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "\n"); n != 1 {
+			t.Errorf("%d lines for %s: %q", n, r.Event.Kind(), b.String())
+		}
+	}
+}

@@ -30,6 +30,8 @@ type TextOptions struct {
 	// (node events, decisions, log lines of level info): failures, rejections and the agent's own warnings are always
 	// complete.
 	Width int
+	// Every writes a line for each record, also for those that are not important.
+	Every bool
 }
 
 // TextSink writes one line for each record that has one. Create it with Text.
@@ -52,6 +54,9 @@ func (s *TextSink) Write(rec *trace.Record) error {
 		s.first = rec.Time
 	}
 	text := say.Line(rec)
+	if text == "" && s.opt.Every {
+		text = say.Every(rec)
+	}
 	if text == "" {
 		return nil
 	}

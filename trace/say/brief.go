@@ -18,6 +18,15 @@ func Named(pod trace.Pod, e trace.Event) string {
 	return noise.Of(words(e.Kind().String(), pod.String(), brief(e)))
 }
 
+// Every describes a record of any event: its kind, what it is about, whether it begins, and its error.
+func Every(r *trace.Record) string {
+	text := words(r.Event.Kind().String(), brief(r.Event))
+	if r.Edge == trace.EdgeBegin {
+		return noise.Of(text + " begins")
+	}
+	return noise.Of(failed(text, trace.Failure(r.Event)))
+}
+
 func brief(e trace.Event) string {
 	switch e := e.(type) {
 	case *trace.Agent:

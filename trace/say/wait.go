@@ -154,6 +154,8 @@ func target(t trace.Target) string {
 		return string(t.Kind) + " " + object
 	case trace.TargetToken:
 		return "token of " + object
+	case trace.TargetServiceAccount:
+		return "service account " + object
 	case trace.TargetRuntimeClass:
 		return "RuntimeClass " + t.Name
 	case trace.TargetPodCertificate:

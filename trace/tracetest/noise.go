@@ -23,7 +23,7 @@ func Noise(r trace.Record, keep ...string) trace.Record {
 }
 
 // names are fields that have the tag because others choose their content, but that contain names.
-var names = []string{"RuntimeSpan.Name", "RuntimeSpan.Service", "Decision.Subject", "Target.Name"}
+var names = []string{"RuntimeSpan.Name", "RuntimeSpan.Service", "Decision.Subject", "Target.Name", "Missing.Name", "Missing.Key"}
 
 // noisy returns a copy of a value with noise in its texts.
 func noisy(v reflect.Value, keep []string) reflect.Value {

@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,8 @@ const (
 	Awake = time.Second
 	// Linger is how long it publishes every second after the last nudge.
 	Linger = 3 * time.Second
+	// Longest is how long work that does not end keeps it publishing every second.
+	Longest = 10 * time.Minute
 	// fresh is an interval too short for meaningful figures: the kernel counts some in ticks of 10 ms.
 	fresh = 100 * time.Millisecond
 )
@@ -38,6 +41,7 @@ type Sampler struct {
 	read    func() counters
 	born    time.Time
 	nudged  atomic.Int64  // when, as time since born, which setting a clock does not change; 0: never
+	works   atomic.Int64  // starts that are worked on
 	wake    chan struct{} // read while idle
 	last    counters
 }
@@ -67,6 +71,26 @@ func (s *Sampler) Nudge() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Work reports that a pod's start is worked on, until done is called or for [Longest]: figures of ten seconds say little of what happens in
+// them. Safe for concurrent use, also before Run; a nil Sampler ignores it.
+func (s *Sampler) Work() (done func()) {
+	if s == nil {
+		return func() {}
+	}
+	end := sync.OnceFunc(func() {
+		s.works.Add(-1)
+	})
+	s.works.Add(1)
+	s.Nudge()
+	limit := time.AfterFunc(Longest, end)
+	return func() {
+		if limit.Stop() { // what ended by itself keeps it awake no longer
+			s.Nudge()
+		}
+		end()
 	}
 }
 
@@ -100,8 +124,11 @@ func (s *Sampler) Run(ctx context.Context) error {
 	}
 }
 
-// lately reports whether a nudge was less than Linger ago.
+// lately reports whether a start is worked on, or a nudge was less than Linger ago.
 func (s *Sampler) lately() bool {
+	if s.works.Load() > 0 {
+		return true
+	}
 	at := s.nudged.Load()
 	return at != 0 && time.Since(s.born)-time.Duration(at) < Linger
 }

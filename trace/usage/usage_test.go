@@ -54,6 +54,30 @@ func TestPace(t *testing.T) {
 			func(u *Sampler) { time.Sleep(4 * s); u.Nudge(); time.Sleep(15 * s) },
 			[]sampled{{4 * s, 4 * s}, {5 * s, s}, {6 * s, s}, {7 * s, s}, {10 * s, 3 * s}},
 		},
+		"a slow start": {
+			func(u *Sampler) {
+				time.Sleep(4 * s)
+				done := u.Work()
+				time.Sleep(7500 * time.Millisecond)
+				done()
+				time.Sleep(9 * s)
+			},
+			[]sampled{
+				{4 * s, 4 * s},
+				{5 * s, s},
+				{6 * s, s},
+				{7 * s, s},
+				{8 * s, s},
+				{9 * s, s},
+				{10 * s, s},
+				{11 * s, s},
+				{12 * s, s},
+				{13 * s, s},
+				{14 * s, s},
+				{15 * s, s},
+				{20 * s, 5 * s},
+			},
+		},
 		"pods go on": {
 			func(u *Sampler) {
 				for range 40 {
@@ -95,6 +119,17 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestLongest: a start that hangs does not keep the sampler awake forever.
+func TestLongest(t *testing.T) {
+	got := run(t, func(u *Sampler) {
+		defer u.Work()()
+		time.Sleep(Longest + time.Minute)
+	})
+	if n, most := len(got), int(Longest/Awake)+int(time.Minute/Idle)+5; n > most || n < int(Longest/Awake)-1 {
+		t.Errorf("%d samples, want about one a second for %s, and then one each %s: at most %d", n, Longest, Idle, most)
+	}
+}
+
 // TestNobodyListens nudges a sampler that does not run, and a nil one.
 func TestNobodyListens(*testing.T) {
 	s := New(Config{})
@@ -102,6 +137,7 @@ func TestNobodyListens(*testing.T) {
 		s.Nudge()
 	}
 	(*Sampler)(nil).Nudge()
+	(*Sampler)(nil).Work()()
 }
 
 func TestRead(t *testing.T) {
