@@ -118,7 +118,7 @@ func (a *asking) node(s *session.Session, now time.Time) *why.Report {
 	if !a.all || a.log == nil {
 		return nil
 	}
-	return why.ExplainNode(s.NodeCase(now))
+	return why.ExplainNode(s.NodeCase(time.Time{}, now))
 }
 
 // parseWhere reads --where; nil when it was not given.

@@ -46,6 +46,8 @@ type memo struct {
 	// at are the segments of the path that are a span, below those that are part of one, by their indices.
 	at, below map[trace.SpanID][]int
 	tells     map[trace.SpanID]bool
+	// explained is by the rules that were asked before those of pressure.
+	explained explained
 }
 
 // Confidence says how sure a rule is.
@@ -113,23 +115,27 @@ type Rule struct {
 	Find func(*Case) []Finding
 }
 
-// Find runs all rules and returns their findings, the most expensive first.
+// Find runs all rules and returns their findings: what holds the pod up now first, then the most expensive, and pressure of the node last
+// where the pod fails for another reason.
 func Find(c *Case) []Finding {
 	if c.onlyMentioned() {
 		return nil
 	}
 	var out []Finding
-	for _, r := range Rules() {
-		for _, f := range r.Find(c) {
-			f.ID, f.Name = r.ID, r.Name
-			f.Sentence, f.Remedy, f.RuledOutBy = noise.Of(f.Sentence), noise.Of(f.Remedy), noise.Of(f.RuledOutBy)
-			out = append(out, f)
+	for _, pressure := range []bool{false, true} { // what the others explain is not pressure's
+		for _, r := range Rules() {
+			if pressing(r.ID) != pressure {
+				continue
+			}
+			for _, f := range r.Find(c) {
+				f.ID, f.Name = r.ID, r.Name
+				f.Sentence, f.Remedy, f.RuledOutBy = noise.Of(f.Sentence), noise.Of(f.Remedy), noise.Of(f.RuledOutBy)
+				out = append(out, f)
+			}
 		}
+		c.memo.explained = explainedBy(out)
 	}
-	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.ID, b.ID))
-	})
-	return out
+	return ordered(c, out)
 }
 
 // onlyMentioned reports whether lines of a log are all there is of the pod: what state it is in is not known, nor whether what happens on
@@ -145,7 +151,7 @@ func (c *Case) onlyMentioned() bool {
 
 // Rules returns all rules, in the order of their ids.
 func Rules() []Rule {
-	all := slices.Concat(imageRules(), networkRules(), podRules(), volumeRules(), nodeRules())
+	all := slices.Concat(imageRules(), networkRules(), podRules(), volumeRules(), nodeRules(), workloadRules())
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

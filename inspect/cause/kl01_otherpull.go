@@ -30,6 +30,9 @@ func findOtherPull(c *Case) []Finding {
 	long := w.longest()
 	f := Finding{Confidence: Certain, Evidence: w.evidence(), Cost: w.cost, Current: w.open != nil}
 	pods, others := c.pullsDuring(long)
+	if len(pods) == 0 && pulledMeanwhile(own, long) { // it waits for itself
+		return nil
+	}
 	by := "another pod"
 	if len(pods) > 0 {
 		by = "pod " + pods[0]
@@ -65,6 +68,17 @@ func ownFlight(own []Span[*trace.ImagePull], t trace.Target) bool {
 		}
 	}
 	return false
+}
+
+// pulledMeanwhile reports whether a pull of the pod's own, of another image, took most of a wait: then it had the slot.
+func pulledMeanwhile(own []Span[*trace.ImagePull], w *Span[*trace.Wait]) bool {
+	var at []stretch
+	for _, p := range own {
+		if !p.Event.Shared && (w.Event.Target != pulls || p.ID() != w.Rec().Parent) {
+			at = append(at, clip([]stretch{{p.Start, p.Stop}}, w.Start, w.Stop)...)
+		}
+	}
+	return 2*covered(at) >= w.Dur()
 }
 
 // queuedPull is the longest wait of the pulling pods for a pull slot, of those that made up most of a wait.

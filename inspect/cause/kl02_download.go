@@ -12,13 +12,15 @@ import (
 const (
 	slowDownload = 64 << 20
 	leastPart    = 500 * time.Millisecond
+	// stalledFor is how long no byte arrives of a transfer that stalls.
+	stalledFor = 5 * time.Second
 )
 
 func slowNetwork() Rule {
 	return Rule{
 		ID: "KL02", Name: "slow network in a pull",
-		About: "The layers of an image took long to arrive: at least 500ms of the critical path at less than 64 MiB/s. Containerd's " +
-			"spans show when the last layer was there, else its events or its content store do; without any of them, the rule reports nothing.",
+		About: "The layers of an image took long to arrive: at least 500ms of the critical path at less than 64 MiB/s, from when the first layer was " +
+			"requested. A transfer that stalls counts until now; the time before the first layer is KL37's. Containerd's spans show when the last layer was there, else its events or its content store do; without any of them, the rule reports nothing.",
 		Find: findSlowNetwork,
 	}
 }
@@ -28,17 +30,21 @@ func findSlowNetwork(c *Case) (out []Finding) {
 		if p.loaded.IsZero() {
 			continue
 		}
-		dur := p.arrived().Sub(p.pull.Start)
-		cost, going := c.cost(p.pull.ID(), p.pull.Start, p.arrived()), p.pull.Open && p.complete.IsZero() && c.stuck()
+		from := p.arriving()
+		dur := p.arrived().Sub(from)
+		cost, going := c.cost(p.pull.ID(), from, p.arrived()), p.pull.Open && p.complete.IsZero() && c.stuck()
 		if going {
 			cost = max(cost, dur)
 		}
-		if dur < leastPart || cost < leastPart || !c.speaks(cost, going) || float64(p.bytes)/dur.Seconds() >= slowDownload {
+		if dur < c.longPart() || cost < leastPart || !c.speaks(cost, going) || float64(p.bytes)/dur.Seconds() >= slowDownload {
 			continue
 		}
 		arrived := "took " + human.Duration(dur) + " to arrive"
 		if going {
 			arrived = "arrived in " + human.Duration(dur) + " so far"
+			if still := p.arrived().Sub(p.loaded); still >= stalledFor {
+				arrived += ", and nothing more for " + human.Duration(still)
+			}
 		}
 		size := "the layers"
 		if p.bytes > 0 {

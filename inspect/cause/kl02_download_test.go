@@ -63,7 +63,7 @@ func TestSlowNetwork(t *testing.T) {
 			},
 		},
 		{
-			name: "still", want: "10 MiB of the image web:1 arrived in 20.0s so far, 512 KiB/s", cost: 20 * sec, current: true, confidence: cause.Likely, now: 21 * sec,
+			name: "still", want: "10 MiB of the image web:1 arrived in 19.0s so far, 539 KiB/s", cost: 19 * sec, current: true, confidence: cause.Likely, now: 21 * sec,
 			write: func(s *casetest.Script) {
 				pull(s, casetest.Open, 68*mib, progress{sec, mib}, progress{20 * sec, 10 * mib})
 			},

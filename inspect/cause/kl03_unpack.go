@@ -28,7 +28,7 @@ func findSlowUnpack(c *Case) (out []Finding) {
 		if going {
 			cost = max(cost, dur)
 		}
-		if dur < leastPart || cost < leastPart || !c.speaks(cost, going) || float64(p.bytes)/dur.Seconds() >= slowUnpack {
+		if dur < c.longPart() || cost < leastPart || !c.speaks(cost, going) || float64(p.bytes)/dur.Seconds() >= slowUnpack {
 			continue
 		}
 		size := "the layers"

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -10,12 +11,18 @@ import (
 // leastCNI is how long a pod's network takes at least to be called slow.
 const leastCNI = 250 * time.Millisecond
 
+// longStarvedCNI is how long it takes at least on a node whose processors have no room, unless one plugin is slow: there, all that is started is
+// slow, and KL23 says so.
+const longStarvedCNI = 2 * time.Second
+
 func slowCNI() Rule {
 	return Rule{
 		ID: "KL06", Name: "CNI slow",
 		About: "Setting up the pod's network took at least 250ms of RunPodSandbox. The runtime's own spans show that, CRI-O's log, or the runs of CNI " +
 			"plugins that kubeloupe sees. Only the runs show which plugin of a chain it was. Without all of these, containerd's log shows how long RunPodSandbox took " +
-			"before the sandbox's shim: from 1s on, the network is the likely cause. Without that, the rule reports nothing.",
+			"before the sandbox's shim: from 1s on, the network is the likely cause. Without that, the rule reports nothing. Of a RunPodSandbox that has not returned " +
+			"for 5s while the runtime answers other calls, the network is the likely cause if the last plugin that ran ended long ago, and no span shows the network done. " +
+			"Attempts that failed for the network are KL07's, and less than 2s, of which no plugin took most itself, is KL23's on a node whose processors have no room.",
 		Find: findSlowCNI,
 	}
 }
@@ -28,15 +35,17 @@ func findSlowCNI(c *Case) []Finding {
 		f.Cost, f.Evidence = c.chainTime(runs)
 	}
 	if len(f.Evidence) == 0 {
-		return c.slowBeforeShim()
+		return slices.Concat(c.hungNetwork(), c.slowBeforeShim())
 	}
-	if !c.material(f.Cost) {
+	failed := c.networkFailures()
+	slowest, own := slowestPlugin(slices.DeleteFunc(runs, func(r pluginRun) bool { return failed.has(c, r.Rec.Span) }))
+	if !c.material(f.Cost) || f.Cost < longStarvedCNI && 4*own < 3*f.Cost && c.starvedNode() {
 		return nil
 	}
 	f.Confidence = Certain
 	f.Sentence = fmt.Sprintf("setting up the pod's network (CNI ADD) took %s of RunPodSandbox", took(f.Cost, false))
 	who := "the network plugin"
-	if slowest, own := slowestPlugin(runs); own > 0 {
+	if own > 0 {
 		who = "the plugin " + slowest.name
 		f.Sentence += fmt.Sprintf("; the slowest plugin was %s, which itself ran for %s", slowest.name, took(own, false))
 		f.Evidence = append(f.Evidence, slowest.evidence())
@@ -71,16 +80,13 @@ func (c *Case) slowBeforeShim() []Finding {
 
 // networkTime is what slow networks took by the runtime's own account.
 func (c *Case) networkTime() (cost time.Duration, ev []Evidence) {
+	failed := c.networkFailures()
 	for _, p := range ownPoints[*trace.RuntimeSpan](c) {
-		if !isCNI(p.Event) || p.Event.Dur < leastCNI {
+		if !isCNI(p.Event) || p.Event.Dur < leastCNI || p.Event.Err != "" || failed.has(c, p.Rec.Span) {
 			continue
 		}
 		cost += c.cost(p.Rec.Span, spanStart(p.Event), spanEnd(p.Event))
-		text := fmt.Sprintf("%s reported: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false))
-		if p.Event.Err != "" {
-			text += " and failed: " + quoted(p.Event.Err)
-		}
-		ev = append(ev, evidence(p.Rec, "%s", text))
+		ev = append(ev, evidence(p.Rec, "%s reported: %s took %s", p.Event.Service, p.Event.Name, took(p.Event.Dur, false)))
 	}
 	return cost, ev
 }
@@ -88,8 +94,9 @@ func (c *Case) networkTime() (cost time.Duration, ev []Evidence) {
 // chainTime is what the runs of plugins took that the runtime ran, where they took long together: several networks are made at once.
 func (c *Case) chainTime(runs []pluginRun) (cost time.Duration, ev []Evidence) {
 	var all, path []stretch
+	failed := c.networkFailures()
 	for _, r := range runs {
-		if r.outer {
+		if r.outer && !failed.has(c, r.Rec.Span) {
 			all = append(all, stretch{spanStart(r.Event), spanEnd(r.Event)})
 			path = append(path, c.on(r.Rec.Span, spanStart(r.Event), spanEnd(r.Event))...)
 			ev = append(ev, r.evidence())

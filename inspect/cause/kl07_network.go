@@ -38,10 +38,16 @@ func findNetwork(c *Case) []Finding {
 	why, class, plugin, last := "", trace.FailureClass(""), "", (*pluginRun)(nil)
 	for i := range failed {
 		f.Cost += c.cost(failed[i].ID(), failed[i].Start, failed[i].Stop)
-		f.Evidence = append(f.Evidence, callEvidence(&failed[i]))
+		again := i > 0 && i < len(failed)-1 && class == failed[i].Event.Class && plugin == failed[i].Event.Plugin // the first and the last say it
 		why, class, plugin = failed[i].Err(), failed[i].Event.Class, failed[i].Event.Plugin
 		if runs := c.pluginRuns(failed[i].ID()); len(runs) > 0 {
 			last = &runs[len(runs)-1]
+		}
+		if again {
+			continue
+		}
+		f.Evidence = append(f.Evidence, callEvidence(&failed[i]))
+		if last != nil {
 			f.Evidence = append(f.Evidence, last.evidence())
 		}
 	}
@@ -53,7 +59,9 @@ func findNetwork(c *Case) []Finding {
 	if !c.fails(f.Cost, f.Current) {
 		return nil
 	}
-	f.Evidence = append(f.Evidence, w.evidence()...)
+	if len(w.spans) > 0 {
+		f.Evidence = append(f.Evidence, waitEvidence(w.longest()))
+	}
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
 	f.Sentence, f.Remedy = networkText(why, class, plugin, len(failed))

@@ -23,7 +23,7 @@ func (c *Case) eventHoldups() (out []holdup, told []Evidence) {
 	var names []string
 	for _, p := range ownPoints[*trace.NodeEvent](c) {
 		name := p.Event.Volume
-		if name == "" || p.Event.Class == trace.FailObject || objectPlugin(plugins[name]) {
+		if name == "" || p.Event.Class.Of(trace.FailObject) || objectPlugin(plugins[name]) {
 			continue
 		}
 		if last[name] == nil {

@@ -13,7 +13,8 @@ func objectWait() Rule {
 		ID: "KL11", Name: "API object wait",
 		About: "The pod waited for an object of the API server: a ConfigMap, a Secret, a token, a claim, a RuntimeClass, a certificate. It is reported " +
 			"for waits of kind object, for back-off about such an object, and for attempts that failed because of one, which together took " +
-			"10 ms and 5 % of the critical path or more. Time in which the client's own throttling was the reason is KL12's.",
+			"10 ms and 5 % of the critical path or more. Time in which the client's own throttling was the reason is KL12's, that after an attempt whose " +
+			"error names a missing object is KL34's.",
 		Find: findObjectWait,
 	}
 }
@@ -75,10 +76,10 @@ func (c *Case) objectError(w *Span[*trace.Wait]) string {
 		return ""
 	case a.Event.Verb == trace.VerbVolumes:
 		v := c.failedVolume(w, func(*trace.Volume) bool { return true })
-		if v == nil && a.Event.Class == trace.FailObject || v != nil && objectPlugin(v.Event.Plugin) {
+		if v == nil && a.Event.Class.Of(trace.FailObject) || v != nil && objectPlugin(v.Event.Plugin) {
 			return a.Err()
 		}
-	case a.Event.Verb == trace.VerbCreate && a.Event.Class == trace.FailObject:
+	case a.Event.Verb == trace.VerbCreate && a.Event.Class.Of(trace.FailObject):
 		return a.Err()
 	}
 	return ""
@@ -119,8 +120,9 @@ func (c *Case) failedVolume(w *Span[*trace.Wait], wanted func(*trace.Volume) boo
 
 func findObjectWait(c *Case) []Finding {
 	all := c.objectHoldups()
-	cost := coveredBut(stretches(all), stretches(c.throttled()))
-	open := openOf(all) && !c.up()
+	missing, stillMissing := c.missedAt()
+	cost := coveredBut(stretches(all), slices.Concat(stretches(c.throttled()), missing))
+	open := openOf(all) && !c.up() && !stillMissing
 	if len(all) == 0 || !c.fails(cost, open) {
 		return nil
 	}

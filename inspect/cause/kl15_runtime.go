@@ -25,7 +25,8 @@ func stalledRuntime() Rule {
 		About: "The container runtime did not answer in time, or did not report what had happened. It rests on calls that only read (List..., ...Status, " +
 			"Version) and relists that took 2 s or more or failed, on calls that ran into their deadline or found nobody (not pulls and commands), on " +
 			"the syncLoop waiting for the runtime, and on the pod waiting 100 ms or more for the event about what was done. It is reported when that took 10 ms and 5 % of " +
-			"the critical path, or of the pod's end, or more, or where a kubelet's log shows that the pod's last call got no answer. A long RunPodSandbox alone is no stall.",
+			"the critical path, or of the pod's end, or more, or where a kubelet's log shows that the pod's last call got no answer. A long RunPodSandbox alone is no stall, nor is " +
+			"a call that did not return in time while the runtime answered others.",
 		Find: findStalledRuntime,
 	}
 }
@@ -45,7 +46,7 @@ type stall struct {
 }
 
 func findStalledRuntime(c *Case) (out []Finding) {
-	all := slices.Concat(stalledCalls(ownSpans[*trace.CRICall](c), true), stalledCalls(nodeSpans[*trace.CRICall](c), false), c.stalledRelists(), c.lateTold())
+	all := slices.Concat(c.stalledCalls(ownSpans[*trace.CRICall](c), true), c.stalledCalls(nodeSpans[*trace.CRICall](c), false), c.stalledRelists(), c.lateTold())
 	for _, part := range c.parts(c.pathStretches(c.atRuntime())) {
 		out = append(out, c.stalledIn(&part, all)...)
 	}
@@ -131,12 +132,12 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 }
 
 // stalledCalls are the calls that show that the runtime did not answer.
-func stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall) {
+func (c *Case) stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall) {
 	for i := range calls {
 		k := &calls[i]
 		m := k.Event.Method
 		gaveUp := !k.Open && unanswered(k.Event)
-		if !gaveUp && (!asks(m) || k.Dur() < lateAnswer) {
+		if !gaveUp && (!asks(m) || k.Dur() < lateAnswer) || k.Dur() >= lateAnswer && !asks(m) && c.answered(k) {
 			continue
 		}
 		text := m + " took " + took(k.Dur(), k.Open)
@@ -168,6 +169,12 @@ func (c *Case) stalledRelists() (out []stall) {
 			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), false, w.Open, "the runtime was not ready: " + quoted(w.Event.Cause)})
 		}
 	}
+	own := ownSpans[*trace.Wait](c)
+	for i := range own {
+		if w := &own[i]; w.Event.For == trace.WaitRuntime && w.Event.Target.Kind == trace.TargetRuntime {
+			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "the runtime was not ready: " + quoted(w.Event.Cause)})
+		}
+	}
 	return out
 }
 
@@ -186,6 +193,11 @@ func (c *Case) lateTold() (out []stall) {
 // atRuntime selects the segments in which the pod needed the runtime: actions with calls to it, waits to be told, and what no record covers.
 func (c *Case) atRuntime() func(waterfall.Segment) bool {
 	ups, calling := c.parents(), maps.Clone(c.toTell())
+	for _, w := range ownSpans[*trace.Wait](c) {
+		if w.Event.For == trace.WaitRuntime && w.Event.Target.Kind == trace.TargetRuntime {
+			calling[w.ID()] = true
+		}
+	}
 	for _, k := range ownSpans[*trace.CRICall](c) {
 		if k.Event.Method == "PullImage" {
 			continue

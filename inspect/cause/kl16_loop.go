@@ -14,6 +14,8 @@ import (
 // blockedFor is how long an iteration of the syncLoop takes that blocks it: it only hands on, in well under a millisecond.
 const blockedFor = 100 * time.Millisecond
 
+const loopRemedy = "Fix what kept the iteration busy. If no record shows it, take the agent's goroutines while it lasts (/debug/pprof/goroutine?debug=2) and report it: an iteration should only hand on."
+
 func blockedLoop() Rule {
 	return Rule{
 		ID: "KL16", Name: "syncLoop blocked",
@@ -45,6 +47,9 @@ func (c *Case) heldBy(l *Span[*trace.Loop]) (at []stretch, late *trace.Record) {
 }
 
 func findBlockedLoop(c *Case) []Finding {
+	if _, rejected := c.Rejected(); rejected { // its life ends within the iteration that rejects it, and nothing waits for that iteration's end
+		return nil
+	}
 	loops := nodeSpans[*trace.Loop](c)
 	var all []holdup
 	f := Finding{Confidence: Likely}
@@ -77,7 +82,7 @@ func findBlockedLoop(c *Case) []Finding {
 	}
 	f.Evidence = few(f.Evidence)
 	f.Sentence = fmt.Sprintf("the syncLoop was blocked, which delayed the pod for %s: %s", took(f.Cost, f.Current), longestOf(all).what)
-	f.Remedy = "Fix what kept the iteration busy. If no record shows it, take the agent's goroutines while it lasts (/debug/pprof/goroutine?debug=2) and report it: an iteration should only hand on."
+	f.Remedy = loopRemedy
 	f.RuledOutBy = "The pod's worker was busy itself all that time, or the events that it waited for came after the iteration."
 	return []Finding{f}
 }

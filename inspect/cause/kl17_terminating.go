@@ -142,6 +142,10 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 		return "the preStop hook of container " + e.Container + ", which used up the grace period",
 			"Shorten the hook, or raise terminationGracePeriodSeconds: what the hook takes is taken from the container."
 	case trace.VerbKill:
+		if k := c.failedStop(a); k != nil {
+			return fmt.Sprintf("the runtime, which does not stop container %s: StopContainer failed: %s", e.Container, quoted(k.Err())),
+				"Look at the runtime, not at the program: journalctl -u containerd, and the container's shim (ps -ef | grep shim); a shim that does not respond has to be killed."
+		}
 		if grace, _ := c.graceOf(a); a.Dur() > grace+stuckFor {
 			return fmt.Sprintf("the exit of container %s, which continues after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
 				"A process that SIGKILL does not terminate waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
@@ -157,6 +161,21 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbResize, trace.VerbResizePod, trace.VerbRemoveDirs:
 	}
 	return "the step " + e.ID, "Fix what its error names; the agent retries."
+}
+
+// failedStop is the last call that should have stopped a container, and failed.
+func (c *Case) failedStop(a *Span[*trace.Action]) (failed *Span[*trace.CRICall]) {
+	calls := ownSpans[*trace.CRICall](c)
+	for i := range calls {
+		k := &calls[i]
+		if k.Event.Method == "StopContainer" && !k.Open && within(c.parents(), k.ID(), a.ID()) {
+			failed = nil
+			if k.Err() != "" {
+				failed = k
+			}
+		}
+	}
+	return failed
 }
 
 // below is what the records tell of a step from within: volumes and cgroups that would not go.

@@ -13,13 +13,19 @@ import (
 // slowProbing is what a probe's figures must cost to be worth a word; early attempts come closer together than that.
 const slowProbing = 500 * time.Millisecond
 
+// shortestPeriod is the least that periodSeconds can be; probeSlack is how late an attempt may come after it.
+const (
+	shortestPeriod = time.Second
+	probeSlack     = 200 * time.Millisecond
+)
+
 func probeTiming() Rule {
 	return Rule{
 		ID: "KL19", Name: "probe period or delay decides readiness",
 		About: "The pod became ready late because of a probe's figures: the initial delay before the first attempt, the period between the last " +
 			"attempt that failed and the one that succeeded, or the required attempts in a row. It is reported for waits of a startup or readiness " +
 			"probe on the way from started to ready that end in a success and together took 500 ms and 5 % of the start or more. Waits that " +
-			"end in another failure are the program's time, not the probe's. It is certain where the pod's spec is known and has the figure.",
+			"end in another failure are the program's time, not the probe's; so is a wait of periodSeconds that is 1, or less than a third of all waits of the probe. It is certain where the pod's spec is known and has the figure.",
 		Find: findProbeTiming,
 	}
 }
@@ -63,6 +69,8 @@ func (c *Case) idleProbes() (out []probeWait) {
 			continue
 		case before.Event.Result == trace.ProbeSuccess || before.Event.Result == trace.ProbeWarning:
 			p.why, p.certain, p.whole = "one success was not enough for successThreshold", true, true
+		case w.Dur() <= shortestPeriod+probeSlack, 3*w.Dur() < w.Stop.Sub(firstWait(waits, w)):
+			continue // no period is shorter; or the program was what took long, and an earlier attempt would have failed too
 		default:
 			p.why = "after an attempt that failed, the next had to wait for periodSeconds"
 			if s := c.probeSpec(w.Event.Target); s != nil {
@@ -72,6 +80,16 @@ func (c *Case) idleProbes() (out []probeWait) {
 		out = append(out, p)
 	}
 	return out
+}
+
+// firstWait is when the first wait of a wait's probe began.
+func firstWait(waits []Span[*trace.Wait], w *Span[*trace.Wait]) time.Time {
+	for i := range waits {
+		if waits[i].Event.For == trace.WaitProbe && waits[i].Event.Target == w.Event.Target {
+			return waits[i].Start
+		}
+	}
+	return w.Start
 }
 
 // seconds is a figure of a probe as it stands in a spec.

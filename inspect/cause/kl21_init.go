@@ -25,10 +25,12 @@ func initDominates() Rule {
 
 func findInit(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitInit })
+	crashes := c.crashWaits()
+	w.cost = c.ranFor(&w, crashes)
 	if len(w.spans) == 0 || w.cost < leastInitTime || 100*w.cost < leastInit*c.length() {
 		return nil
 	}
-	name, took1 := c.longestInit(&w)
+	name, took1 := longestInit(&w, crashes)
 	what := "ran"
 	if c.probed(name) {
 		what = "had not passed its startup probe"
@@ -43,12 +45,31 @@ func findInit(c *Case) []Finding {
 	return []Finding{f}
 }
 
+// crashWaits are the times in which a container of the pod waited for its restart.
+func (c *Case) crashWaits() (out []stretch) {
+	for _, s := range ownSpans[*trace.Wait](c) {
+		if s.Event.For == trace.WaitBackoff && s.Event.Because("CrashLoopBackOff") {
+			out = append(out, stretch{s.Start, s.Stop})
+		}
+	}
+	return out
+}
+
+// ranFor is what init containers cost without the time in which they only waited for a restart: that is KL27's.
+func (c *Case) ranFor(w *waited, crashes []stretch) time.Duration {
+	var both []stretch
+	for _, s := range w.spans {
+		both = append(both, clip(crashes, s.Start, s.Stop)...)
+	}
+	return max(w.cost-covered(both), 0)
+}
+
 // longestInit is the init container that the path spent most time in, and how much.
-func (c *Case) longestInit(w *waited) (name string, most time.Duration) {
+func longestInit(w *waited, crashes []stretch) (name string, most time.Duration) {
 	by := map[string]time.Duration{}
 	for _, s := range w.spans {
 		n := s.Event.Target.Name
-		if by[n] += s.Dur(); by[n] > most {
+		if by[n] += coveredBut([]stretch{{s.Start, s.Stop}}, crashes); by[n] > most {
 			name, most = n, by[n]
 		}
 	}

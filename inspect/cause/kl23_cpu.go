@@ -12,11 +12,15 @@ func cpuPressure() Rule {
 		About: "While the pod worked, tasks of the node waited for a processor for 50 % of the time or more (PSI cpu some) and the processors were busy for " +
 			"90 % or more. Where the kernel has no PSI: busy for 95 % or more, and the agent's own threads waited for a processor for 10 % of it. The cost is " +
 			"that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on.",
-		Find: pressure{
-			resource: "a processor", stall: cpuStall, notPulls: true,
-			remedy:   "See what uses the processors (systemd-cgtop, kubectl top pods); limit how many pods start at once, reserve CPU for the system (kubeReserved, systemReserved), or spread the pods.",
-			disproof: "The same start takes as long on the node when it is idle (cat /proc/pressure/cpu shows avg10 near 0).",
-		}.find,
+		Find: cpuFigures().find,
+	}
+}
+
+func cpuFigures() pressure {
+	return pressure{
+		resource: "a processor", stall: cpuStall, notPulls: true,
+		remedy:   "See what uses the processors (systemd-cgtop, kubectl top pods); limit how many pods start at once, reserve CPU for the system (kubeReserved, systemReserved), or spread the pods.",
+		disproof: "The same start takes as long on the node when it is idle (cat /proc/pressure/cpu shows avg10 near 0).",
 	}
 }
 

@@ -13,11 +13,15 @@ func memoryPressure() Rule {
 			"the node itself was short of memory: 10 % or less of it was available, or tasks had to reclaim it themselves at least once in 100 ms of the stall. A " +
 			"cgroup at its own limit stalls, too, and is not reported. The cost " +
 			"is that share of the pod's work to its start, or to its end, an estimate; it is reported from 10 ms and 5 % of the critical path on. A kernel without PSI reports nothing.",
-		Find: pressure{
-			resource: "memory", stall: memoryStall,
-			remedy:   "See what uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more.",
-			disproof: "The same start takes as long while cat /proc/pressure/memory shows avg10 near 0.",
-		}.find,
+		Find: memoryFigures().find,
+	}
+}
+
+func memoryFigures() pressure {
+	return pressure{
+		resource: "memory", stall: memoryStall,
+		remedy:   "See what uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more.",
+		disproof: "The same start takes as long while cat /proc/pressure/memory shows avg10 near 0.",
 	}
 }
 

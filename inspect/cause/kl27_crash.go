@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -11,19 +12,22 @@ import (
 // killed is the exit code of a container that was ended with SIGKILL, which is also what the kernel does where memory is short.
 const killed = 128 + 9
 
+// crashLoop is the reason of a container whose restart waits.
+const crashLoop = "CrashLoopBackOff"
+
 func crashBackoff() Rule {
 	return Rule{
 		ID: "KL27", Name: "container crash back-off",
 		About: "A container keeps exiting, and the next restart has to wait (10s, doubling to maxContainerRestartPeriod, 5m). It rests on the " +
-			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff. Where the kernel killed the container because it was " +
-			"out of memory, and an observer saw that, the rule says so.",
+			"restart decisions and on the waits of kind backoff that name CrashLoopBackOff. It says what the exit code means, and why the container " +
+			"exited where that is known: out of memory (KL32), a program that cannot be started (KL31), a probe that failed (KL30).",
 		Find: findCrashBackoff,
 	}
 }
 
 func findCrashBackoff(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitBackoff && e.Because("CrashLoopBackOff")
+		return e.For == trace.WaitBackoff && e.Because(crashLoop)
 	})
 	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
 		return p.Event.By != trace.ByRestart || p.Event.Verdict != trace.VerdictWait
@@ -42,8 +46,8 @@ func findCrashBackoff(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, evidence(probe.End, "%s probe of %s failed, %d of %d", probe.Event.Probe, last.Subject, probe.Event.Count, probe.Event.Threshold))
 		why = fmt.Sprintf("is killed again and again because its %s probe fails (%s)", probe.Event.Probe, quoted(probe.Event.Output))
 	}
-	kills := c.outOfMemory(last.Subject)
-	oom := len(kills) > 0 && probe == nil && (last.ExitCode == nil || *last.ExitCode == killed)
+	kills := c.oomKills(last.Subject)
+	oom := probe == nil && (c.lastReason(last.Subject) == oomKilled || len(kills) > 0 && (last.ExitCode == nil || *last.ExitCode == killed))
 	if f.Evidence = append(f.Evidence, kills...); oom {
 		why = "keeps running out of memory (" + exits(last) + ")"
 	}
@@ -53,20 +57,50 @@ func findCrashBackoff(c *Case) []Finding {
 	if f.Current {
 		had = "has"
 	}
+	started := c.startFailure(last.Subject, trace.FailStart)
+	if started == nil {
+		started = c.startFailure(last.Subject, trace.FailSecurity)
+	}
+	if started != nil && probe == nil && !oom {
+		why = "cannot be started (" + tail(started.err) + ")"
+	}
 	f.Sentence = fmt.Sprintf("container %s %s, and its restart %s to wait: %s in back-off", last.Subject, why, had, took(w.cost, f.Current))
-	if probe != nil {
+	switch {
+	case probe != nil:
 		f.Remedy = "Let the container answer the probe, or correct the probe's request; a slow container needs a larger timeoutSeconds or failureThreshold, or a startup probe."
 		f.RuledOutBy = "Without the probe the container exits as often."
-		return []Finding{f}
-	}
-	if oom {
+	case oom:
 		f.Remedy = "Raise the container's memory limit, or let it use less: the kernel kills it at the limit. The back-off ends by itself once it runs for 10 minutes."
 		f.RuledOutBy = "kubectl describe shows another reason than OOMKilled for its last termination: then only a child process was killed."
-		return []Finding{f}
+	case started != nil:
+		_, f.Remedy, f.RuledOutBy = startText(started.class, last.Subject)
+		f.Remedy += " It never ran, so it has no log."
+	default:
+		f.Remedy = fmt.Sprintf("Read its last log: kubectl logs -n %s %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Namespace, c.Pod.Name, last.Subject)
+		if last.ExitCode != nil {
+			f.Remedy = strings.TrimSpace(f.Remedy + " " + exitRemedy(*last.ExitCode))
+		}
+		f.RuledOutBy = "Something else killed the container (the OOM killer, a person): then that is the cause, and its log does not show it."
 	}
-	f.Remedy = fmt.Sprintf("Read its last log: kubectl logs %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Name, last.Subject)
-	f.RuledOutBy = "Something else killed the container (the OOM killer, a person): then that is the cause, and its log does not show it."
 	return []Finding{f}
+}
+
+// crashing are the containers whose restart waits in crash-loop back-off.
+func (c *Case) crashing() (names []string) {
+	for _, s := range ownSpans[*trace.Wait](c) {
+		if !s.Open || s.Event.For != trace.WaitBackoff {
+			continue
+		}
+		if s.Event.Reason == crashLoop {
+			names = append(names, s.Event.Target.Name)
+		}
+		for _, h := range s.Event.More {
+			if h.Reason == crashLoop {
+				names = append(names, h.Name)
+			}
+		}
+	}
+	return names
 }
 
 // endedBy is the attempt of a liveness or startup probe for which the container that died last was ended; nil when it ended
@@ -86,14 +120,14 @@ func (c *Case) endedBy(container string) *Span[*trace.ProbeAttempt] {
 	return nil
 }
 
-// outOfMemory are the kernel's kills in a container, whose limit of memory was reached.
-func (c *Case) outOfMemory(container string) (out []Evidence) {
-	for _, p := range ownPoints[*trace.OOMKill](c) {
-		if p.Event.Name == container {
-			out = append(out, evidence(p.Rec, "%s", say.OOM(p.Event)))
+// lastReason is the reason of a container's last exit; "" where no status has it.
+func (c *Case) lastReason(container string) string {
+	for _, s := range c.states() {
+		if e := s.exit(); s.Name == container && e != nil {
+			return e.Reason
 		}
 	}
-	return out
+	return ""
 }
 
 // exits says how a container ended, as the decision has it.
@@ -101,7 +135,7 @@ func exits(d *trace.Decision) string {
 	if d.ExitCode == nil {
 		return "its exit code is not known"
 	}
-	text := fmt.Sprintf("exit code %d", *d.ExitCode)
+	text := say.Code(*d.ExitCode)
 	if d.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", d.Attempt)
 	}

@@ -60,7 +60,7 @@ func TestCrashBackoff(t *testing.T) {
 		},
 		{
 			name: "out of memory", now: 9 * sec, cost: 4 * sec, current: true,
-			want: "container web keeps running out of memory (exit code 137, attempt 1), and its restart has to wait: 4.00s so far in back-off",
+			want: "container web keeps running out of memory (exit code 137 (SIGKILL), attempt 1), and its restart has to wait: 4.00s so far in back-off",
 			write: func(s *casetest.Script) {
 				up(s)
 				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web"})
@@ -68,7 +68,7 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
-			name: "a child of another container was out of memory", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps exiting (exit code 137, attempt 1)",
+			name: "a child of another container was out of memory", now: 9 * sec, cost: 4 * sec, current: true, want: "container web keeps exiting (exit code 137 (SIGKILL), attempt 1)",
 			write: func(s *casetest.Script) {
 				up(s)
 				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c2", Name: "other"})

@@ -17,13 +17,21 @@ const (
 	stillThere = 15 * time.Second
 )
 
-// FindNode returns the findings about a node in a kubelet's log, independent of its pods: a case without a pod. The kubelet reports
-// a runtime that does not respond, a missing network and resource pressure of the node also without naming a pod.
+// FindNode returns the findings about a node, independent of its pods: a case without a pod. An agent publishes, and a kubelet logs, a runtime
+// that does not respond, a missing network and resource pressure of the node also without naming a pod.
 func FindNode(c *Case) (out []Finding) {
 	for _, find := range []struct {
 		rule Rule
 		find func(*Case) *Finding
-	}{{networkNotReady(), nodeNetwork}, {stalledRuntime(), nodeRuntime}, {surprise(), nodeEvicts}} {
+	}{
+		{networkNotReady(), nodeNetwork},
+		{stalledRuntime(), nodeRuntime},
+		{surprise(), nodeEvicts},
+		{blockedLoop(), nodeLoop},
+		{cpuPressure(), cpuFigures().ofNode},
+		{memoryPressure(), memoryFigures().ofNode},
+		{ioPressure(), ioFigures().ofNode},
+	} {
 		f := find.find(c)
 		if f == nil {
 			continue

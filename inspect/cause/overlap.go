@@ -33,6 +33,22 @@ func coveredBut(some, others []stretch) time.Duration {
 	return covered(slices.Concat(some, others)) - covered(others)
 }
 
+// without returns the parts of some stretches that none of the others covers.
+func without(some, others []stretch) []stretch {
+	for _, o := range others {
+		var left []stretch
+		for _, s := range some {
+			for _, part := range []stretch{{s.from, earlierOf(s.to, o.from)}, {laterOf(s.from, o.to), s.to}} {
+				if part.to.After(part.from) {
+					left = append(left, part)
+				}
+			}
+		}
+		some = left
+	}
+	return some
+}
+
 // clip returns the part of [from, to] that lies in each of all.
 func clip(all []stretch, from, to time.Time) (out []stretch) {
 	for _, s := range all {

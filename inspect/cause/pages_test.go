@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/nodecause"
 )
 
 var update = flag.Bool("update", false, "write the heads of the pages in docs/causes, and their index, anew from the rules")
@@ -24,10 +26,19 @@ const (
 	wide     = 120
 )
 
+// rules are all that have a page: of pods, and of the node.
+func rules() []cause.Rule {
+	all := cause.Rules()
+	for _, r := range nodecause.Rules() {
+		all = append(all, cause.Rule{ID: r.ID, Name: r.Name, About: r.About})
+	}
+	return all
+}
+
 // TestPages sees to it that each rule has a page that begins with what the rule says of itself, and that no page is left over.
 func TestPages(t *testing.T) {
 	var want []string
-	for _, r := range cause.Rules() {
+	for _, r := range rules() {
 		want = append(want, r.ID+".md")
 		path := filepath.Join(pages, r.ID+".md")
 		raw, err := os.ReadFile(path)
@@ -64,6 +75,31 @@ func TestPages(t *testing.T) {
 		t.Errorf("pages that are wanted and that there are:\n%s", diff)
 	}
 	checkIndex(t)
+	checkCopy(t, want)
+}
+
+// checkCopy compares the pages with their copy in the program.
+func checkCopy(t *testing.T, names []string) {
+	t.Helper()
+	var all txtar.Archive
+	for _, name := range names {
+		raw, err := os.ReadFile(filepath.Join(pages, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Files = append(all.Files, txtar.File{Name: strings.TrimSuffix(name, ".md"), Data: raw})
+	}
+	made, path := string(txtar.Format(&all)), "../causepage/pages.txt"
+	if *update {
+		write(t, path, made)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(made, string(raw)); diff != "" {
+		t.Errorf("%s is no copy of the pages (-update writes it anew):\n%s", path, diff)
+	}
 }
 
 // checkPage sees to it that a page has all its parts, in order, and is short.
@@ -93,7 +129,7 @@ func checkIndex(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(indexHead)
 	seen := conditions(t)
-	for _, r := range cause.Rules() {
+	for _, r := range rules() {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.ID, r.ID, r.Name, cmp.Or(strings.Join(seen[r.ID], ", "), "scripted records only"))
 	}
 	path := filepath.Join(pages, "README.md")
@@ -111,11 +147,13 @@ func checkIndex(t *testing.T) {
 
 const indexHead = `# Causes
 
-What ` + "`kubeloupe why`" + ` can name. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
+What ` + "`kubeloupe why`" + ` can name, and ` + "`kubeloupe explain`" + ` shows. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
 
 Each rule has tests with scripted records, both of what it reports and of near-misses. The last column says where a test also reproduces
-the cause: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated
+the cause: on containerd (also test/faultcorpus); on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated
 runtime, but with the machine's real disk, processors and memory; or with one real part of the agent and otherwise scripted records.
+
+The causes KN01 to KN05 lie in the node itself: ` + "`kubeloupe why node`" + ` names them, besides KL07, KL15, KL16 and KL22 to KL25.
 
 | id | cause | reproduced on |
 | --- | --- | --- |
@@ -123,7 +161,7 @@ runtime, but with the machine's real disk, processors and memory; or with one re
 
 var speaks = regexp.MustCompile(`\.(?:speaks|certain|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|certain|finding)\("\w+", "(KL\d\d)"`)
 
-// conditions are where test/causes what each rule speaks of, as the names of its files say.
+// conditions are where test/causes what each rule speaks of, as the names of its files say, and which causes test/faultcorpus realizes.
 func conditions(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob("../../test/causes/*_test.go")
@@ -153,8 +191,26 @@ func conditions(t *testing.T) map[string][]string {
 			}
 		}
 	}
+	faults, err := filepath.Glob("../../test/faultcorpus/*_test.go")
+	if err != nil || len(faults) == 0 {
+		t.Fatalf("%d files of faults, %v", len(faults), err)
+	}
+	for _, path := range faults {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range wanted.FindAllStringSubmatch(string(raw), -1) {
+			if !slices.Contains(out[m[1]], "containerd") {
+				out[m[1]] = append([]string{"containerd"}, out[m[1]]...)
+			}
+		}
+	}
 	return out
 }
+
+// wanted finds the cause that a fault of test/faultcorpus, on containerd, is about.
+var wanted = regexp.MustCompile(`want: \[\]string\{"(KL\d\d)"`)
 
 // head is how a rule's page begins.
 func head(r cause.Rule) string {

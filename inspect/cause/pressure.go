@@ -28,6 +28,9 @@ const longWindow = 2 * time.Second
 // find looks at the pod's work to its start and at its end, each by itself. Where the pod itself only waited, pressure held up nothing;
 // and a pull mostly waits for the network, so a want of processors is not said to have held it up.
 func (p pressure) find(c *Case) (out []Finding) {
+	if _, rejected := c.Rejected(); rejected { // there is no start that it could delay
+		return nil
+	}
 	waits := c.waits()
 	for _, part := range c.parts(c.pathStretches(func(s waterfall.Segment) bool {
 		return s.Kind != waterfall.SegmentWait && (!p.notPulls || !s.Pull)
@@ -68,7 +71,7 @@ func (p pressure) findIn(c *Case, in *part, waits []stretch) []Finding {
 		worst = max(worst, percentOf(stall, interval))
 		f.Evidence = append(f.Evidence, usageEvidence(&u))
 	}
-	if !in.worth(f.Cost) {
+	if f.Cost = min(f.Cost, c.memo.explained.left(in)); !in.worth(f.Cost) {
 		return nil
 	}
 	f.Evidence = few(f.Evidence)
@@ -131,4 +134,16 @@ func usageText(u *trace.Usage, who string) string {
 	}
 	said = append(said, who+" itself used "+human.Duration(u.CPU))
 	return "in " + human.Duration(u.Interval) + " " + strings.Join(said, ", ")
+}
+
+// starvedNode reports whether tasks waited for a processor most of the time in which the pod started, where the processors had no room.
+func (c *Case) starvedNode() bool {
+	var stalls, windows time.Duration
+	first, last := bounds(c.stretchesOf(c.path()))
+	for _, u := range nodePoints[*trace.Usage](c) {
+		if end := u.Rec.At(); end.After(first) && end.Add(-u.Event.Interval).Before(last) {
+			stalls, windows = stalls+min(cpuStall(u.Event), u.Event.Interval), windows+u.Event.Interval
+		}
+	}
+	return windows > 0 && 2*stalls >= windows
 }

@@ -15,6 +15,8 @@ type pullParts struct {
 	pull Span[*trace.ImagePull]
 	// loaded is when bytes were last known to be missing, complete when all were first known to be there; either may be zero.
 	loaded, complete time.Time
+	// asked is when the first layer was requested, or the layers were first known: before that the registry answered for tokens and manifests.
+	asked time.Time
 	// bytes had arrived at complete, else at loaded.
 	bytes      int64
 	confidence Confidence
@@ -44,11 +46,15 @@ func (p *pullParts) bySpans(c *Case) bool {
 			continue
 		}
 		p.bytes += layerSize(s.Event)
+		if at := spanStart(s.Event); p.asked.IsZero() || at.Before(p.asked) {
+			p.asked = at
+		}
 		if last.Rec == nil || spanEnd(s.Event).After(spanEnd(last.Event)) {
 			last = s
 		}
 	}
 	if last.Rec == nil || p.pull.Open {
+		p.asked, p.bytes = time.Time{}, 0
 		return false
 	}
 	p.loaded, p.complete, p.confidence = spanEnd(last.Event), spanEnd(last.Event), Certain
@@ -93,6 +99,9 @@ func (p *pullParts) byProgress(c *Case) bool {
 		if e.Source != trace.ProgressContentStore || e.Total <= 0 || pr.Rec.Parent != p.pull.ID() {
 			continue
 		}
+		if p.asked.IsZero() && 50*e.Done <= e.Total {
+			p.asked = pr.Rec.At()
+		}
 		p.bytes, p.confidence = e.Total, Likely // until more is to come
 		if e.Done < e.Total {
 			p.loaded, p.complete = pr.Rec.At(), time.Time{}
@@ -108,6 +117,15 @@ func (p *pullParts) byProgress(c *Case) bool {
 	return !p.loaded.IsZero() || !p.complete.IsZero()
 }
 
+// arriving is from when on bytes could arrive: when the first layer was requested, or, if nobody tells, when the pull began. The content store is
+// looked at a few times a second, so a look that comes soon is no later than the request.
+func (p *pullParts) arriving() time.Time {
+	if p.asked.Sub(p.pull.Start) < leastPart {
+		return p.pull.Start
+	}
+	return p.asked
+}
+
 // runtimeSpans are the runtime's own spans below a span.
 func (c *Case) runtimeSpans(under trace.SpanID) (out []Point[*trace.RuntimeSpan]) {
 	ups := c.parents()
@@ -119,12 +137,23 @@ func (c *Case) runtimeSpans(under trace.SpanID) (out []Point[*trace.RuntimeSpan]
 	return out
 }
 
-// arrived is until when bytes arrived: at most a look later than they did.
+// arrived is until when bytes arrived: at most a look later than they did. Of a transfer that stalls, that is now.
 func (p *pullParts) arrived() time.Time {
-	if p.complete.IsZero() {
-		return p.loaded
+	switch {
+	case !p.complete.IsZero():
+		return p.complete
+	case p.pull.Open && p.pull.Stop.Sub(p.loaded) >= stalledFor:
+		return p.pull.Stop
 	}
-	return p.complete
+	return p.loaded
+}
+
+// longPart is how long a part of a pull takes at least to be spoken of: longer where processors have no room, which KL23 says.
+func (c *Case) longPart() time.Duration {
+	if c.starvedNode() {
+		return 2 * leastPart
+	}
+	return leastPart
 }
 
 func spanStart(e *trace.RuntimeSpan) time.Time { return time.Unix(0, e.Start) }

@@ -1,7 +1,7 @@
 package cause
 
 func imageRules() []Rule {
-	return []Rule{otherPull(), slowNetwork(), slowUnpacking(), slowCredentials(), imageBackoff()}
+	return []Rule{otherPull(), slowNetwork(), slowUnpacking(), slowCredentials(), imageBackoff(), slowRegistry(), sandboxImage()}
 }
 
 func networkRules() []Rule {
@@ -10,4 +10,9 @@ func networkRules() []Rule {
 
 func podRules() []Rule {
 	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung()}
+}
+
+// workloadRules are KL30 to KL36: what is wrong with the pod itself.
+func workloadRules() []Rule {
+	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused()}
 }

@@ -14,7 +14,7 @@ type Stage string
 const (
 	Starting Stage = "starting" // it has not been ready yet
 	Up       Stage = "up"
-	Down     Stage = "down" // it was ready, and is not
+	Down     Stage = "down" // it was ready, or was found running, and is not ready
 	Ending   Stage = "ending"
 	Over     Stage = "over" // it is gone, or its containers have completed
 	// Unknown is in reports alone: records mention the pod, and show neither its start nor what it waits for.
@@ -39,6 +39,16 @@ func (c *Case) Stage() Stage {
 		return Down
 	}
 	return Up
+}
+
+// Rejected returns the reason why the kubelet rejected the pod, if it did.
+func (c *Case) Rejected() (why string, ok bool) {
+	for _, d := range ownPoints[*trace.Decision](c) {
+		if d.Event.By == trace.ByAdmission && d.Event.Verdict == trace.VerdictReject {
+			why, ok = d.Event.Reason, true
+		}
+	}
+	return why, ok
 }
 
 // Rests is when the node had finished with a pod that terminated by itself and that is not deleted; zero otherwise.
@@ -70,6 +80,19 @@ func (c *Case) hasBeenUp() bool {
 		}
 	}
 	return c.milestone(trace.MilestoneReady) != nil || c.Found()
+}
+
+// SeenReady reports whether records show that the pod was ready: of one that was found running they may not.
+func (c *Case) SeenReady() bool {
+	if c.milestone(trace.MilestoneReady) != nil {
+		return true
+	}
+	for _, p := range ownPoints[*trace.PodStatus](c) {
+		if p.Event.Total > 0 && p.Event.Ready >= p.Event.Total {
+			return true
+		}
+	}
+	return false
 }
 
 // Found reports whether the pod was found running, so that its start was not seen.

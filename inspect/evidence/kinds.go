@@ -20,10 +20,16 @@ func Lasting(e trace.Event) bool {
 	return verdict
 }
 
-// Figures reports whether an event has figures about the time before it.
+// Figures reports whether an event has figures about the time before it: usage, and what the kubelet's metrics show of its operations on cgroups,
+// without a cgroup.
 func Figures(e trace.Event) bool {
-	_, usage := e.(*trace.Usage)
-	return usage
+	switch e := e.(type) {
+	case *trace.Usage:
+		return true
+	case *trace.CgroupOp:
+		return e.Path == ""
+	}
+	return false
 }
 
 // Private reports whether an event of a pod explains nothing about other pods.

@@ -62,3 +62,24 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestIn(t *testing.T) {
+	for _, c := range []struct{ namespace, ref, want, err string }{
+		{"", "web", "web", ""},
+		{"", "shop/web", "shop/web", ""},
+		{"shop", "web", "shop/web", ""},
+		{"shop", "web#2", "shop/web#2", ""},
+		{"shop", "shop/web", "shop/web", ""},
+		{"shop", "infra/web", "", `pod "infra/web" is not in the namespace shop of --namespace: remove one of them`},
+	} {
+		got, err := lookup.In(c.namespace, c.ref)
+		if got != c.want || err == nil && c.err != "" || err != nil && err.Error() != c.err {
+			t.Errorf("%q, %q: %q, %v", c.namespace, c.ref, got, err)
+		}
+	}
+	for name, ok := range map[string]bool{"kube-system": true, "": false, "Shop": false, "a/b": false, strings.Repeat("a", 64): false} {
+		if err := lookup.CheckNamespace(name); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

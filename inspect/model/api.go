@@ -19,10 +19,11 @@ type API struct {
 	// Failing counts consecutive failures: no response, 429 and 5xx. Since is the end of the first one.
 	Failing int
 	Since   time.Time
-	// Err is the last failure, of Call at Failed; "" if there was none.
+	// Err is the last failure, of Call at Failed; "" if there was none. Seq is its record's number.
 	Err    string
 	Call   string
 	Failed time.Time
+	Seq    uint64
 	// Watches is the number of watches known to be open.
 	Watches int
 	Open    int         // running requests
@@ -35,6 +36,7 @@ type NodeWrite struct {
 	trace.NodeStatus
 	At  time.Time // its end; zero: none seen
 	Dur time.Duration
+	Seq uint64 // its record's number
 }
 
 // NodeObject is the known state of the node's object in the API.
@@ -44,10 +46,12 @@ type NodeObject struct {
 	Good       NodeWrite // the last successful one
 	Writes     int
 	Errors     int
-	// Lease is when the node's lease was last renewed, Renewals how often; LeaseErr is the error of the last attempt.
+	// Lease is when the node's lease was last renewed, Renewals how often; LeaseErr is the error of the last attempt, LeaseSeq the number
+	// of the last record about it.
 	Lease    time.Time
 	Renewals int
 	LeaseErr string
+	LeaseSeq uint64
 }
 
 // api is an API being folded.
@@ -138,16 +142,17 @@ func (a *api) health(r *trace.Record, e *trace.APICall) {
 	}
 	a.Err = cmp.Or(e.Err, "status "+strconv.Itoa(e.Code))
 	a.Call, a.Failed = strings.TrimSpace(string(e.Verb)+" "+e.Resource+" "+strings.Trim(e.Namespace+"/"+e.Name, "/")), r.At()
+	a.Seq = r.Seq
 }
 
 func (m *Model) lease(r *trace.Record, e *trace.APICall) {
 	n := &m.nodes
 	switch says, renewed := evidence.Lease(e); {
 	case renewed:
-		n.Lease, n.LeaseErr = r.At(), ""
+		n.Lease, n.LeaseErr, n.LeaseSeq = r.At(), "", r.Seq
 		n.Renewals++
 	case says:
-		n.LeaseErr = trace.Failure(e)
+		n.LeaseErr, n.LeaseSeq = trace.Failure(e), r.Seq
 	}
 }
 
@@ -157,7 +162,7 @@ func (m *Model) applyNodeStatus(r *trace.Record, e *trace.NodeStatus) {
 	}
 	n := &m.nodes
 	n.Writes++
-	n.Last = NodeWrite{NodeStatus: *e, At: r.At(), Dur: r.Dur}
+	n.Last = NodeWrite{NodeStatus: *e, At: r.At(), Dur: r.Dur, Seq: r.Seq}
 	if e.Err != "" {
 		n.Errors++
 		return

@@ -27,7 +27,8 @@ type Handlers struct {
 // Certificate is the last event about one of the agent's certificates.
 type Certificate struct {
 	trace.Certificate
-	At time.Time
+	At  time.Time
+	Seq uint64 // its record's number
 }
 
 // Certificates returns the agent's certificates by their use, client first.
@@ -42,7 +43,7 @@ func (m *Model) Certificates() []Certificate {
 
 func (m *Model) applyCertificate(r *trace.Record, e *trace.Certificate) {
 	if _, known := m.certificates[e.Use]; known || len(m.certificates) < maxSignals {
-		m.certificates[e.Use] = Certificate{Certificate: *e, At: r.At()}
+		m.certificates[e.Use] = Certificate{Certificate: *e, At: r.At(), Seq: r.Seq}
 	}
 }
 

@@ -43,8 +43,8 @@ func TestDescribed(t *testing.T) {
 		t.Errorf("%q %q %q", users, all, nobody)
 	}
 	want := []Certificate{
-		{Certificate: trace.Certificate{Use: "client", Serial: "1"}, At: recs[before+4].At()},
-		{Certificate: trace.Certificate{Use: "serving", Serial: "2"}, At: recs[before+5].At()},
+		{Certificate: trace.Certificate{Use: "client", Serial: "1"}, At: recs[before+4].At(), Seq: recs[before+4].Seq},
+		{Certificate: trace.Certificate{Use: "serving", Serial: "2"}, At: recs[before+5].At(), Seq: recs[before+5].Seq},
 	}
 	if d := cmp.Diff(want, m.Certificates()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -19,6 +19,8 @@ type Node struct {
 	PID            int
 	State          trace.AgentState // "" if unknown
 	Reason         string
+	StateAt        time.Time // when State began, and the number of its record
+	StateSeq       uint64
 	Since          time.Time      // when the agent started; zero if unknown
 	PLEGMode       trace.PLEGFrom // "" if unknown
 	PLEGReason     string
@@ -69,6 +71,9 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n.Simulated = n.Simulated || e.Simulated
 	if e.PID != 0 {
 		n.PID = e.PID
+	}
+	if n.State != e.State || n.Reason != e.Reason {
+		n.StateAt, n.StateSeq = r.At(), r.Seq
 	}
 	n.State, n.Reason = e.State, e.Reason
 }

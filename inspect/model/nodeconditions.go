@@ -14,7 +14,8 @@ type Condition struct {
 	Status string // True, False, Unknown
 	Reason string // CamelCase; "" if unknown
 	// At is when it was written; zero: not seen.
-	At time.Time
+	At  time.Time
+	Seq uint64 // its record's number
 }
 
 // NodeConditions returns the conditions of the node that are known from writes of its object, Ready first. Except for
@@ -36,7 +37,7 @@ func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 	}
 	for i := range e.Changed {
 		if c := &e.Changed[i]; c.What == trace.ChangeCondition && c.From != c.To && slices.Contains(evidence.NodeConditions(), c.Name) {
-			m.conditions[c.Name] = Condition{Type: c.Name, Status: c.To, Reason: c.Reason, At: r.At()}
+			m.conditions[c.Name] = Condition{Type: c.Name, Status: c.To, Reason: c.Reason, At: r.At(), Seq: r.Seq}
 		}
 	}
 	ready := "False"
@@ -44,6 +45,6 @@ func (m *Model) applyConditions(r *trace.Record, e *trace.NodeStatus) {
 		ready = "True"
 	}
 	if m.conditions["Ready"].Status != ready {
-		m.conditions["Ready"] = Condition{Type: "Ready", Status: ready, At: r.At()}
+		m.conditions["Ready"] = Condition{Type: "Ready", Status: ready, At: r.At(), Seq: r.Seq}
 	}
 }

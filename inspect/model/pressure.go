@@ -10,7 +10,8 @@ import (
 
 // Pressure is the last usage of one of the node's resources.
 type Pressure struct {
-	At time.Time
+	At  time.Time
+	Seq uint64 // its record's number
 	trace.Pressure
 }
 
@@ -46,7 +47,7 @@ const maxSignals = 64
 
 func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {
 	if _, known := m.pressure[string(e.Signal)]; known || len(m.pressure) < maxSignals {
-		m.pressure[string(e.Signal)] = Pressure{At: r.At(), Pressure: *e}
+		m.pressure[string(e.Signal)] = Pressure{At: r.At(), Seq: r.Seq, Pressure: *e}
 		m.keepPressure(m.pressure[string(e.Signal)])
 	}
 }

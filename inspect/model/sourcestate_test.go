@@ -60,8 +60,8 @@ func TestNodeConditions(t *testing.T) {
 	write(true, "", condition("Ready", "False", "True", "KubeletReady"), condition("Readyish", "", "True", ""))
 	write(false, "refused", condition("MemoryPressure", "False", "True", "Short"))
 	want := []Condition{
-		{Type: "Ready", Status: "True", Reason: "KubeletReady", At: when(ms)},
-		{Type: "MemoryPressure", Status: "False", Reason: "Enough", At: when(ms)},
+		{Type: "Ready", Status: "True", Reason: "KubeletReady", At: when(ms), Seq: 5},
+		{Type: "MemoryPressure", Status: "False", Reason: "Enough", At: when(ms), Seq: 4},
 	}
 	if diff := cmp.Diff(want, modelOf(tp).NodeConditions()); diff != "" {
 		t.Error(diff)

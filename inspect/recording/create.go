@@ -65,6 +65,9 @@ func (w *Writer) beginSession() error {
 	if len(ix.sessions) == 0 {
 		return errors.New("it already exists and is not overwritten: a recording without a header")
 	}
+	if w.opt.New {
+		return ErrExists
+	}
 	h := ix.sessions[0].Header
 	w.header.Recording, w.header.Part, w.header.Before = h.Recording, h.Part, h.Before
 	w.header.Cut = Cut{Bytes: st.Size() - ix.end, Records: ix.tornRecords}

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -13,10 +14,15 @@ const (
 	MinMaxBytes = 64 << 10
 )
 
+// ErrExists is the error for a file that already has a session. See Options.New.
+var ErrExists = errors.New("it already has a recorded session")
+
 // Options are the options of a writer. The zero value is valid.
 type Options struct {
 	// MaxBytes limits the total size of FILE and FILE.1; 0 means DefaultMaxBytes.
 	MaxBytes int64
+	// New refuses a file that already has a session, with an error that is ErrExists; otherwise the session is appended to it.
+	New bool
 	// NoBodies omits the requests and responses of CRI calls.
 	NoBodies bool
 	// Node is the node's name, Kubeloupe the version of the writer.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -171,6 +172,13 @@ func TestCreateRefuses(t *testing.T) {
 		t.Error("a refused recording left a file")
 	}
 	empty := file("empty", nil) // as mktemp creates it
+	if w, err := Create(empty, Options{New: true}); err != nil || w.Close() != nil {
+		t.Errorf("an empty file: %v", err)
+	}
+	if _, err := Create(empty, Options{New: true}); !errors.Is(err, ErrExists) {
+		t.Errorf("a file with a session: %v", err)
+	}
+	empty = file("empty too", nil)
 	write(t, empty, Options{}, busy(3, later, 1))
 	if st, err := os.Stat(empty); err != nil || st.Mode() != fs.FileMode(0o600) {
 		t.Errorf("%v %v", st.Mode(), err)

@@ -37,6 +37,7 @@ type Player struct {
 	clk     clock
 	playing bool
 	began   bool // the clock has its first time
+	first   bool // it begins with a pause: what was there before, and the first record, are delivered all the same
 	jump    *jump
 	restart bool          // read the session from its beginning
 	dirty   bool          // something was delivered since the reader began
@@ -73,7 +74,7 @@ func NewPlayer(rd *recording.Reader, cfg Config) *Player {
 	slices.SortStableFunc(cfg.Marks, func(a, b Mark) int { return a.Time.Compare(b.Time) })
 	p := &Player{
 		rd: rd, cfg: cfg, sessions: rd.Sessions(), wake: make(chan struct{}, 1),
-		buf: make([]recording.Item, 0, readAhead), playing: !cfg.Paused, restart: true,
+		buf: make([]recording.Item, 0, readAhead), playing: !cfg.Paused, first: cfg.Paused, restart: true,
 	}
 	p.clk.speed = speedOf(cfg.Speed)
 	if first := rd.Info().First; !first.IsZero() {

@@ -97,7 +97,7 @@ func (p *Player) due(it *recording.Item) (bool, time.Duration) {
 		p.line = p.cfg.Line != nil && !p.cfg.Line(&it.Rec)
 		return true, 0
 	case !p.playing:
-		return false, -1
+		return p.first, -1
 	case it.Earlier || p.clk.speed >= Max:
 		return true, 0
 	}
@@ -140,6 +140,7 @@ func (p *Player) delivered(it *recording.Item) {
 	if it.Earlier {
 		return
 	}
+	p.first = false
 	p.at.last, p.quiet = r.Time, r.Time
 	if p.jump == nil && (!p.clk.running || p.clk.speed >= Max) {
 		p.began = true

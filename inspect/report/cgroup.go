@@ -25,7 +25,7 @@ func makeCgroup(_ *model.Model, args Args) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{None: "No cgroups.", Columns: []Column{
-		{Name: "CGROUP", Key: "path", Long: true},
+		{Name: "CGROUP", Key: "path", Ends: true},
 		{Name: "PROCS", Key: "processes", Right: true},
 		{Name: "MEMORY", Right: true},
 		{Name: "MAX", Right: true},

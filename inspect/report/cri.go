@@ -23,13 +23,13 @@ func makeCRI(m *model.Model, args Args) (*Table, error) {
 func callsInFlight(m *model.Model, args Args) *Table {
 	t := &Table{Key: "calls_in_flight", Title: "In flight", Columns: []Column{
 		{Name: "METHOD", Key: "method"},
-		{Name: "POD", Key: "pod"},
+		{Name: "POD", Key: "pod", Ends: true},
 		{Name: "FOR", Key: "begun", Right: true},
 		{Name: "TARGET", Key: "target", Long: true},
 		{Key: "uncertain"},
 	}}
 	for _, c := range m.InFlight() {
-		if args.wants(c.Pod.String()) {
+		if args.wants(c.Pod) {
 			t.add(str(c.Method), str(c.Pod.String()), ago(c.Begin, args.Now), str(c.Target), yes(c.Uncertain))
 		}
 	}
@@ -42,7 +42,7 @@ const maxFailed = 10
 func failedCalls(m *model.Model, args Args) *Table {
 	t := &Table{Key: "failed_calls", Title: "Last failures", Columns: []Column{
 		{Name: "METHOD", Key: "method"},
-		{Name: "POD", Key: "pod"},
+		{Name: "POD", Key: "pod", Ends: true},
 		{Name: "AGO", Key: "end", Right: true},
 		{Name: "TOOK", Key: "dur_ns", Right: true},
 		{Name: "CODE", Key: "code"},
@@ -50,7 +50,7 @@ func failedCalls(m *model.Model, args Args) *Table {
 	}}
 	var failed []model.Call
 	for _, c := range m.Calls() {
-		if c.Failed() && args.wants(c.Pod.String()) {
+		if c.Failed() && args.wants(c.Pod) {
 			failed = append(failed, c)
 		}
 	}

@@ -60,7 +60,7 @@ func verdicts(key, title string) *Table {
 		{Name: "AGO", Key: "time", Right: true},
 		{Name: "BY", Key: "by", Drop: 1},
 		{Name: "VERDICT", Key: "verdict"},
-		{Name: "SUBJECT", Key: "subject", Long: true},
+		{Name: "SUBJECT", Key: "subject", Ends: true},
 		{Name: "BYTES", Key: "bytes", Right: true},
 		{Name: "REASON", Key: "reason", Long: true},
 	}}

@@ -23,7 +23,7 @@ func makeImages(_ *model.Model, args Args) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{None: "No images.", Columns: []Column{
-		{Name: "IMAGE", Long: true},
+		{Name: "IMAGE", Ends: true},
 		{Key: "tags"},
 		{Name: "ID", Key: "id", Drop: 1},
 		{Name: "SIZE", Key: "bytes", Right: true},

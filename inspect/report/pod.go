@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
 func makePod(m *model.Model, args Args) (*Table, error) {
@@ -99,7 +100,8 @@ func containersOf(p *model.Pod) *Table {
 		{Name: "REASON", Key: "reason"},
 		{Name: "EXIT", Key: "exit_code", Right: true},
 		{Name: "RESTARTS", Key: "restarts", Right: true},
-		{Name: "IMAGE", Key: "image", Long: true},
+		{Name: "LAST EXIT", Key: "last_exit", Long: true},
+		{Name: "IMAGE", Key: "image", Ends: true},
 		{Name: "ID", Key: "id", Wide: true},
 		{Name: "MESSAGE", Key: "message", Long: true},
 	}}
@@ -114,9 +116,17 @@ func containersOf(p *model.Pod) *Table {
 		if c.State == trace.ContainerTerminated {
 			exit = count(int(c.ExitCode))
 		}
-		t.add(str(c.Name), yes(c.Init), str(c.State), str(c.Reason), exit, count(c.Restarts), str(images[c.Name]), str(c.ID), text(c.Message))
+		t.add(str(c.Name), yes(c.Init), str(c.State), str(c.Reason), exit, count(c.Restarts), lastExit(&c), str(images[c.Name]), str(c.ID), text(c.Message))
 	}
 	return t
+}
+
+// lastExit is how a container exited before its current state.
+func lastExit(c *trace.ContainerStatus) Value {
+	if c.Last == nil {
+		return Value{}
+	}
+	return text(say.Exit(c.Last))
 }
 
 // part makes a table a part of another, without the column that says what is known there.

@@ -58,7 +58,7 @@ func waitDetail(w *model.Wait, now time.Time) string {
 
 func pullsOf(p *model.Pod, args Args) *Table {
 	t := &Table{Key: "pulls", Title: "Pulls", Columns: []Column{
-		{Name: "IMAGE", Key: "image"},
+		{Name: "IMAGE", Key: "image", Ends: true},
 		{Name: "FOR", Key: "since", Right: true},
 		{Name: "DONE", Key: "done_bytes", Right: true},
 		{Name: "OF", Key: "total_bytes", Right: true},

@@ -14,7 +14,7 @@ import (
 func makePods(m *model.Model, args Args) (*Table, error) {
 	t := &Table{None: "No pods.", Columns: []Column{
 		{Name: "NAMESPACE", Key: "namespace"},
-		{Name: "NAME", Key: "name"},
+		{Name: "NAME", Key: "name", Ends: true},
 		{Key: "uid"},
 		{Name: "READY"},
 		{Key: "ready", Right: true},
@@ -33,7 +33,7 @@ func makePods(m *model.Model, args Args) (*Table, error) {
 	pods := m.Pods()
 	for i := range pods {
 		p := &pods[i]
-		if !args.wants(p.Key.String()) {
+		if !args.wants(p.Key) {
 			continue
 		}
 		known := !p.StatusAt.IsZero()

@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %s: %v, want %s", c.subject, c.pod, err, c.want)
 		}
 	}
-	if _, err := report.ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "want table, wide, json or yaml") {
+	if _, err := report.ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "must be table, wide, name, json, yaml or jsonpath=TEMPLATE") {
 		t.Error(err)
 	}
 }

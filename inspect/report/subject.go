@@ -3,27 +3,36 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Subject is something that can be inspected.
 type Subject struct {
 	Name, About string
+	// Short are further names: kubectl's, where kubectl has the resource.
+	Short []string
 	// Live says that the subject is not in the records: it needs a running agent, which is queried with this name.
 	Live bool
-	// OfPods says that it can be about one pod alone.
+	// OfPods says that it can be about one pod alone, Lists that it can be about the pods of one namespace.
 	OfPods bool
+	Lists  bool
 
-	make func(*model.Model, Args) (*Table, error)
+	make  func(*model.Model, Args) (*Table, error)
+	named func(cell func(key string) Value) string // nil: its rows have no names
 }
 
 // Args select a part of a subject.
 type Args struct {
 	// Pod limits subjects about pods to this pod, which is named as in Subject.Find; the subject pod needs it.
 	Pod string
+	// Namespace limits lists to the pods of this namespace; "" is all.
+	Namespace string
 	// Now is the time of the report: of the last record when it is about a recording.
 	Now time.Time
 	// Live is the agent's answer.
@@ -33,31 +42,39 @@ type Args struct {
 // Subjects returns what can be inspected.
 func Subjects() []Subject {
 	return []Subject{
-		{Name: "pods", About: "the pods of the node", OfPods: true, make: makePods},
-		{Name: "pod", About: "one pod: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod},
-		{Name: "workers", About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, make: makeWorkers},
+		{Name: "pods", Short: []string{"po"}, About: "the pods of the node", OfPods: true, Lists: true, make: makePods, named: byKeys("namespace", "name")},
+		{Name: "pod", About: "one pod: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod, named: byKeys("namespace", "name")},
+		{Name: "workers", Short: []string{"worker"}, About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, Lists: true, make: makeWorkers, named: byKeys("pod")},
 		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
-		{Name: "cri", About: "calls to the container runtime: durations by method in the last minute, and calls in flight", OfPods: true, make: makeCRI},
-		{Name: "images", About: "the images on the node, and the pods that use them", Live: true, make: makeImages},
+		{Name: "cri", About: "calls to the container runtime: durations by method in the last minute, and calls in flight", OfPods: true, Lists: true, make: makeCRI, named: byKeys("method")},
+		{Name: "images", Short: []string{"image", "img"}, About: "the images on the node, and the pods that use them", Live: true, make: makeImages, named: imageName},
 		{Name: "gc", About: "the last garbage collection runs and their decisions", make: makeGC},
-		{Name: "volumes", About: "the pods' volumes", OfPods: true, make: makeVolumes},
-		{Name: "cgroup", About: "the cgroups of the node or of a pod, with limits and usage", Live: true, OfPods: true, make: makeCgroup},
-		{Name: "node", About: "the agent, the runtime, the API server, and resource pressure", make: makeNode},
-		{Name: "config", About: "the effective configuration", Live: true, make: makeConfig},
+		{Name: "volumes", Short: []string{"volume", "vol"}, About: "the pods' volumes", OfPods: true, Lists: true, make: makeVolumes, named: byKeys("pod", "volume")},
+		{Name: "cgroup", Short: []string{"cgroups", "cg"}, About: "the cgroups of the node or of a pod, with limits and usage", Live: true, OfPods: true, make: makeCgroup, named: byKeys("path")},
+		{Name: "node", Short: []string{"nodes", "no"}, About: "the agent, the runtime, the API server, and resource pressure", make: makeNode, named: byKeys("name")},
+		{Name: "config", Short: []string{"configz"}, About: "the effective configuration", Live: true, make: makeConfig},
 	}
 }
 
-// Lookup returns the subject with that name. The error is a *lookup.NotFoundError.
+// Lookup returns the subject with that name or short name. The error is a *lookup.NotFoundError.
 func Lookup(name string) (Subject, error) {
 	all := Subjects()
 	var names []string
 	for _, s := range all {
-		if s.Name == name {
+		if s.Name == name || slices.Contains(s.Short, name) {
 			return s, nil
 		}
 		names = append(names, s.Name)
 	}
 	return Subject{}, lookup.Check("subject", name, names)
+}
+
+// Accepts returns an error if the subject cannot be written in the format.
+func (s *Subject) Accepts(f Format) error {
+	if f == Name && s.named == nil {
+		return fmt.Errorf("name: what inspect %s shows has no names: must be table, wide, json, yaml or jsonpath=TEMPLATE", s.Name)
+	}
+	return nil
 }
 
 // Make returns the table of a subject.
@@ -72,16 +89,24 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	if args.Pod, err = s.Find(m, args.Pod); err != nil {
 		return nil, err
 	}
+	if args.Namespace != "" && args.Pod == "" && !s.Lists {
+		return nil, fmt.Errorf("inspect %s is not a list of pods: remove --namespace, or name a pod", s.Name)
+	}
 	t, err := s.make(m, args)
 	if err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", subject, err)
 	}
-	t.Key = subject
+	t.Key, t.named = s.Name, s.named
+	if args.Namespace != "" && t.None != "" {
+		t.None = strings.TrimSuffix(t.None, ".") + " in namespace " + args.Namespace + "."
+	}
 	return t, nil
 }
 
-// wants reports whether a pod, NAMESPACE/NAME, is requested.
-func (a *Args) wants(name string) bool { return a.Pod == "" || name == a.Pod }
+// wants reports whether a pod is requested.
+func (a *Args) wants(p trace.Pod) bool {
+	return (a.Pod == "" || p.String() == a.Pod) && (a.Namespace == "" || p.Namespace == a.Namespace)
+}
 
 // live reads the agent's answer.
 func live(args Args, to any) error {

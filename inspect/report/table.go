@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -20,6 +21,8 @@ type Table struct {
 	Sections   []*Table
 	// None is said in text when there are no rows; empty leaves the whole part out.
 	None string
+	// named returns the name of a row; of the only object, if there are no rows.
+	named func(cell func(key string) Value) string
 	// Raw is printed unchanged, as YAML text, instead of everything else.
 	Raw json.RawMessage
 }
@@ -36,6 +39,7 @@ type Column struct {
 	Right     bool // numbers
 	Wide      bool // in text for -o wide only
 	Long      bool // cut when the line is too long for the terminal
+	Ends      bool // tells rows apart: cut in the middle, after the long ones, and not below whole
 	Drop      int  // above 0: hidden if that is not enough, the highest first
 }
 
@@ -50,6 +54,54 @@ func (v Value) String() string {
 		return "-"
 	}
 	return v.text
+}
+
+// names are the names of the rows, or of the only object.
+func (t *Table) names() []string {
+	if t.Columns == nil {
+		return []string{t.named(func(key string) Value {
+			for _, f := range t.Facts {
+				if f.Key == key {
+					return f.Value
+				}
+			}
+			return Value{}
+		})}
+	}
+	var out []string
+	for _, row := range t.Rows {
+		out = append(out, t.named(func(key string) Value {
+			for i, c := range t.Columns {
+				if c.Key == key {
+					return row[i]
+				}
+			}
+			return Value{}
+		}))
+	}
+	return out
+}
+
+// byKeys makes names of the texts of these keys, with slashes between.
+func byKeys(keys ...string) func(func(string) Value) string {
+	return func(cell func(string) Value) string {
+		var parts []string
+		for _, k := range keys {
+			parts = append(parts, cell(k).text)
+		}
+		return strings.Join(parts, "/")
+	}
+}
+
+// imageName is an image's first tag or, if it has none, its first digest or its ID.
+func imageName(cell func(string) Value) string {
+	for _, key := range []string{"tags", "digests"} {
+		if names, _ := cell(key).data.([]string); len(names) > 0 {
+			return names[0]
+		}
+	}
+	id, _ := cell("id").data.(string)
+	return id
 }
 
 // add appends a row.

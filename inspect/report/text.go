@@ -93,7 +93,11 @@ func (p *printer) rows(t *Table, depth int) {
 	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, head) {
 		var cells []string
 		for n, i := range shown {
-			cell, align := fit.Cut(row[i].String(), widths[n], fit.Ellipsis), fit.Left
+			cut, align := fit.Cut, fit.Left
+			if t.Columns[i].Ends {
+				cut = fit.Middle
+			}
+			cell := cut(row[i].String(), widths[n], fit.Ellipsis)
 			if t.Columns[i].Right {
 				align = fit.Right
 			}
@@ -119,6 +123,7 @@ func (p *printer) shown(t *Table) []int {
 const (
 	enough  = 24
 	minimum = 10
+	whole   = 20 // of a column that tells rows apart
 )
 
 // widths are those that the columns want.
@@ -137,7 +142,7 @@ func (t *Table) widths(shown []int) []int {
 func (t *Table) least(shown []int, most int) int {
 	total := len(gap) * (len(shown) - 1)
 	for n, w := range t.widths(shown) {
-		if t.Columns[shown[n]].Long {
+		if c := t.Columns[shown[n]]; c.Long && !c.Ends {
 			w = min(w, most)
 		}
 		total += w
@@ -159,8 +164,13 @@ func (t *Table) drop(shown []int) []int {
 	return slices.Delete(slices.Clone(shown), worst, worst+1)
 }
 
-// fit makes long columns narrower, the widest first, until a line fits.
+// fit makes long columns narrower, the widest first, until a line fits; then those that tell rows apart.
 func (t *Table) fit(shown, widths []int, room int) {
+	t.narrow(shown, widths, room, minimum, func(c *Column) bool { return c.Long && !c.Ends })
+	t.narrow(shown, widths, room, whole, func(c *Column) bool { return c.Ends })
+}
+
+func (t *Table) narrow(shown, widths []int, room, least int, can func(*Column) bool) {
 	total := len(gap) * (len(shown) - 1)
 	for _, w := range widths {
 		total += w
@@ -168,7 +178,7 @@ func (t *Table) fit(shown, widths []int, room int) {
 	for ; total > room; total-- {
 		widest := -1
 		for n, i := range shown {
-			if t.Columns[i].Long && widths[n] > minimum && (widest < 0 || widths[n] > widths[widest]) {
+			if can(&t.Columns[i]) && widths[n] > least && (widest < 0 || widths[n] > widths[widest]) {
 				widest = n
 			}
 		}

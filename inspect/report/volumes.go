@@ -14,8 +14,8 @@ func makeVolumes(m *model.Model, args Args) (*Table, error) { return volumesOf(m
 
 func volumesOf(m *model.Model, args Args) *Table {
 	t := &Table{None: "No volumes.", Columns: []Column{
-		{Name: "POD", Key: "pod"},
-		{Name: "VOLUME", Key: "volume"},
+		{Name: "POD", Key: "pod", Ends: true},
+		{Name: "VOLUME", Key: "volume", Ends: true},
 		{Name: "STATE", Key: "state"},
 		{Name: "PLUGIN", Key: "plugin"},
 		{Name: "SETUP TOOK", Key: "setup_ns", Right: true, Drop: 1},
@@ -25,7 +25,7 @@ func volumesOf(m *model.Model, args Args) *Table {
 		{Name: "NOTE", Key: "note", Long: true},
 	}}
 	for _, v := range m.Volumes() {
-		if args.wants(v.Pod.String()) {
+		if args.wants(v.Pod) {
 			t.add(str(v.Pod.String()), str(v.Name), str(v.State()), str(strings.TrimPrefix(v.Plugin, "kubernetes.io/")), took(v.Setup),
 				str(v.Op), ago(v.Since, args.Now), str(v.Path), text(volumeNote(&v, args.Now)))
 		}

@@ -9,7 +9,7 @@ import (
 
 func makeWorkers(m *model.Model, args Args) (*Table, error) {
 	t := &Table{None: "No workers.", Columns: []Column{
-		{Name: "POD", Key: "pod"},
+		{Name: "POD", Key: "pod", Ends: true},
 		{Name: "STATE", Key: "state"},
 		{Name: "SINCE", Key: "since", Right: true, Drop: 1},
 		{Name: "PASS", Key: "pass", Right: true},
@@ -25,7 +25,7 @@ func makeWorkers(m *model.Model, args Args) (*Table, error) {
 	pods := m.Pods()
 	for i := range pods {
 		p := &pods[i]
-		if !args.wants(p.Key.String()) {
+		if !args.wants(p.Key) {
 			continue
 		}
 		w := &p.Worker

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -18,20 +17,29 @@ type Format string
 const (
 	Text Format = "table"
 	Wide Format = "wide"
+	Name Format = "name"
 	JSON Format = "json"
 	YAML Format = "yaml"
 )
 
+// FormatNames are the formats for help texts and errors.
+const FormatNames = "table, wide, name, json, yaml or jsonpath=TEMPLATE"
+
 // ParseFormat understands the -o flag; "" is a table.
 func ParseFormat(s string) (Format, error) {
-	all := []Format{Text, Wide, JSON, YAML}
-	if s == "" {
+	switch f := Format(s); f {
+	case "":
 		return Text, nil
+	case Text, Wide, Name, JSON, YAML:
+		return f, nil
 	}
-	if !slices.Contains(all, Format(s)) {
-		return "", fmt.Errorf("unknown format %q: want table, wide, json or yaml", s)
+	if path, ok := strings.CutPrefix(s, pathPrefix); ok {
+		if _, err := parsePath(path); err != nil {
+			return "", err
+		}
+		return Format(s), nil
 	}
-	return Format(s), nil
+	return "", fmt.Errorf("%q: must be %s", s, FormatNames)
 }
 
 // Write prints a table. Text is truncated to width columns; 0 truncates nothing, for example in a pipe.
@@ -39,21 +47,18 @@ func Write(w io.Writer, t *Table, format Format, width int) error {
 	var out []byte
 	switch format {
 	case JSON, YAML:
+		fallthrough
+	default: // jsonpath
 		compact, err := encode(t)
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", t.Key, err)
 		}
-		compact = human.JSON(compact)
-		if format == YAML {
-			out, err = yamlOf(compact)
-		} else {
-			var b bytes.Buffer
-			err = json.Indent(&b, compact, "", "  ")
-			out = append(b.Bytes(), '\n')
-		}
-		if err != nil {
+		if err := Object(w, compact, format); err != nil {
 			return fmt.Errorf("encode %s: %w", t.Key, err)
 		}
+		return nil
+	case Name:
+		out = names(t)
 	case Text, Wide:
 		var b strings.Builder
 		p := printer{out: &b, wide: format == Wide, width: width}
@@ -63,6 +68,42 @@ func Write(w io.Writer, t *Table, format Format, width int) error {
 		out = []byte(strings.TrimLeft(b.String(), "\n"))
 	}
 	_, err := w.Write(out)
+	return err
+}
+
+// names are the names of the rows, or of the table's only object, a line each, as other commands take them.
+func names(t *Table) []byte {
+	var b bytes.Buffer
+	for _, name := range t.names() {
+		b.WriteString(human.Line(name) + "\n")
+	}
+	return b.Bytes()
+}
+
+// OfObject reports whether Object writes the format.
+func OfObject(f Format) bool {
+	return f == JSON || f == YAML || strings.HasPrefix(string(f), pathPrefix)
+}
+
+// Object writes a JSON object in the format JSON, YAML or jsonpath=TEMPLATE.
+func Object(w io.Writer, compact []byte, format Format) error {
+	var out []byte
+	var err error
+	path, isPath := strings.CutPrefix(string(format), pathPrefix)
+	switch {
+	case isPath:
+		return writePath(w, compact, path)
+	case format == YAML:
+		out, err = yamlOf(human.JSON(compact))
+	default:
+		var b bytes.Buffer
+		err = json.Indent(&b, human.JSON(compact), "", "  ")
+		out = append(b.Bytes(), '\n')
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
 	return err
 }
 

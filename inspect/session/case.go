@@ -106,9 +106,16 @@ func (s *Session) fromNode(from, to int64, take func(*store.Item) bool, look fun
 	return s.Node(from, to, take) &&
 		s.Notes(from-int64(evidence.LookBack), from-1, some(func(r *store.Item) bool { return evidence.Lasting(r.Event) })) &&
 		s.Notes(to+1, to+int64(evidence.LookAhead), some(func(r *store.Item) bool {
-			u, ok := r.Event.(*trace.Usage)
-			return ok && r.Time-int64(u.Interval) < to // it is published at the end of its interval
+			return evidence.Figures(r.Event) && figuresSince(&r.Record) < to // they are published at the end of their time
 		}))
+}
+
+// figuresSince is the begin of the time that a record has figures about.
+func figuresSince(r *trace.Record) int64 {
+	if u, ok := r.Event.(*trace.Usage); ok {
+		return r.Time - int64(u.Interval)
+	}
+	return r.Start() - int64(r.Precision.Duration())
 }
 
 // fromOthers adds the records of other runs; false if there was not enough room.

@@ -8,13 +8,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 )
 
-// NodeCase returns the node's own case, without a pod; now is the current time, zero means the newest record's.
-func (s *Session) NodeCase(now time.Time) *cause.Case {
+// NodeCase returns the node's own case, without a pod: its records from a time on, and what was open then. now is the current time, zero
+// means the newest record's; from zero means all.
+func (s *Session) NodeCase(from, now time.Time) *cause.Case {
 	if now.IsZero() {
 		now = s.Last()
 	}
-	c := &cause.Case{Now: now}
-	s.Node(0, math.MaxInt64, func(it *store.Item) bool {
+	c, first := &cause.Case{Now: now}, int64(0)
+	if !from.IsZero() {
+		first = from.UnixNano()
+	}
+	s.Node(first, math.MaxInt64, func(it *store.Item) bool {
 		c.Node = append(c.Node, &it.Record)
 		return true
 	})

@@ -274,6 +274,36 @@ func TestACaseHasTheNodeOfItsTime(t *testing.T) {
 	}
 }
 
+// TestFiguresAreAboutEarlier: the kubelet's metrics show what took long when they are read, which may be after the pod has started.
+func TestFiguresAreAboutEarlier(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		read time.Duration // how long before it could have ended
+		path string
+		want int
+	}{
+		{"during the start", 9 * sec, "", 1},
+		{"after the start", sec, "", 0},
+		{"the agent's own", 9 * sec, "/kubepods", 0}, // is published when it ends
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tp := tape.New()
+			live(tp, web, 10*sec)
+			tp.Point(19*sec, trace.Pod{}, 0, &trace.CgroupOp{Op: trace.CgroupUpdate, Path: c.path})
+			r := &tp.Recs[len(tp.Recs)-1]
+			r.Edge, r.Dur, r.Observer, r.Precision = trace.EdgeEnd, sec, trace.ObserverKubeletAPI, trace.PrecisionOf(c.read)
+			s := fold(tp, session.Options{})
+			l, err := s.Find("shop/web")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if node := s.Case(l, time.Time{}).Node; len(node) != c.want {
+				t.Errorf("%d records of the node, want %d", len(node), c.want)
+			}
+		})
+	}
+}
+
 type body string
 
 func (b body) MarshalJSON() ([]byte, error) { return json.Marshal(string(b)) }

@@ -150,13 +150,18 @@ func (s *Stop) Plan() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Awaits says which part of the pod's life the session holds next, while no action is held.
+func (s *Stop) Awaits() string {
+	return "waits for its next " + cmp.Or(string(s.Only), "creation or deletion")
+}
+
 // Text returns the stop as the line mode prints it.
 func (s *Stop) Text() string {
 	if !s.Waits() {
 		if news := s.News(); news != "" {
 			return "step " + s.Pod.String() + "  " + news
 		}
-		return "step " + s.Pod.String() + "  waits for its next " + cmp.Or(string(s.Only), "creation or deletion")
+		return "step " + s.Pod.String() + "  " + s.Awaits()
 	}
 	out := fmt.Sprintf("step %s  paused %s   %d of %d\n", s.Pod, s.Place(), s.Index, s.Total)
 	if s.Hit != "" {

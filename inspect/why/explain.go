@@ -18,7 +18,7 @@ import (
 // Explain returns the report on the case's pod.
 func Explain(c *cause.Case) *Report {
 	r := &Report{
-		Pod: c.Pod, Stage: c.Stage(), Found: c.Found(), Now: c.Now, Incomplete: c.Incomplete, Findings: cause.Find(c),
+		Pod: c.Pod, Stage: c.Stage(), Found: c.Found(), SeenReady: c.SeenReady(), Now: c.Now, Incomplete: c.Incomplete, Findings: cause.Find(c),
 	}
 	if r.Findings == nil {
 		r.Findings = []cause.Finding{} // an empty list in JSON too
@@ -33,7 +33,7 @@ func Explain(c *cause.Case) *Report {
 	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
 		r.Waiting = waiting(c)
 	}
-	if why, ok := rejected(c); ok && r.Stage == cause.Starting && r.Start == 0 {
+	if why, ok := c.Rejected(); ok && r.Stage == cause.Starting && r.Start == 0 {
 		r.Stage, r.Phase, r.Cause = cause.Over, cmp.Or(r.Phase, "Failed"), noise.Of("the kubelet rejected it: "+strings.TrimSuffix(why, ".")+".")
 		return r
 	}
@@ -44,23 +44,13 @@ func Explain(c *cause.Case) *Report {
 	return r
 }
 
-// rejected returns the reason why the kubelet rejected the pod, if it did.
-func rejected(c *cause.Case) (why string, ok bool) {
-	for i := range c.Records {
-		if d, is := c.Records[i].Event.(*trace.Decision); is && d.By == trace.ByAdmission && d.Verdict == trace.VerdictReject {
-			why, ok = d.Reason, true
-		}
-	}
-	return why, ok
-}
-
 // ExplainNode returns the report on the case's node, without a pod; nil if no problem is known.
 func ExplainNode(c *cause.Case) *Report {
 	found := cause.FindNode(c)
 	if len(found) == 0 {
 		return nil
 	}
-	return &Report{Pod: trace.Pod{Namespace: "_", Name: "node"}, Node: true, Stage: cause.Up, Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}
+	return (&NodeReport{Now: c.Now, Findings: found, Cause: found[0].Sentence + "."}).Report()
 }
 
 // life sets what is known from milestones and statuses.
@@ -212,17 +202,18 @@ func (r *Report) waits(c *cause.Case) {
 // sentence returns one sentence about what determined the duration, or what blocks the pod now.
 func (r *Report) sentence(c *cause.Case) string {
 	if f := r.best(c); f != nil {
+		r.Lead = f
 		s := f.Sentence
 		if f.Current && len(r.Waiting) > 0 && !r.Waiting[0].At.IsZero() {
-			s += "; " + r.Waiting[0].next(r.Now)
+			s += "; " + r.Waiting[0].NextText(r.Now)
 		}
 		return s + "."
 	}
 	if len(r.Waiting) > 0 {
 		w := r.Waiting[0]
-		s := "it " + w.text() + ", " + human.Duration(w.Dur) + " so far"
+		s := "it " + w.Text() + ", " + human.Duration(w.Dur) + " so far"
 		if w.Next != "" {
-			s += "; " + w.next(r.Now)
+			s += "; " + w.NextText(r.Now)
 		}
 		return s + "."
 	}
@@ -230,7 +221,10 @@ func (r *Report) sentence(c *cause.Case) string {
 	case r.Stage == cause.Ending:
 		return "it is terminating, and no record shows what it waits for."
 	case r.Found:
-		return "its start was not seen, and nothing delays it."
+		if r.Stage == cause.Down && !r.SeenReady {
+			return "it is not ready, and no record shows what it waits for."
+		}
+		return "nothing delays it."
 	case r.Stage == cause.Down:
 		return "it was ready and no longer is, and no record shows what it waits for."
 	case r.Stage == cause.Unknown:

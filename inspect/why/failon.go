@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/nodecause"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
@@ -33,7 +34,7 @@ const anyCause = "any"
 // fields returns the fields of --fail-on and --where. A cause's id is a flag.
 func fields() query.Fields {
 	f := query.Fields{
-		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, KL01 to KL29",
+		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, KL01 to KL38, and of a node KN01 to KN05",
 		All: []query.Field{
 			{Name: "start", Kind: query.Duration, Measured: true},
 			{Name: "ready", Kind: query.Duration | query.Flag, Measured: true},
@@ -51,6 +52,9 @@ func fields() query.Fields {
 	}
 	for _, kind := range waitKinds {
 		f.All = append(f.All, query.Field{Name: waitPrefix + string(kind), Kind: query.Duration, Measured: true})
+	}
+	for _, rule := range nodecause.Rules() {
+		f.All = append(f.All, query.Field{Name: rule.ID, Kind: query.Flag})
 	}
 	for _, rule := range cause.Rules() {
 		f.All = append(f.All, query.Field{Name: rule.ID, Kind: query.Flag})
@@ -79,7 +83,7 @@ func ParseWhere(s string) (Condition, error) {
 	}
 	for _, t := range c.all.Terms() {
 		if id := strings.TrimLeft(t.Text, "!-"); t.Field == "" && likeID.MatchString(id) {
-			return Condition{}, fmt.Errorf("condition %q: there is no cause %s: ids are KL01 to KL29; quotes search for the text", s, id)
+			return Condition{}, fmt.Errorf("condition %q: there is no cause %s: ids are KL01 to KL38; quotes search for the text", s, id)
 		}
 	}
 	return c, nil
@@ -137,7 +141,7 @@ func field(r *Report, name string) query.Value {
 	case "cause", anyCause:
 		return query.Value{Text: causes(r, anyCause), True: len(r.Findings) > 0}
 	}
-	if strings.HasPrefix(name, "KL") {
+	if strings.HasPrefix(name, "KL") || strings.HasPrefix(name, "KN") {
 		return query.Value{True: causes(r, name) != ""}
 	}
 	d, known, done := value(r, name)

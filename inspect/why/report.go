@@ -20,8 +20,10 @@ type Report struct {
 	// Stage is starting, up, down, ending, over, or unknown; Phase is the pod's phase as its last status has it.
 	Stage cause.Stage `json:"stage"`
 	Phase string      `json:"phase,omitempty"`
-	// Found says that the pod was found running: of its start nothing is known.
-	Found bool `json:"found_running,omitempty"`
+	// Found says that the pod was found running: its start began before this agent, and nothing is known of it. SeenReady says that
+	// records show it ready.
+	Found     bool `json:"found_running,omitempty"`
+	SeenReady bool `json:"seen_ready,omitempty"`
 	// Now is the time of the query, or of the last record.
 	Now    time.Time `json:"now"`
 	Seen   time.Time `json:"seen,omitzero"`
@@ -37,8 +39,9 @@ type Report struct {
 	Gone   time.Time     `json:"gone,omitzero"`
 	End    time.Duration `json:"end_ns,omitempty"`
 
-	// Cause is one sentence.
-	Cause string `json:"cause"`
+	// Cause is one sentence. Lead is the finding that it is from; nil if it is from none.
+	Cause string         `json:"cause"`
+	Lead  *cause.Finding `json:"-"`
 	// Waiting is what the pod waits for or does now, if it is not up.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	Phases  []Phase   `json:"phases,omitempty"`

@@ -17,8 +17,10 @@ import (
 const (
 	// DefaultWidth is the width of text if none is known; leastWidth is the minimum.
 	DefaultWidth = 80
-	leastWidth   = 60
-	maxWidth     = 120 // longer lines are harder to read
+	// DefaultHeight is the height of a terminal if none is known.
+	DefaultHeight = 24
+	leastWidth    = 60
+	maxWidth      = 120 // longer lines are harder to read
 )
 
 // TextOptions are options for Text.
@@ -27,12 +29,14 @@ type TextOptions struct {
 	Width int
 	// Zone is the time zone of times; nil means UTC.
 	Zone *time.Location
+	// Height is the number of lines of the terminal; 0 means DefaultHeight. Longer text ends with its headline again.
+	Height int
 }
 
 // Text writes the report in plain text, without escape codes.
 func Text(out io.Writer, r *Report, opt TextOptions) error {
 	b := bufio.NewWriter(out)
-	p := &page{w: b, width: min(max(cmp.Or(opt.Width, DefaultWidth), leastWidth), maxWidth), zone: cmp.Or(opt.Zone, time.UTC)}
+	p := newPage(b, opt)
 	p.title(r)
 	p.waiting(r)
 	p.phases("PHASE", r.Phases, r.Length)
@@ -41,7 +45,26 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 	p.sums(r)
 	p.phases("END PHASE", r.EndPhases, r.End)
 	p.findings(r)
+	p.again(r.Pod.String()+" "+r.State(), r.Cause)
 	return b.Flush()
+}
+
+// Short writes three lines: how the pod is, why, and what to do or what happens next.
+func Short(out io.Writer, r *Report) error {
+	return three(out, r.Pod.String()+" "+r.State(), r.Cause, r.Lead, r.Waiting, r.Now)
+}
+
+// three writes the lines of Short.
+func three(out io.Writer, title, why string, lead *cause.Finding, waiting []Waiting, now time.Time) error {
+	last := "Next     nothing: no named cause was found"
+	switch {
+	case lead != nil:
+		last = "Remedy   " + lead.Remedy
+	case len(waiting) > 0 && waiting[0].Next != "":
+		last = "Next     " + strings.TrimPrefix(waiting[0].NextText(now), "next: ")
+	}
+	_, err := fmt.Fprintf(out, "%s\n%s\n%s\n", human.Line(title), human.Line("Why      "+why), human.Line(last))
+	return err
 }
 
 // Brief returns the most important information on one line.
@@ -49,15 +72,18 @@ func Brief(r *Report) string {
 	if r.Node {
 		return human.Line("the node: " + r.Cause)
 	}
-	return human.Line(r.Pod.String() + " " + r.state() + ": " + r.Cause)
+	return human.Line(r.Pod.String() + " " + r.State() + ": " + r.Cause)
 }
 
-// state returns the pod's state, in a few words.
-func (r *Report) state() string {
+// State returns the state of the pod in a few words, such as "is gone; it started in 3s".
+func (r *Report) State() string {
 	switch r.Stage {
 	case cause.Ending:
 		return "has been terminating for " + human.Duration(r.End)
 	case cause.Down:
+		if !r.SeenReady {
+			return "is not ready; its start began before this agent, which found it running"
+		}
 		return "was ready and no longer is"
 	case cause.Over:
 		if r.Gone.IsZero() {
@@ -101,7 +127,7 @@ func (r *Report) came() string {
 	start, ready := human.Duration(r.Start), human.Duration(r.Ready)
 	switch {
 	case r.Found:
-		return "was found running"
+		return "was found running; its start began before this agent"
 	case r.Start == 0 && r.Ready == 0 && r.Seen.IsZero():
 		if r.known() {
 			return "is not up; it was there before the first record"
@@ -121,14 +147,31 @@ func (r *Report) came() string {
 
 // page writes lines that fit the width.
 type page struct {
-	w     *bufio.Writer
-	width int
-	zone  *time.Location
+	w      *bufio.Writer
+	width  int
+	height int
+	lines  int // written
+	zone   *time.Location
+}
+
+func newPage(w *bufio.Writer, opt TextOptions) *page {
+	return &page{w: w, width: min(max(cmp.Or(opt.Width, DefaultWidth), leastWidth), maxWidth), height: cmp.Or(opt.Height, DefaultHeight), zone: cmp.Or(opt.Zone, time.UTC)}
 }
 
 func (p *page) line(format string, args ...any) {
 	s := strings.TrimRight(fmt.Sprintf(format, args...), " ")
 	_, _ = p.w.WriteString(fit.Cut(s, p.width, fit.Ellipsis) + "\n") // the error stays until Flush
+	p.lines += 1 + strings.Count(s, "\n")
+}
+
+// again writes the headline at the end of what is longer than the terminal: its beginning is out of sight.
+func (p *page) again(title, why string) {
+	if p.lines <= p.height {
+		return
+	}
+	p.line("")
+	p.wrapped("", title)
+	p.wrapped("Why      ", why)
 }
 
 // wrapped writes a label and wrapped text, with the following lines aligned to the text.
@@ -141,7 +184,7 @@ func (p *page) wrapped(label, text string) {
 func (p *page) head(title string) { p.line("\n%s", title) }
 
 func (p *page) title(r *Report) {
-	p.wrapped("", r.Pod.String()+" "+r.state())
+	p.wrapped("", r.Pod.String()+" "+r.State())
 	p.line("")
 	p.wrapped("Why      ", r.Cause)
 	if !r.Seen.IsZero() {
@@ -176,7 +219,7 @@ func (p *page) waiting(r *Report) {
 	}
 	p.head("NOW")
 	for _, w := range r.Waiting {
-		p.wrapped("  ", w.text())
+		p.wrapped("  ", w.Text())
 		since := "waiting since"
 		if w.For == "" {
 			since = "since"
@@ -290,15 +333,16 @@ func (p *page) findings(r *Report) {
 	}
 	p.head("CAUSES")
 	for _, f := range r.Findings {
-		p.finding(r, &f)
+		cost := f.CostText(r.Length)
+		if f.Cost > 0 || f.Current {
+			cost = "cost " + cost
+		}
+		p.finding(&f, cost)
 	}
 }
 
-func (p *page) finding(r *Report, f *cause.Finding) {
-	cost := f.CostText(r.Length)
-	if f.Cost > 0 || f.Current {
-		cost = "cost " + cost
-	}
+// finding writes a finding; cost is what it cost, in words.
+func (p *page) finding(f *cause.Finding, cost string) {
 	p.wrapped("  ", fmt.Sprintf("%s %s (%s): %s", f.ID, f.Name, f.Confidence, cost))
 	p.wrapped("    what      ", f.Sentence)
 	for i, e := range f.Evidence {

@@ -205,8 +205,8 @@ func retryAt(c *cause.Case, after time.Time) (at time.Time) {
 	return at
 }
 
-// text returns what the pod waits for or does.
-func (w Waiting) text() string { return noise.Of(w.words()) }
+// Text returns what the pod waits for or does.
+func (w Waiting) Text() string { return noise.Of(w.words()) }
 
 func (w Waiting) words() string {
 	if w.For == "" {
@@ -229,8 +229,11 @@ func (w Waiting) words() string {
 	return s
 }
 
-// next returns what happens next, and when.
-func (w Waiting) next(now time.Time) string {
+// NextText returns what happens next and when; "" if that is not known.
+func (w Waiting) NextText(now time.Time) string {
+	if w.Next == "" {
+		return ""
+	}
 	if w.At.IsZero() {
 		return "next: " + w.Next
 	}

@@ -121,7 +121,7 @@ func TestAPI(t *testing.T) {
 	}
 	want := []string{
 		"shop/web Pulled spec.containers{app}", "shop/web image app 3s", "shop/web pull r/i:1 42 3s", "shop/web other-pull 2s",
-		"shop/web seen 30 s, [{Name:app Image:r/i:1 Sidecar:false Probes:[{Probe:readiness How:httpGet Delay:0s Period:10s Timeout:0s Success:0 Failure:0}] Clipped:0}]",
+		"shop/web seen 30 s, [{Name:app Image:r/i:1 Sidecar:false MemoryLimit:0 Probes:[{Probe:readiness How:httpGet Delay:0s Period:10s Timeout:0s Success:0 Failure:0}] Clipped:0}]",
 		"shop/web Pending 0/1", "shop/web Scheduled spec.containers{app}", "shop/web started", "shop/web ready", "shop/web Running 1/1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

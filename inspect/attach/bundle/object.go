@@ -2,10 +2,14 @@ package bundle
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podobject"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -53,6 +57,21 @@ type podSpec struct {
 	Volumes        []struct {
 		Name string `json:"name"`
 	} `json:"volumes"`
+
+	whole *v1.PodSpec // nil where a part of it is not valid
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *podSpec) UnmarshalJSON(text []byte) error {
+	type fields podSpec
+	if err := json.Unmarshal(text, (*fields)(s)); err != nil {
+		return err
+	}
+	s.whole = &v1.PodSpec{}
+	if json.Unmarshal(text, s.whole) != nil {
+		s.whole = nil
+	}
+	return nil
 }
 
 type container struct {
@@ -199,6 +218,9 @@ func (m *objectRecords) pod(o *object) bool {
 	}
 	for _, v := range o.Spec.Volumes[:min(len(o.Spec.Volumes), 64)] {
 		spec.Volumes = append(spec.Volumes, kubeevent.Clean(v.Name, 253))
+	}
+	if o.Spec.whole != nil {
+		spec.Objects, spec.Clipped = podobject.Objects(o.Metadata.Name, o.Spec.whole)
 	}
 	m.specs = append(m.specs, podSpecOf{pod, spec})
 	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: spec})

@@ -422,7 +422,7 @@ kubelet API     no   port 10250
 API server      no   no kubeconfig
                      missing: name a kubeconfig with --kubeconfig FILE, which may list and watch pods and events
 kernel          yes  /proc
-                     gives: the kubelet's use of CPU and memory, how busy the node is; directories and mounts of pods that nobody knows
+                     gives: the kubelet's use of CPU and memory, how busy the node is; mounts of volumes; directories and mounts of pods that nobody knows
                      missing: pressure (PSI): boot the kernel with psi=1; cgroups: the kubelet's mount table has none with a CPU controller; runs of CNI plugins and credential providers: they need CAP_SYS_ADMIN, in a container as an added capability
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -15,7 +15,7 @@ const capSysAdmin = 21
 // kernelSource says what the kernel shows here.
 func (f *Found) kernelSource(v View) Source {
 	s := Source{Name: SourceKernel, There: true}
-	gives := []string{"the kubelet's use of CPU and memory, how busy the node is", "directories and mounts of pods that nobody knows"}
+	gives := []string{"the kubelet's use of CPU and memory, how busy the node is", "mounts of volumes; directories and mounts of pods that nobody knows"}
 	where, missing := []string{"/proc"}, []string(nil)
 	if _, err := read(v, "proc/pressure/cpu"); err == nil {
 		where, gives = append(where, "PSI"), append(gives, "pressure of CPU, memory and IO")

@@ -41,17 +41,20 @@ type Kernel struct {
 	oomSeen  int64
 	oomRead  bool
 	creating map[trace.SpanID]string // of See: the containers that are being made, by the action
+	setups   setups                  // of See
 }
 
 // New returns an observer of what cfg says.
 func New(cfg Config) *Kernel {
-	k := &Kernel{cfg: cfg, limits: newLimits(), known: &known{pods: map[string]pod{}}, creating: map[trace.SpanID]string{}}
+	k := &Kernel{cfg: cfg, limits: newLimits(), known: &known{pods: map[string]pod{}}, creating: map[trace.SpanID]string{}, setups: setups{}}
 	k.usage = usage.New(usage.Config{PID: cfg.Kubelet, Publish: k.used})
 	return k
 }
 
 // Follows makes what another one has learned of the pods its own: that watched the kubelet before it restarted. It is for before Run.
-func (k *Kernel) Follows(other *Kernel) { k.known, k.limits = other.known, other.limits }
+func (k *Kernel) Follows(other *Kernel) {
+	k.known, k.limits, k.setups = other.known, other.limits, other.setups
+}
 
 // Run watches until ctx ends.
 func (k *Kernel) Run(ctx context.Context) error {
@@ -61,6 +64,7 @@ func (k *Kernel) Run(ctx context.Context) error {
 	g.Go(func() error { return k.providers(ctx) })
 	g.Go(func() error { return k.cgroups(ctx) })
 	g.Go(func() error { return k.orphans(ctx) })
+	g.Go(func() error { return k.volumes(ctx) })
 	return g.Wait()
 }
 

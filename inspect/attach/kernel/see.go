@@ -12,10 +12,22 @@ import (
 const leastBefore = 2 * time.Second
 
 // See takes in a record that is about to be published, which several observers may have told of, and adds what only the kernel knows: how
-// a CPU limit held a container back whose probe failed. A kill that it saw itself gets the names that others know. It learns from it which pods there are. It is for one goroutine.
-func (k *Kernel) See(r *trace.Record) {
+// a CPU limit held a container back whose probe failed. A kill or a mount that it saw itself gets the names that others know. It learns from it
+// which pods there are. It returns false for a record of its own that is not to be published: another one tells more of the same. It is for one
+// goroutine.
+func (k *Kernel) See(r *trace.Record) (keep bool) {
 	k.known.see(r)
 	switch e := r.Event.(type) {
+	case *trace.Milestone:
+		if e.Name == trace.MilestoneGone {
+			k.setups.gone(r.Pod.UID)
+		}
+	case *trace.Volume:
+		if keep = k.setups.see(r, e); keep && r.Observer == trace.ObserverKernel {
+			r.Pod, r.Trace = k.known.of(r.Pod.UID)
+			keep = r.Pod.Name != ""
+		}
+		return keep
 	case *trace.Action:
 		switch {
 		case e.Verb != trace.VerbCreate:
@@ -38,7 +50,7 @@ func (k *Kernel) See(r *trace.Record) {
 		k.ofPod(r, e)
 	case *trace.ProbeAttempt:
 		if r.Edge == trace.EdgeBegin || e.Throttle != nil || e.Result != trace.ProbeFailure && e.Result != trace.ProbeError {
-			return
+			return true
 		}
 		to := r.At()
 		from := to.Add(-max(r.Dur, leastBefore))
@@ -48,4 +60,5 @@ func (k *Kernel) See(r *trace.Record) {
 			r.Event, r.Also = &with, r.Also.With(trace.ObserverKernel)
 		}
 	}
+	return true
 }

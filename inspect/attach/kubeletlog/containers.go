@@ -328,6 +328,7 @@ func probe(result trace.ProbeResult) func(*Fold, *klog.Entry, int64) bool {
 			return false
 		}
 		a := &trace.ProbeAttempt{Container: e.Get("containerName"), Result: result, Output: trace.Clip(firstOf(e.Get("output"), e.Get("err")), 512)}
+		a.How, a.Answer, a.Code = trace.ProbeAnswerIn(a.Output)
 		a.TimedOut = result != trace.ProbeSuccess && probeTimedOut.MatchString(a.Output)
 		switch strings.ToLower(e.Get("probeType")) {
 		case "readiness":

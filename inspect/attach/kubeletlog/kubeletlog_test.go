@@ -702,7 +702,7 @@ func TestCauses(t *testing.T) {
 		},
 		"a ConfigMap that an environment needs": {
 			lines(`00:01.0 E "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"main\" with CreateContainerConfigError: \"configmap \\\"a\\\" not found\"" pod="shop/web" podUID="u1"`),
-			map[string][]string{"web": {"KL11"}},
+			map[string][]string{"web": {"KL34"}},
 		},
 		"storage that does not come": {
 			lines(`00:01.0 E "Error syncing pod, skipping" err="unmounted volumes=[data], unattached volumes=[data kube-api-access-x]: timed out waiting for the condition" pod="shop/web" podUID="u1"`, `00:03.0 I "other"`),

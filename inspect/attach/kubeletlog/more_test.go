@@ -3,6 +3,7 @@ package kubeletlog_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,5 +112,38 @@ I1123 08:00:13.000000 1 a.go:1] "SyncLoop (housekeeping) end" duration="15ms"
 	}
 	if told.Level != 5 {
 		t.Errorf("level %d, want 5", told.Level)
+	}
+}
+
+// TestThrottledStatus: a start does not wait for the requests about the pod's status, which name the pod, and a token's request names the account.
+func TestThrottledStatus(t *testing.T) {
+	const url, why = "https://10.0.0.1:6443/api/v1/namespaces/shop/", "client-side throttling, not priority and fairness"
+	started := `I1123 08:00:04.000000 1 a.go:1] "Observed pod startup duration" pod="shop/web" podStartE2EDuration="4s"` + "\n"
+	for name, c := range map[string]struct {
+		line   string
+		target trace.TargetKind
+		of     trace.Target
+	}{
+		"status":              {`"Waited before sending request" delay="2s" reason="` + why + `" verb="PATCH" URL="` + url + `pods/web/status"`, trace.TargetStatus, trace.Target{}},
+		"status, before 1.33": {`Waited for 2s due to ` + why + `, request: GET:` + url + `pods/web`, trace.TargetStatus, trace.Target{}},
+		"token": {
+			`"Waited before sending request" delay="2s" reason="` + why + `" verb="POST" URL="` + url + `serviceaccounts/web/token"`,
+			trace.TargetClient,
+			trace.Target{Kind: trace.TargetToken, Namespace: "shop", Name: "web"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := seen + "I1123 08:00:03.000000 1 a.go:1] " + c.line + "\n" + started + later
+			waits := events[*trace.Wait](t, log)
+			if len(waits) != 1 {
+				t.Fatalf("%d waits", len(waits))
+			}
+			if w, ok := waits[0].Event.(*trace.Wait); !ok || w.Target.Kind != c.target || w.Request != c.of || waits[0].Dur != 2*time.Second {
+				t.Errorf("%+v", waits[0])
+			}
+			if got := causes(t, log)["web"]; len(got) > 0 {
+				t.Errorf("causes %q", got)
+			}
+		})
 	}
 }

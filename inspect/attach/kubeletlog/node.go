@@ -155,7 +155,7 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 func (f *Fold) pressed(e *klog.Entry, at int64) bool {
 	why := "the node has conditions " + trace.Clip(e.Get("nodeCondition"), 256)
 	if p := f.podOf(e); p != nil {
-		f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Reason: why})
+		f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: "Evicted", Reason: why})
 	}
 	for _, c := range [][2]string{{"DiskPressure", "disk space"}, {"MemoryPressure", "memory"}, {"PIDPressure", "process ids"}} {
 		if strings.Contains(e.Get("nodeCondition"), c[0]) {
@@ -202,33 +202,5 @@ func (f *Fold) registered(_ *klog.Entry, at int64) bool {
 func (f *Fold) imageRemoved(e *klog.Entry, at int64) bool {
 	f.node.removed++
 	f.point(nil, at, micros, &trace.Decision{By: trace.ByImageGC, Subject: e.Get("imageID"), Verdict: trace.VerdictRemove, Reason: "the image file system is over its high threshold", Ground: trace.RemovedForSpace})
-	return true
-}
-
-var (
-	waitedFor = regexp.MustCompile(`^Waited for ([0-9.a-zµ]{1,20}) due to (client-side throttling|server-side retry)[^:]*: ?([A-Z]{3,6}):(\S{1,500})`)
-	podURL    = regexp.MustCompile(`/namespaces/([a-z0-9][-a-z0-9]{0,62})/pods/([a-z0-9][-a-z0-9.]{0,252})`)
-)
-
-// throttled is a request that waited for the client's own limit.
-func (f *Fold) throttled(e *klog.Entry, at int64) bool {
-	return f.waited(at, e.Get("delay"), e.Get("reason"), e.Get("URL"))
-}
-
-func (f *Fold) throttledText(e *klog.Entry, at int64) bool {
-	m := waitedFor.FindStringSubmatch(e.Msg)
-	return m != nil && f.waited(at, m[1], m[2], m[4])
-}
-
-func (f *Fold) waited(at int64, delay, reason, url string) bool {
-	d, err := time.ParseDuration(delay)
-	if err != nil || d <= 0 || d > time.Hour || strings.Contains(reason, "server-side") {
-		return false
-	}
-	var p *pod
-	if m := podURL.FindStringSubmatch(url); m != nil {
-		p = f.pods.byName[m[1]+"/"+m[2]]
-	}
-	f.was(p, nil, at-int64(d), at, micros, &trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}})
 	return true
 }

@@ -252,13 +252,13 @@ func (f *Fold) startFailed(p *pod, at int64, c *container, reason, err string, c
 	case class.Of(trace.FailImage) || c.image != nil:
 		f.imageEnds(p, c, at, reason, err)
 	case c.start != nil:
-		f.end(c.start, at, micros, &trace.Action{ID: "start " + c.name, Verb: trace.VerbStart, Container: c.name, Code: reason, Err: err, Class: class})
+		f.end(c.start, at, micros, &trace.Action{ID: "start " + c.name, Verb: trace.VerbStart, Container: c.name, Code: reason, Err: err, Class: class, Missing: trace.MissingIn(err)})
 	case c.create != nil:
-		f.end(c.create, at, micros, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name, Code: reason, Err: err, Class: class})
+		f.end(c.create, at, micros, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name, Code: reason, Err: err, Class: class, Missing: trace.MissingIn(err)})
 	case reason == "RunContainerError" || reason == "PostStartHookError":
-		f.was(p, p.sync, at, at, micros, &trace.Action{ID: "start " + c.name, Verb: trace.VerbStart, Container: c.name, Code: reason, Err: err, Class: class})
+		f.was(p, p.sync, at, at, micros, &trace.Action{ID: "start " + c.name, Verb: trace.VerbStart, Container: c.name, Code: reason, Err: err, Class: class, Missing: trace.MissingIn(err)})
 	default:
-		f.was(p, p.sync, at, at, micros, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name, Code: reason, Err: err, Class: class})
+		f.was(p, p.sync, at, at, micros, &trace.Action{ID: "create " + c.name, Verb: trace.VerbCreate, Container: c.name, Code: reason, Err: err, Class: class, Missing: trace.MissingIn(err)})
 	}
 	c.create, c.start = nil, nil
 	f.isDown(p, c, reason, at)
@@ -318,7 +318,7 @@ func (f *Fold) denied(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Reason: firstOf(e.Get("message"), e.Get("err"), e.Get("reason"))})
+	f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: e.Get("reason"), Reason: firstOf(e.Get("message"), e.Get("err"), e.Get("reason"))})
 	return true
 }
 
@@ -336,7 +336,7 @@ func (f *Fold) preempted(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.point(p, at, micros, &trace.Decision{By: trace.ByPreemption, Subject: p.id.String(), Verdict: trace.VerdictEnd, Reason: "resources are needed for a pod of higher priority: " + e.Get("insufficientResources")})
+	f.point(p, at, micros, &trace.Decision{By: trace.ByPreemption, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: "Preempting", Reason: "resources are needed for a pod of higher priority: " + e.Get("insufficientResources")})
 	return true
 }
 
@@ -346,7 +346,7 @@ func evicted(by trace.Decider) func(*Fold, *klog.Entry, int64) bool {
 		if p == nil || by != trace.ByEviction {
 			return false
 		}
-		f.point(p, at, micros, &trace.Decision{By: trace.ByEviction, Subject: p.id.String(), Verdict: trace.VerdictEnd, Reason: "the node was short of a resource"})
+		f.point(p, at, micros, &trace.Decision{By: trace.ByEviction, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: "Evicted", Reason: "the node was short of a resource"})
 		f.ends(p, at)
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 // join makes one of a thing and another observer's begin, point or whole span.
 func (m *Merger) join(t *thing, it *item) {
 	m.report.Shared++
-	t.told[it.from.n] = true
+	t.told = t.told.with(it.from)
 	r := &it.rec
 	if r.Edge != trace.EdgeEnd || r.Dur > 0 { // an end without a duration: when it began is not known
 		m.agree(t, r, t.from, r.Start(), t.precision, "begins")

@@ -33,13 +33,19 @@ type thing struct {
 	precision time.Duration
 	begin     *item
 	end       *item
-	told      map[int]bool     // by input
+	told      inputs           // who told it
 	parts     []trace.Record   // of a pull: they are told when it has ended
 	call      trace.SpanID     // of a pull: the runtime's call
 	up        *thing           // what it is part of
 	was       *trace.CRICall   // the call that it was, once that has ended, without its error
 	views     []trace.Observer // who sent a span of this call
 }
+
+// inputs is a set of inputs: each thing has one.
+type inputs uint64
+
+func (s inputs) has(in *Input) bool    { return s&(1<<(in.n-1)) != 0 }
+func (s inputs) with(in *Input) inputs { return s | 1<<(in.n-1) }
 
 // same knows which records tell of the same thing.
 type same struct {
@@ -143,7 +149,7 @@ func (m *Merger) match(it *item) {
 		return
 	}
 	t := &thing{
-		key: key, in: it.from, span: r.Span, pod: r.Pod, trace: r.Trace, from: r.Start(), precision: r.Precision.Duration(), told: map[int]bool{it.from.n: true},
+		key: key, in: it.from, span: r.Span, pod: r.Pod, trace: r.Trace, from: r.Start(), precision: r.Precision.Duration(), told: inputs(0).with(it.from),
 		up: m.same.alias[r.Parent],
 	}
 	if t.up == nil {
@@ -173,7 +179,7 @@ func (s *same) find(key string, it *item) *thing {
 	at, precision := it.rec.Start(), it.rec.Precision.Duration()
 	for _, t := range s.latest(key) {
 		room := int64(near + precision + t.precision)
-		if t.told[it.from.n] || at < t.from-room || (t.to != 0 && at > t.to+room) || it.rec.Pod.Name != "" && t.pod.Name != "" && it.rec.Pod != t.pod {
+		if t.told.has(it.from) || at < t.from-room || (t.to != 0 && at > t.to+room) || it.rec.Pod.Name != "" && t.pod.Name != "" && it.rec.Pod != t.pod {
 			continue
 		}
 		if it.rec.Edge == trace.EdgePoint && at > t.from+room {
@@ -193,7 +199,7 @@ func (s *same) findSync(key string, it *item) (best *thing) {
 		if t.begin == nil && t.from == t.to || instant && t.to != 0 {
 			d = apartBy(r.Time, t.to)
 		}
-		if !t.told[it.from.n] && d < least {
+		if !t.told.has(it.from) && d < least {
 			best, least = t, d
 		}
 	}

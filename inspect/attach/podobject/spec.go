@@ -26,9 +26,13 @@ func Spec(pod *v1.Pod) *trace.PodSpec {
 		Finalizers: kubeevent.Clean(strings.Join(pod.Finalizers, ","), 1024), ReadinessGates: len(in.ReadinessGates),
 		Containers: containers(in.Containers), InitContainers: containers(in.InitContainers),
 	}
+	if in.Resources != nil {
+		s.MemoryLimit = in.Resources.Limits.Memory().Value()
+	}
 	if in.TerminationGracePeriodSeconds != nil {
 		s.Grace = *in.TerminationGracePeriodSeconds
 	}
+	s.Objects, s.Clipped = Objects(pod.Name, in)
 	for i := range in.Volumes[:min(len(in.Volumes), maxListed)] {
 		s.Volumes = append(s.Volumes, kubeevent.Clean(in.Volumes[i].Name, 253))
 	}
@@ -40,7 +44,8 @@ func containers(all []v1.Container) (out []trace.ContainerSpec) {
 		in := &all[i]
 		c := trace.ContainerSpec{
 			Name: kubeevent.Clean(in.Name, 253), Image: kubeevent.Clean(in.Image, 512),
-			Sidecar: in.RestartPolicy != nil && *in.RestartPolicy == v1.ContainerRestartPolicyAlways,
+			MemoryLimit: in.Resources.Limits.Memory().Value(),
+			Sidecar:     in.RestartPolicy != nil && *in.RestartPolicy == v1.ContainerRestartPolicyAlways,
 		}
 		for _, p := range []struct {
 			kind trace.ProbeKind

@@ -1,7 +1,10 @@
 package podobject
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -46,13 +49,35 @@ func Status(pod *v1.Pod) *trace.PodStatus {
 
 func container(in *v1.ContainerStatus, isInit bool) trace.ContainerStatus {
 	c := trace.ContainerStatus{Name: in.Name, Init: isInit, Restarts: int(in.RestartCount), ID: in.ContainerID, State: trace.ContainerWaiting}
+	if t := in.LastTerminationState.Terminated; t != nil {
+		if c.Last, c.ExitCode = exit(t), t.ExitCode; c.Last.Class == "" {
+			c.Last.Message = "" // the container's own last words
+		}
+	}
 	switch s := in.State; {
 	case s.Running != nil:
-		c.State = trace.ContainerRunning
+		c.State, c.ExitCode, c.Started = trace.ContainerRunning, 0, timeOf(s.Running.StartedAt)
 	case s.Terminated != nil:
-		c.State, c.Reason, c.ExitCode = trace.ContainerTerminated, s.Terminated.Reason, s.Terminated.ExitCode
+		e := exit(s.Terminated)
+		c.State, c.Reason, c.Message, c.Class = trace.ContainerTerminated, e.Reason, e.Message, e.Class
+		c.ExitCode, c.Started, c.Finished = e.ExitCode, e.Started, e.Finished
 	case s.Waiting != nil:
-		c.Reason, c.Message = s.Waiting.Reason, s.Waiting.Message
+		c.Reason, c.Message, c.Class = s.Waiting.Reason, s.Waiting.Message, trace.Classify(s.Waiting.Message)
 	}
 	return c
+}
+
+func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
+	return &trace.ContainerExit{
+		Reason: t.Reason, Message: t.Message, Class: trace.ClassifyExit(t.Reason, t.Message), ID: t.ContainerID, ExitCode: t.ExitCode,
+		Started: timeOf(t.StartedAt), Finished: timeOf(t.FinishedAt),
+	}
+}
+
+// timeOf is a time of an object; zero where it has none.
+func timeOf(t metav1.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC()
 }

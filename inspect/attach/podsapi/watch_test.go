@@ -22,7 +22,11 @@ func TestFold(t *testing.T) {
 		case *trace.Milestone:
 			got += fmt.Sprintf("%s %s\n", r.Pod, e.Name)
 		case *trace.PodStatus:
-			got += fmt.Sprintf("%s %s %d/%d %v\n", r.Pod, e.Phase, e.Ready, e.Total, e.Containers)
+			c := e.Containers[0]
+			got += fmt.Sprintf("%s %s %d/%d %s %s %s\n", r.Pod, e.Phase, e.Ready, e.Total, c.Name, c.State, c.Reason)
+			if len(e.Containers) != 1 || c.Restarts != 0 || c.Last != nil {
+				t.Errorf("got containers %+v", e.Containers)
+			}
 		}
 		if r.Observer != trace.ObserverKubeletAPI || r.Pod.UID == "" {
 			t.Errorf("got %+v", r)
@@ -57,13 +61,13 @@ func TestFold(t *testing.T) {
 			show(&recs[i])
 		}
 	}
-	const want = `a/old Running 1/1 [{c false running    0 0}]
-a/old Running 1/1 [{c false running    0 0}]
+	const want = `a/old Running 1/1 c running 
+a/old Running 1/1 c running 
 a/new seen
-a/new Running 0/1 [{c false waiting ContainerCreating   0 0}]
+a/new Running 0/1 c waiting ContainerCreating
 a/new started
 a/new ready
-a/new Running 1/1 [{c false running    0 0}]
+a/new Running 1/1 c running 
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -70,6 +70,10 @@ func (j *Job) putBack() (err error) {
 	}
 }
 
+// arming is how long the watchdog may take to be ready: a process of its own, on a node that may have no processor to spare. Nothing is
+// raised before.
+const arming = 20 * time.Second
+
 // ErrNotArmed says that the watchdog did not get ready: nothing was raised.
 var ErrNotArmed = errors.New("the watchdog is not ready: the verbosity stays")
 
@@ -107,7 +111,7 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 	r := &Raised{Done: make(chan struct{}), life: in, until: j.Until}
 	ready := make([]byte, len(armed))
 	_, err = in.Write(append(text, '\n'))
-	late := time.AfterFunc(deadline, func() {
+	late := time.AfterFunc(arming, func() {
 		watchdog.Process.Kill() //nolint:errcheck // it may have ended
 		out.Close()             //nolint:errcheck // what it started may have it open, too
 	})

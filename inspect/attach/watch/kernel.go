@@ -31,13 +31,11 @@ func Kernel(f *discover.Found, v discover.View, bus *trace.Bus) Observer {
 			trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelInfo, Message: "attach: " + text})
 		}
 	}
-	see := func(r *trace.Record) {
+	see := func(r *trace.Record) bool {
 		mu.Lock()
 		k := at
 		mu.Unlock()
-		if k != nil {
-			k.See(r)
-		}
+		return k == nil || k.See(r)
 	}
 	return Observer{See: see, Name: "what the kernel shows of the kubelet", Run: func(ctx context.Context, put func(trace.Record)) error {
 		if discover.Ended(v, f.Process) {

@@ -27,8 +27,9 @@ type Observer struct {
 	// and blocks while the watch is busy. Milestones may be told by the logs as well: they are held back until those had their say.
 	Run func(ctx context.Context, put func(trace.Record)) error
 	// See, if it is set, gets each record before it is published, and may add what only this observer knows. It must not change the event
-	// itself, which others may have. It is called by one goroutine, also while Run is not under way.
-	See func(*trace.Record)
+	// itself, which others may have. It returns false to take back a record of its own, of which another one tells more. It is called by one
+	// goroutine, also while Run is not under way.
+	See func(*trace.Record) (keep bool)
 }
 
 // beside is an observer at work.
@@ -82,13 +83,14 @@ func (w *Watch) takeSeen(m *message) {
 // first is how long the logs' past waits for what observers tell first: pods' specs.
 const first = time.Second
 
-// see shows a record that is due to the observers.
-func (w *Watch) see(r *trace.Record) {
+// see shows a record that is due to the observers. It reports whether it is to be published.
+func (w *Watch) see(r *trace.Record) bool {
 	for _, b := range w.beside {
-		if b.See != nil {
-			b.See(r)
+		if b.See != nil && !b.See(r) {
+			return false
 		}
 	}
+	return true
 }
 
 // seenUntil lets time pass for observers that see nothing.

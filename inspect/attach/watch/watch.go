@@ -263,8 +263,9 @@ func (w *Watch) drain(ctx context.Context) error {
 	}
 	n := 0
 	for r, _, ok := w.merger.Next(); ok; r, _, ok = w.merger.Next() {
-		w.see(&r)
-		w.cfg.Bus.Insert(&r)
+		if w.see(&r) {
+			w.cfg.Bus.Insert(&r)
+		}
 		if n++; n%burst != 0 {
 			continue
 		}

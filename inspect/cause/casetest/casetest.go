@@ -49,6 +49,9 @@ func (s *Script) Probe(p trace.ProbeSpec) {
 // Finalizers gives the pod finalizers: their names, with commas between.
 func (s *Script) Finalizers(names string) { s.spec.Finalizers = names }
 
+// Objects gives the pod objects that its spec refers to.
+func (s *Script) Objects(all ...trace.Object) { s.spec.Objects = all }
+
 // Found returns a script of a pod that was found running.
 func Found(t *testing.T) *Script {
 	s := &Script{t: t, tape: tape.New()}
