@@ -39,11 +39,14 @@ type app struct {
 	stack   []views.Page
 	filters map[views.Page]string
 	places  []place
+	more    place // of the tabs that have none
+	via     int   // the tab from which another page opened this one, -1 none
 	pod     *views.Pod
 	cri     *views.CRI
 	step    *views.Step
+	chosen  chosen
 
-	prompt   *prompt
+	float    float
 	say      views.Say
 	sayUntil time.Time
 }
@@ -53,7 +56,7 @@ func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 	theme.Fit(theme.Profile(), cfg.Theme != style.Light)
 	a := &app{
 		cfg: cfg, ctx: ctx, look: newLook(theme), pump: p, mouse: !cfg.NoMouse,
-		filters: map[views.Page]string{}, now: cfg.Now(),
+		filters: map[views.Page]string{}, now: cfg.Now(), via: -1,
 	}
 	a.restart()
 	a.fill()
@@ -81,12 +84,15 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:
-		if a.prompt != nil {
-			a.prompt.insert(msg.Content)
+		if a.float != nil {
+			a.float.paste(msg.Content)
 		}
 	case tea.MouseClickMsg:
 		return a.click(msg)
 	case tea.MouseWheelMsg:
+		if a.float != nil {
+			return nil
+		}
 		msg.Y -= bodyTop + a.above(a.top())
 		return a.top().Update(msg)
 	case tea.ColorProfileMsg, tea.BackgroundColorMsg:
@@ -103,16 +109,13 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 	case views.Open:
 		a.push(msg.Page)
 	case views.OpenPod:
-		a.pod.Show(msg.Pod)
-		a.jump(a.pod)
+		a.openPod(msg.Pod)
 	case views.OpenCalls:
 		a.cri.ShowCalls()
 		a.jump(a.cri)
 		_ = a.setFilter("method=" + query.Word(msg.Method)) // a word is valid
 	case views.Say:
 		a.tell(msg)
-	case seekMsg:
-		a.seek(string(msg))
 	case views.Redraw:
 		a.refresh()
 	case views.Leave:
@@ -216,6 +219,11 @@ func (a *app) tick() tea.Cmd {
 
 func (a *app) tell(s views.Say) {
 	a.say, a.sayUntil = s, a.cfg.Now().Add(sayFor)
+}
+
+// sayBriefly is tell for what need not stay.
+func (a *app) sayBriefly(text string) {
+	a.say, a.sayUntil = views.Say{Text: text}, a.cfg.Now().Add(sayFor/3)
 }
 
 // sayFor is how long a message stays at the bottom of the screen.

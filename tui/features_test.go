@@ -57,6 +57,26 @@ func testReverse(t *testing.T) {
 	d.keys("S S").wantNot(", reversed")
 }
 
+func TestChosenColumn(t *testing.T) { synctest.Test(t, testChosenColumn) }
+
+// testChosenColumn: rows are sorted by the column that the arrows choose, and the heading shows the choice and the order.
+func testChosenColumn(t *testing.T) {
+	d := drive(t, Config{}, 80, 24).play().keys("3 right").want2("▶POD")
+	d.keys("right right right").want("▶RESTARTS", "s sorts by restarts")
+	d.keys("s").want("RESTART▼", "sorted by restarts")
+	d.wantNot("▶RESTARTS")
+	if got := selectedRow(d); !strings.Contains(got, "jobs/flaky") {
+		t.Errorf("most restarts: %q", got)
+	}
+	d.keys("S").want("RESTART▲")
+	d.keys("left").want("▶READY")
+	d.keys("left left left left left").want("▶POD") // the first one stays
+	d.keys("s").want("POD▲")
+	d.keys("s").want("STATE▲") // without a choice, the next one
+	d = drive(t, Config{}, 80, 24).play().keys("3 left")
+	d.want("▶FOR")
+}
+
 func TestTimes(t *testing.T) { synctest.Test(t, testTimes) }
 
 func testTimes(t *testing.T) {
@@ -78,7 +98,7 @@ func testCopy(t *testing.T) {
 		{"2 / z z z z enter", "", "nothing to copy"},
 	} {
 		d := drive(t, Config{}, 80, 24).play().keys(c.keys)
-		cmd := d.app.update(press("y"))
+		cmd := d.app.update(press("c"))
 		got := ""
 		if cmd != nil {
 			got = fmt.Sprint(cmd())
@@ -89,7 +109,7 @@ func testCopy(t *testing.T) {
 		d.want(c.say)
 	}
 	d := drive(t, Config{Env: []string{"TERM=linux"}}, 80, 24).play()
-	if cmd := d.app.update(press("y")); cmd != nil {
+	if cmd := d.app.update(press("c")); cmd != nil {
 		t.Error("OSC 52 on a console that would print it")
 	}
 	d.want("this terminal has no clipboard")
@@ -130,7 +150,7 @@ func testViewNames(t *testing.T) {
 
 func TestTabsScroll(t *testing.T) { synctest.Test(t, testTabsScroll) }
 
-// testTabsScroll: of more tabs than there is room for, those around the one shown are drawn.
+// testTabsScroll: of more tabs than there is room for, the first are drawn and the one shown.
 func testTabsScroll(t *testing.T) {
 	d := drive(t, Config{}, 80, 24)
 	var tabs []tab
@@ -139,7 +159,7 @@ func testTabsScroll(t *testing.T) {
 	}
 	for w := 16; w < 120; w++ {
 		for active := range tabs {
-			line, places := tabLine(style.New(false), tabs, active, w)
+			line, places, _ := tabLine(style.New(false), tabs, active, w)
 			text := sgr.ReplaceAllString(line, "")
 			if fit.Width(text) > w || !strings.Contains(text, "▶"+tabs[active].digit+" Pods") {
 				t.Fatalf("%d of %d columns, tab %d: %q", fit.Width(text), w, active, text)
@@ -151,8 +171,8 @@ func testTabsScroll(t *testing.T) {
 			}
 		}
 	}
-	line, _ := tabLine(style.New(false), tabs, 13, 40)
-	if got := sgr.ReplaceAllString(line, ""); !strings.HasPrefix(got, " …") || !strings.HasSuffix(got, " …") {
+	line, _, more := tabLine(style.New(false), tabs, 13, 40)
+	if got := sgr.ReplaceAllString(line, ""); !strings.Contains(got, "▶n Pods : more") || more.to <= more.from {
 		t.Errorf("nothing says that there are more: %q", got)
 	}
 }
@@ -272,11 +292,13 @@ func testReplay(t *testing.T) {
 	d.keys("space").want("PAUSED ×4", "09:28:08.000", "event 1,234 of 5,000")
 	d.keys("space . , ; > < {").want("there is no earlier mark")
 	d.keys("}").want("KL05 image back-off of shop/web")
-	d.keys(": 9 : 2 9 enter : + 3 0 s enter : 5 0 % enter : - 1 h enter : x").want("want a time as 12:03:04, +30s, -2m or 50%")
-	d.keys("enter").want("want a time as")
+	d.keys(": 9 : 2 9 enter : + 3 0 s enter : 5 0 % enter : - 1 h enter : 1 x").want("want a time as 12:03:04, +30s, -2m or 50%")
+	d.keys("enter").want("want a time as") // it stays open
+	d.keys("esc").wantNot("want a time as")
+	d.types(":goto +30s").keys("enter")
 	want := []string{
 		"pause true", "pause false", "step 1", "step -1", "line", "speed 8", "speed 4", "previous mark", "next mark",
-		"seek 09:29:00", "seek 09:28:38", "seek 09:28:45", "seek 09:26:53",
+		"seek 09:29:00", "seek 09:28:38", "seek 09:28:45", "seek 09:26:53", "seek 09:28:38",
 	}
 	if !slices.Equal(p.asked, want) {
 		t.Errorf("asked\n%q, want\n%q", p.asked, want)

@@ -10,27 +10,31 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-// footer is the last line, or two: what is being typed, what is to be said, what
+// footer is the last line: at its left the way to the page, then what is to be said, what
 // is wrong with the stream, the filter in force, or the most useful keys.
-func (a *app) footer() []string {
-	if a.prompt != nil {
-		return a.prompt.view(a.look.Theme, a.w)
-	}
-	th, trouble := a.look.Theme, a.trouble()
+func (a *app) footer() string {
+	th := a.look.Theme
+	trail, n := a.trail(th, a.w*2/5)
+	return trail + a.message(th, a.w-n)
+}
+
+// message is the footer without the trail, in w columns.
+func (a *app) message(th *style.Theme, w int) string {
+	trouble := a.trouble()
 	switch {
 	case a.say.Text != "" && a.cfg.Now().Before(a.sayUntil):
-		return []string{said(th, a.say, a.w)}
+		return said(th, a.say, w)
 	case trouble != "":
-		return []string{said(th, views.Say{Text: trouble, Bad: true}, a.w)}
+		return said(th, views.Say{Text: trouble, Bad: true}, w)
 	case a.filters[a.top()] != "":
-		return []string{a.filtered(th)}
+		return a.filtered(th, w)
 	}
 	cost := cost(a.model.Node(), a.w < 110)
 	if p := a.cfg.Player; p != nil && !p.State().Playing {
 		cost = replayed(p.State())
 	}
-	hints := th.Left(a.hints(a.w-fit.Width(cost)-2), a.w-fit.Width(cost)-2)
-	return []string{th.Paint(style.Dim, hints+" "+cost)}
+	hints := th.Left(a.hints(w-fit.Width(cost)-2), w-fit.Width(cost)-2)
+	return th.Paint(style.Dim, hints+" "+cost)
 }
 
 func said(th *style.Theme, s views.Say, w int) string {
@@ -42,13 +46,13 @@ func said(th *style.Theme, s views.Say, w int) string {
 }
 
 // filtered says what the filter in force is, and how many rows it leaves.
-func (a *app) filtered(th *style.Theme) string {
+func (a *app) filtered(th *style.Theme, w int) string {
 	rest := "   Esc drops it"
 	if c, ok := a.top().(interface{ Counts() (shown, all int) }); ok {
 		shown, all := c.Counts()
 		rest = "   " + style.Count(shown) + " of " + style.Count(all) + rest
 	}
-	return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), a.w-len(rest))) + th.Paint(style.Dim, rest)
+	return th.Paint(style.Strong, th.Cut(" filter: "+th.Clean(a.filters[a.top()]), w-len(rest))) + th.Paint(style.Dim, rest)
 }
 
 // cost is what the agent takes of the machine, and what this reader missed.
@@ -78,13 +82,10 @@ func (a *app) hints(w int) string {
 	}
 	var out []string
 	if h, ok := a.top().(interface{ Hints() string }); ok && h.Hints() != "" {
-		out = append(out, h.Hints())
+		out = append(out, strings.Split(h.Hints(), "  ")...) // as many as there is room for
 	}
 	if has[k.Enter.Help().Key] {
 		out = append(out, "Enter open")
-	}
-	if len(a.stack) > 0 {
-		out = append(out, "Esc back")
 	}
 	out = append(out, "/ filter")
 	if has[k.Sort.Help().Key] {
@@ -95,12 +96,18 @@ func (a *app) hints(w int) string {
 	} else {
 		out = append(out, "Space freeze")
 	}
-	last := "? help  q quit"
+	last, quit := "? help", "  q quit"
 	if has["q"] { // it means something else here, and the page says what
-		last = "? help"
+		quit = ""
 	}
-	out = append(out, "y copy", "e export")
-	for len(out) > 1 && fit.Width(strings.Join(out, "  ")+last)+3 > w {
+	if len(a.stack) > 0 || a.via >= 0 {
+		last = "Esc back  " + last
+	}
+	if len(last)+len(quit)+1 <= w {
+		last += quit
+	}
+	out = append(out, "c copy", "e export")
+	for len(out) > 0 && fit.Width(strings.Join(out, "  ")+last)+3 > w {
 		out = out[:len(out)-1]
 	}
 	out = append(out, last)

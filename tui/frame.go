@@ -27,11 +27,14 @@ func (a *app) above(p views.Page) int {
 	return 0
 }
 
-// body draws the page that is shown with what is around it, and a layer over it.
+// body draws the page that is shown with what is around it, and what floats over it.
 func (a *app) body() []string {
 	lines := a.page(a.under())
 	if l, ok := a.top().(layer); ok {
-		return l.over(lines, a.look.Theme, a.w, a.bodyHeight())
+		lines = l.over(lines, a.look.Theme, a.w, a.bodyHeight())
+	}
+	if a.float != nil {
+		lines = a.over(lines)
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 
@@ -29,8 +30,9 @@ func (a *app) help() {
 		h.section("of the replay", less(k.Replay.All(), page))
 		taken = append(slices.Clone(page), k.Replay.All()...)
 	}
+	h.views(a.tabs)
 	h.section("everywhere", less(k.Global(), taken))
-	h.section("while typing", k.Typing.All())
+	h.section("while typing", append(k.Typing.All(), k.Choosing.All()...))
 	for _, l := range fit.Wrap(helpNotes, a.w-2) {
 		h.lines = append(h.lines, views.Text{Line: l, Tone: style.Dim})
 	}
@@ -50,6 +52,22 @@ func less(bindings, taken []key.Binding) []key.Binding {
 type helpPage struct {
 	th    *style.Theme
 	lines []views.Text
+}
+
+// viewWidth is the room for a view, with its key.
+const viewWidth = 18
+
+// views lists the views by name.
+func (h *helpPage) views(tabs []tab) {
+	h.lines = append(h.lines, views.Text{Line: "views", Tone: style.Strong})
+	for some := range slices.Chunk(tabs, 4) {
+		line := " "
+		for _, t := range some {
+			line += " " + h.th.Left(t.label(), viewWidth-1)
+		}
+		h.lines = append(h.lines, views.Text{Line: strings.TrimRight(line, " ")})
+	}
+	h.lines = append(h.lines, views.Text{})
 }
 
 // keyWidth is the room for the names of a binding's keys.

@@ -26,7 +26,7 @@ func TestCauseOpens(t *testing.T) { synctest.Test(t, testCauseOpens) }
 func testCauseOpens(t *testing.T) {
 	d := drive(t, Config{}, 120, 40).play().keys("1 j j j enter / K L 0 2 enter enter")
 	d.want("shop/cart-7d4f-a1b  KL02  slow network in a pull", "evidence", "remedy", "wrong if", "docs/causes/KL02.md")
-	d.keys("esc").want("▶KL02", "filter: KL02")
+	d.keys("esc").want("▶cause  KL02", "filter: KL02")
 }
 
 // TestLearn: the panel follows the cursor, stays open for the next pod, and gives way on a small screen.
@@ -35,10 +35,11 @@ func TestLearn(t *testing.T) { synctest.Test(t, testLearn) }
 func testLearn(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("1 j j j enter")
 	d.wantNot("─ learn")
-	d.keys("L").want("─ learn: seen")
-	d.keys("j j j").want("─ learn: sandbox", "read: KEP-3085")
-	d.keys("]").want("─ learn: seen")
-	d.keys("G").want("Select a row of the waterfall")
+	d.keys("L").want("─ learn: image") // what took longest
+	d.keys("/ s a n d b o x enter j").want("─ learn: sandbox", "read: KEP-3085")
+	d.keys("esc ]").want("─ learn: sandbox")
+	d.keys("/ n o t h i n g enter").want("Select a row of the waterfall")
+	d.keys("esc")
 	d.keys("1 6 ?").want("explain the selected row, for learners")
 	d.keys("esc L").wantNot("─ learn")
 	small := drive(t, Config{}, 60, 16).play().keys("6 L")

@@ -243,8 +243,9 @@ func testDrillInAndBack(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play()
 	d.keys("1 enter").want("a manifest that cannot be used", "line      7", "The earlier version stays in effect.")
 	d.keys("esc j enter").want("▶6 Pod", "shop/cart-7d4f-x2z")
-	d.keys("j j j j enter").want("image.pull", "PullImage", "Esc back")
-	d.keys("esc").want("why:")
+	d.keys("/ i m a g e enter j j j enter").want("image.pull", "PullImage", "Esc back")
+	d.keys("esc").want("filter: image")
+	d.keys("esc").want("▿ waterfall")
 	d.keys("esc").want("▶1 Overview")
 	d.keys("G enter").want("▶4 CRI", "filter: method=Status")
 	d.keys("esc").wantNot("filter: ")
@@ -259,9 +260,52 @@ func TestPodKeys(t *testing.T) { synctest.Test(t, testPodKeys) }
 func testPodKeys(t *testing.T) {
 	d := drive(t, Config{}, 80, 24).play().keys("6").want2("shop/cart-7d4f-x2z")
 	d.keys("[").want("jobs/flaky")
-	d.keys("left").want("shop/cart-7d4f-a1b")
-	d.keys("right ] ]").want("shop/web-00")
+	d.keys("[").want("shop/cart-7d4f-a1b")
+	d.keys("] ] ]").want("shop/web-00")
 	d.keys("enter").want("nothing to open on this line")
+}
+
+func TestPodAnswersFirst(t *testing.T) { synctest.Test(t, testPodAnswersFirst) }
+
+// testPodAnswersFirst: on the smallest usual screen the answer and the first rows of the waterfall need no key.
+func testPodAnswersFirst(t *testing.T) {
+	for keys, answer := range map[string][]string{
+		"1 j enter":     {"▶cause  KL02 slow network in a pull (1.90s)", " now    it is pulling redis:7.2", " next   the download is complete"},
+		"1 j j enter":   {"▶state  CrashLoopBackOff main: back-off 20s", " now    it waits (backoff) for main (20s), 5.0s so far", " next   the agent retries, in 15.0s"},
+		"1 j j j enter": {"▶start  it started and was ready in 4.24s; image pull is the critical path", " cause  KL02", " slow   over the usual: 99 % of the other starts here took at most 1.94s"},
+	} {
+		d := drive(t, Config{}, 80, 24).play().keys(keys)
+		d.want(answer...)
+		d.want("▿ waterfall", "▸seen ← file ADD", "sandbox")
+		if d.cursorLine() != bodyTop+1 {
+			t.Errorf("%s: the answer is not the first line:\n%s", keys, d.screen())
+		}
+	}
+}
+
+// cursorLine is the line of the screen with the cursor.
+func (d *driver) cursorLine() int {
+	return slices.IndexFunc(strings.Split(d.screen(), "\n"), func(l string) bool { return strings.HasPrefix(l, "▶") })
+}
+
+func TestPodFolds(t *testing.T) { synctest.Test(t, testPodFolds) }
+
+// testPodFolds: sections stay as they were left, for the next pod too, and a filter looks into all.
+func testPodFolds(t *testing.T) {
+	d := drive(t, Config{}, 80, 40).play().keys("6 [").want2("jobs/flaky")
+	d.keys("j j j").want("▶▿ waterfall", "RESTARTS", "Back-off restarting failed container main")
+	d.keys("left").want("▶▹ waterfall  cgroup 2ms + sandbox 196ms")
+	d.wantNot("▸seen")
+	d.keys("right").want("▶▿ waterfall", "▸seen")
+	d.keys("j j left").want("▶▿ waterfall") // first to the title
+	d.keys("enter").want("▶▹ waterfall")
+	d.keys("j j enter").want("▶▹ containers  0 of 1 ready")
+	d.wantNot("RESTARTS")
+	d.keys("] ]").want("shop/web-00", "▹ waterfall", "▹ containers")
+	d.wantNot("▸seen", "RESTARTS")
+	d.keys("1 6").want("▹ waterfall")
+	d.keys("/ s a n d b o x enter").want("RunPodSandbox")
+	d.wantNot("▹")
 }
 
 func (d *driver) want2(s string) *driver {
@@ -279,7 +323,7 @@ func testHelpListsTheKeysOfTheView(t *testing.T) {
 	d.wantNot("help: CRI")
 	for _, tab := range d.app.tabs {
 		d.keys(tab.digit + " ?")
-		for _, b := range append(tab.page.Keys(), d.app.look.Keys.Global()...) {
+		for _, b := range append(tab.page.Keys(), less(d.app.look.Keys.Global(), tab.page.Keys())...) { // a page comes first
 			d.want(b.Help().Key, b.Help().Desc)
 		}
 		d.keys("esc")
@@ -300,7 +344,7 @@ func testEveryKeyOfHelpWorks(t *testing.T) {
 				}
 				d.send(press(name))
 				within(t, d.screen(), 80, 24)
-				d.app.prompt = nil
+				d.app.open(nil)
 			}
 		}
 	}
@@ -600,4 +644,27 @@ func testManyAdopted(t *testing.T) {
 	d.keys("enter").want("1 adopted", "shop/old-07")
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 16})
 	d.want("30 total", "CRI, last minute")
+}
+
+func TestPodIsToldOf(t *testing.T) { synctest.Test(t, testPodIsToldOf) }
+
+// testPodIsToldOf: w, d and y are about the pod under the cursor in each view that has one, and c copies what they show.
+func testPodIsToldOf(t *testing.T) {
+	const name = "shop/cart-7d4f-a1b"
+	for _, view := range []string{"1 j j j", "3 G", "1 j j j enter", "9 r g"} {
+		d := drive(t, Config{}, 200, 50).play().keys(view)
+		d.want("w why  d describe  y YAML")
+		d.keys("w").want("why "+name, name+" started and was ready in 4.24s", "CRITICAL PATH")
+		d.keys("/ K L 0 2 enter").want("KL02 slow network in a pull (likely): cost 3.28s")
+		d.keys("esc esc d").want("describe "+name, "Namespace:", "Restart policy:", "Started in:")
+		d.keys("esc y").want("yaml "+name, "namespace: shop", "started_in_ns:")
+		if cmd := d.app.update(press("c")); cmd == nil || !strings.Contains(fmt.Sprint(cmd()), "namespace: shop") {
+			t.Errorf("%s: c does not copy the YAML", view)
+		}
+	}
+	d := drive(t, Config{}, 80, 24).play().keys("1 G w")
+	d.want("no pod is selected")
+	if cmd := d.app.update(press("c")); cmd == nil {
+		t.Error("c copies nothing in the Overview")
+	}
 }

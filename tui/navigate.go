@@ -8,18 +8,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
+	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
-// key takes a key: first the prompt, then what works everywhere, then the page.
+// key takes a key: first the box that floats, then what works everywhere, then the page.
 func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
-	if a.prompt != nil {
-		p := a.prompt
-		done, cmd := p.key(a.look.Keys.Typing, msg)
-		if done {
-			a.ask(nil)
-		}
-		return cmd
+	if a.float != nil {
+		return a.floated(msg)
 	}
 	a.say = views.Say{}
 	if taker, ok := a.top().(views.KeyTaker); ok && taker.Takes(msg) {
@@ -31,9 +27,13 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := a.look.Keys
 	switch {
 	case key.Matches(msg, k.Quit):
-		return tea.Quit
+		return a.quit()
 	case key.Matches(msg, k.Back):
 		a.back()
+	case key.Matches(msg, k.Palette):
+		a.palette("")
+	case key.Matches(msg, k.Pick):
+		a.pickPod()
 	case key.Matches(msg, k.Filter):
 		a.askFilter()
 	case key.Matches(msg, k.Freeze):
@@ -65,10 +65,14 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 // give hands a key to the page and opens what it asks for.
 func (a *app) give(msg tea.KeyPressMsg) tea.Cmd {
 	page := a.top()
+	if !key.Matches(msg, page.Keys()...) {
+		a.sayBriefly("no key " + keys.Label([]string{msg.String()}) + " here: ? lists all keys, : all commands")
+		return nil
+	}
 	cmd := page.Update(msg)
 	if asker, ok := page.(views.Asker); ok {
 		if ask := asker.Asks(); ask != nil {
-			a.ask(&prompt{label: ask.Label, then: ask.Then})
+			a.open(&prompt{line: newLine(&a.look.Keys, ""), title: ask.Label, then: ask.Then})
 		}
 	}
 	return cmd
@@ -99,12 +103,21 @@ func (a *app) show(i int) {
 	if i != a.active {
 		a.before = a.active
 	}
-	a.stack, a.active = nil, i
+	a.chosen.leave(a.tabs[a.active].page)
+	a.stack, a.active, a.via = nil, i, -1
+	a.refresh()
+	a.chosen.arrive(a.tabs[i].page)
 	a.refresh()
 }
 
 // jump goes to a view on behalf of another page.
 func (a *app) jump(page views.Page) {
+	from, via := a.active, a.via
+	defer func() {
+		if a.via = via; from != a.active {
+			a.via = from
+		}
+	}()
 	for i, t := range a.tabs {
 		if t.page == page {
 			a.show(i)
@@ -136,9 +149,8 @@ func (a *app) back() {
 
 // askFilter lets the user type a filter that works while it is typed.
 func (a *app) askFilter() {
-	old := a.filters[a.top()]
-	a.ask(&prompt{
-		label: "filter: ", text: old, help: filterHelp(a.fields()),
+	a.open(&prompt{
+		line: newLine(&a.look.Keys, a.filters[a.top()]), title: "filter", help: filterHelp(a.fields()),
 		live: a.setFilter,
 		drop: func() { _ = a.setFilter("") }, // an empty filter is valid
 	})
@@ -164,12 +176,6 @@ func filterHelp(f query.Fields) string {
 	return out
 }
 
-// ask lets the user type a line; nil ends that.
-func (a *app) ask(p *prompt) {
-	a.prompt = p
-	a.resize(a.w, a.h)
-}
-
 // changeTimes continues to the next way of writing times.
 func (a *app) changeTimes() {
 	s := a.look.Scene
@@ -190,10 +196,7 @@ func (a *app) changeMouse() {
 // setFilter filters the page on top. A text that is no filter leaves the last one
 // that was in force.
 func (a *app) setFilter(text string) error {
-	q, err := query.ParseLive(text, a.fields())
-	if bad, ok := errors.AsType[*query.Error](err); ok {
-		return errors.New(bad.Text) // the cursor shows where
-	}
+	q, err := a.parseFilter(text)
 	if err != nil {
 		return err
 	}
@@ -201,6 +204,20 @@ func (a *app) setFilter(text string) error {
 	a.top().SetFilter(q)
 	a.refresh()
 	return nil
+}
+
+func (a *app) parseFilter(text string) (*query.Filter, error) {
+	q, err := query.ParseLive(text, a.fields())
+	if bad, ok := errors.AsType[*query.Error](err); ok {
+		return nil, errors.New(bad.Text) // the cursor shows where
+	}
+	return q, err
+}
+
+// checkFilter says what is wrong with a filter.
+func (a *app) checkFilter(text string) error {
+	_, err := a.parseFilter(text)
+	return err
 }
 
 // fields is what filters of the page on top can ask for.
@@ -224,11 +241,18 @@ func (a *app) freeze() {
 
 // click goes to the tab that was clicked, or tells the page.
 func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
+	if a.float != nil { // it is for the keyboard
+		a.open(nil)
+		return nil
+	}
 	if msg.Y == 1 && msg.Button == tea.MouseLeft {
 		for i, p := range a.places {
 			if msg.X >= p.from && msg.X < p.to {
 				a.show(i)
 			}
+		}
+		if msg.X >= a.more.from && msg.X < a.more.to {
+			a.palette("")
 		}
 		return nil
 	}

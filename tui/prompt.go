@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -12,13 +11,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// maxPrompt bounds what can be typed.
-const maxPrompt = 200
-
-// prompt is a line being typed at the bottom of the screen.
+// prompt is a line that is typed in a box at the bottom of the page.
 type prompt struct {
-	label string
-	text  string
+	line
+	title string
 	help  string               // what can be typed; "" takes no line
 	hint  string               // what is wrong with the text
 	live  func(string) error   // called after each change; nil: not
@@ -26,78 +22,61 @@ type prompt struct {
 	drop  func()               // called on Esc; nil: not
 }
 
-// key takes a key. done says that the prompt is over.
-func (p *prompt) key(k keys.Typing, msg tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
+// key implements float.
+func (p *prompt) key(k *keys.Map, msg tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
 	switch {
-	case key.Matches(msg, k.Done):
+	case key.Matches(msg, k.Typing.Done):
 		if p.then == nil {
 			return true, nil
 		}
-		text, then := p.text, p.then
+		text, then := p.text(), p.then
 		return true, func() tea.Msg { return then(text) }
-	case key.Matches(msg, k.Drop):
+	case key.Matches(msg, k.Typing.Drop):
 		if p.drop != nil {
 			p.drop()
 		}
 		return true, nil
-	case key.Matches(msg, k.Erase):
-		if r := []rune(p.text); len(r) > 0 {
-			p.set(string(r[:len(r)-1]))
-		}
-	case key.Matches(msg, k.EraseAll):
-		p.set("")
-	case key.Matches(msg, k.EraseWord):
-		p.set(p.text[:strings.LastIndexByte(strings.TrimRight(p.text, " "), ' ')+1])
-	default:
-		p.insert(msg.Key().Text)
 	}
+	p.change(msg)
 	return false, nil
 }
 
-// insert adds typed or pasted text, one line of it.
-func (p *prompt) insert(s string) {
-	if s == "" {
+// paste implements float.
+func (p *prompt) paste(text string) {
+	text, _, _ = strings.Cut(text, "\n")
+	p.change(tea.PasteMsg{Content: text})
+}
+
+func (p *prompt) change(msg tea.Msg) {
+	if !p.take(msg) {
 		return
 	}
-	s, _, _ = strings.Cut(s, "\n")
-	r := []rune(p.text + s)
-	p.set(string(r[:min(len(r), maxPrompt)]))
-}
-
-func (p *prompt) set(s string) {
-	p.text, p.hint = s, ""
-	if p.live != nil {
-		if err := p.live(s); err != nil {
-			p.hint = err.Error()
-		}
+	p.hint = ""
+	if p.live == nil {
+		return
+	}
+	if err := p.live(p.text()); err != nil {
+		p.hint = err.Error()
 	}
 }
 
-// lines is how many the prompt takes.
-func (p *prompt) lines() int {
-	if p.live == nil && p.help == "" {
-		return 1
-	}
-	return 2
-}
-
-// view draws the prompt in w columns, the end of the text always in sight, and
-// below it what is wrong with it or what can be typed.
-func (p *prompt) view(th *style.Theme, w int) []string {
-	label := " " + p.label
-	room := max(w-fit.Width(label)-1, 1)
-	text := th.Clean(p.text)
-	for fit.Width(text) > room {
-		_, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-	}
-	out := []string{th.Paint(style.Strong, label) + text + th.Paint(style.Badge, " ")}
+// box implements float: what is typed, and below it what is wrong with it or what can be typed.
+func (p *prompt) box(th *style.Theme, _ *keys.Map, w, h int) (lines []string, x, y int) {
+	inner := w - style.PanelSides
+	lines = []string{" " + p.view(th, inner-2)}
 	switch {
-	case p.lines() == 1:
 	case p.hint != "":
-		out = append(out, th.Paint(style.Fail, th.Cut(" "+th.Clean(p.hint), w)))
-	default:
-		out = append(out, th.Paint(style.Dim, th.Cut(" "+p.help, w)))
+		lines = append(lines, th.Paint(style.Fail, " "+th.Cut(th.Clean(p.hint), inner-2)))
+	case p.help != "":
+		for _, l := range firstLines(fit.Wrap(p.help, inner-2), 2) {
+			lines = append(lines, th.Paint(style.Dim, " "+l))
+		}
+	case p.live != nil:
+		lines = append(lines, "")
 	}
-	return out
+	foot := th.Paint(style.Dim, "Enter done  Esc cancel")
+	lines = th.Panel(style.Panel{Title: th.Clean(p.title), Foot: foot, Focus: true}, lines, w, 0)
+	return lines, 0, h - len(lines)
 }
+
+func firstLines(lines []string, n int) []string { return lines[:min(len(lines), n)] }

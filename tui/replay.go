@@ -56,8 +56,6 @@ func (a *app) replayKey(msg tea.KeyPressMsg) (taken bool) {
 	case key.Matches(msg, k.PrevMark):
 		m, ok := p.PrevMark()
 		a.marked(m, ok, "there is no earlier mark")
-	case key.Matches(msg, k.Seek):
-		a.askTime()
 	default:
 		return false
 	}
@@ -90,20 +88,23 @@ func speedText(s float64) string {
 	return "×" + strconv.FormatFloat(s, 'f', -1, 64)
 }
 
-// askTime lets the user type where to go.
-func (a *app) askTime() {
-	a.ask(&prompt{
-		label: "go to: ", help: "12:03:04, +30s and -2m from here, or 50%",
-		live: func(s string) error {
-			_, err := seekTime(s, a.cfg.Player.State())
-			return err
-		},
-		then: func(s string) tea.Msg { return seekMsg(s) },
-	})
+// timeChoice is a time that was typed in the palette; ok is false if the text is none, or this is no replay.
+func (a *app) timeChoice(text string) (c choice, ok bool) {
+	if a.cfg.Player == nil {
+		return choice{}, false
+	}
+	t, err := seekTime(text, a.cfg.Player.State())
+	if err != nil || t.IsZero() {
+		return choice{}, false
+	}
+	return choice{text: text, does: "go to " + style.Clock(t), run: func() tea.Cmd { a.seek(text); return nil }}, true
 }
 
-// seekMsg asks to go to a time, as typed.
-type seekMsg string
+// checkTime says what is wrong with a time.
+func (a *app) checkTime(text string) error {
+	_, err := seekTime(text, a.cfg.Player.State())
+	return err
+}
 
 func (a *app) seek(text string) {
 	t, err := seekTime(text, a.cfg.Player.State())

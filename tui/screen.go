@@ -11,19 +11,12 @@ import (
 
 const (
 	bodyTop   = 2 // header and tabs
+	bottom    = 1 // footer
 	minWidth  = 60
 	minHeight = 16
 )
 
-func (a *app) bodyHeight() int { return max(a.h-bodyTop-a.bottom(), 0) }
-
-// bottom is how many lines the footer takes.
-func (a *app) bottom() int {
-	if a.prompt != nil {
-		return a.prompt.lines()
-	}
-	return 1
-}
+func (a *app) bodyHeight() int { return max(a.h-bodyTop-bottom, 0) }
 
 func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
 
@@ -41,7 +34,7 @@ func (a *app) resize(w, h int) {
 
 // fit tells a page its size; pages need not cope with less than what is drawn at all.
 func (a *app) fit(p views.Page) {
-	w, h := max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-a.bottom())
+	w, h := max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-bottom)
 	if l, ok := p.(layer); ok {
 		l.fit(w, h)
 		return
@@ -62,6 +55,14 @@ func (a *app) view() string {
 	return a.drawn
 }
 
+// wayOut says how to leave a screen that is too small.
+func (a *app) wayOut() string {
+	if q, ok := a.float.(*question); ok {
+		return q.title + " " + q.foot(&a.look.Keys)
+	}
+	return "q quits"
+}
+
 func (a *app) draw() string {
 	if a.w <= 0 || a.h <= 0 {
 		return ""
@@ -69,11 +70,11 @@ func (a *app) draw() string {
 	th := a.look.Theme
 	if a.tooSmall() {
 		text := fmt.Sprintf("This terminal is %dx%d. kubeloupe needs %dx%d or more.", a.w, a.h, minWidth, minHeight)
-		lines := append(fit.Wrap(text, a.w), fit.Wrap("q quits", a.w)...)
+		lines := append(fit.Wrap(text, a.w), fit.Wrap(a.wayOut(), a.w)...)
 		return th.Fold(strings.Join(lines[:min(len(lines), a.h)], "\n"))
 	}
 	var tabs string
-	tabs, a.places = tabLine(th, a.tabs, a.active, a.w)
+	tabs, a.places, a.more = tabLine(th, a.tabs, a.active, a.w)
 	lines := []string{header(th, a.status(), a.w), tabs}
 	body := a.body()
 	for i := range a.bodyHeight() {
@@ -86,8 +87,6 @@ func (a *app) draw() string {
 			lines = append(lines, fit.Cut(body[i], a.w, ""))
 		}
 	}
-	for _, l := range a.footer() {
-		lines = append(lines, fit.Cut(l, a.w, ""))
-	}
+	lines = append(lines, fit.Cut(a.footer(), a.w, ""))
 	return th.Fold(strings.Join(lines, "\n"))
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace/fit"
@@ -23,42 +24,30 @@ type place struct{ from, to int }
 // drawn reports whether the i-th tab has a place in the line.
 func drawn(tabs []tab, i, active int) bool { return !tabs[i].quiet || i == active }
 
-// folding says which tabs are written without their names, for want of room.
-type folding int
+// label is what is written for a tab.
+func (t tab) label() string { return t.digit + " " + t.page.Name() }
 
 const (
-	foldNone    folding = iota
-	foldLetters         // those known by a letter
-	foldAll
+	// tabsMore stands for the tabs that have no room: the palette has them all.
+	tabsMore = ": more"
+	// tabsHelp stands at the end of the line.
+	tabsHelp = "? help"
 )
 
-// label is what is written for a tab; the one shown keeps its name.
-func (t tab) label(f folding, active bool) string {
-	if !active && (f == foldAll || f == foldLetters && (t.digit < "0" || t.digit > "9")) {
-		return t.digit
-	}
-	return t.digit + " " + t.page.Name()
-}
-
-// tabsHelp stands at the end of the line where there is room.
-const tabsHelp = "? help"
-
-// tabLine draws the names of the views, the one shown standing out. Where there
-// is no room it leaves out names, at last whole tabs far from the one shown.
-func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []place) {
+// tabLine draws the names of the views, the one shown standing out. Where there is no room for all, those at the end are left out, but never the
+// one that is shown.
+func tabLine(th *style.Theme, tabs []tab, active, w int) (line string, places []place, more place) {
 	d := tabDraw{th: th, tabs: tabs, active: active, gap: "  "}
-	if d.width(0, len(tabs)) > w {
+	all := d.some(len(tabs))
+	if d.width(all) > w {
 		d.gap = " "
 	}
-	for d.fold < foldAll && d.width(0, len(tabs)) > w {
-		d.fold++
+	shown := all
+	for n := len(all); n > 1 && d.width(shown) > w; n-- {
+		d.more = "  " + tabsMore + "  " + tabsHelp
+		shown = d.some(n - 1)
 	}
-	from, to := d.window(w)
-	line, places, x := d.line(from, to)
-	if x+2+len(tabsHelp) <= w {
-		line += fit.Spaces(w-x-len(tabsHelp)) + th.Paint(style.Dim, tabsHelp)
-	}
-	return line, places
+	return d.line(shown, w)
 }
 
 // tabDraw draws the line of tabs once.
@@ -67,54 +56,42 @@ type tabDraw struct {
 	tabs   []tab
 	active int
 	gap    string
-	fold   folding
+	more   string // what must have room beside the tabs
 }
 
-// width is what the tabs from up to to take, with the marks for those left out.
-func (d *tabDraw) width(from, to int) int {
-	n := 0
-	for i := from; i < to; i++ {
+// some is the first n tabs that are drawn, the one shown in place of the last.
+func (d *tabDraw) some(n int) (out []int) {
+	for i := range d.tabs {
 		if drawn(d.tabs, i, d.active) {
-			n += len(d.gap) + fit.Width(d.tabs[i].label(d.fold, i == d.active))
+			out = append(out, i)
 		}
 	}
-	if from > 0 {
-		n += 2
+	n = min(n, len(out))
+	if !slices.Contains(out[:n], d.active) {
+		return append(out[:n-1], d.active)
 	}
-	if to < len(d.tabs) {
-		n += 2
+	return out[:n]
+}
+
+// width is what some tabs take, with what must have room beside them.
+func (d *tabDraw) width(some []int) int {
+	n := len(d.more)
+	for _, i := range some {
+		n += len(d.gap) + fit.Width(d.tabs[i].label())
 	}
 	return n
 }
 
-// window is which tabs fit into w columns: as many as do around the one shown.
-func (d *tabDraw) window(w int) (from, to int) {
-	from, to = 0, len(d.tabs)
-	for d.width(from, to) > w && to-from > 1 {
-		if to-1-d.active >= d.active-from {
-			to--
-		} else {
-			from++
-		}
-	}
-	return from, to
-}
-
-// line draws the tabs from up to to; x is how wide it is.
-func (d *tabDraw) line(from, to int) (line string, places []place, x int) {
+// line draws some tabs in w columns.
+func (d *tabDraw) line(some []int, w int) (line string, places []place, more place) {
 	var b strings.Builder
+	x := 0
 	add := func(tone style.Tone, text string) {
 		b.WriteString(d.th.Paint(tone, text))
 		x += fit.Width(text)
 	}
-	if from > 0 {
-		add(style.Dim, " "+d.th.Glyphs.Ellipsis)
-	}
-	for i, t := range d.tabs {
-		if i < from || i >= to || !drawn(d.tabs, i, d.active) {
-			places = append(places, place{x, x})
-			continue
-		}
+	places = make([]place, len(d.tabs))
+	for _, i := range some {
 		lead, tone := " ", style.Dim
 		if i == d.active {
 			lead, tone = d.th.Glyphs.Mark, style.Accent.Critical() // the mark is for those who see no tones
@@ -123,11 +100,16 @@ func (d *tabDraw) line(from, to int) (line string, places []place, x int) {
 			lead = d.gap[1:] + lead
 		}
 		at := x
-		add(tone, lead+t.label(d.fold, i == d.active))
-		places = append(places, place{at, x})
+		add(tone, lead+d.tabs[i].label())
+		places[i] = place{at, x}
 	}
-	if to < len(d.tabs) {
-		add(style.Dim, " "+d.th.Glyphs.Ellipsis)
+	if d.more != "" && x+len(d.gap)+len(tabsMore) <= w {
+		at := x
+		add(style.Dim, d.gap+tabsMore)
+		more = place{at, x}
 	}
-	return b.String(), places, x
+	if x+2+len(tabsHelp) <= w {
+		add(style.Dim, fit.Spaces(w-x-len(tabsHelp))+tabsHelp)
+	}
+	return b.String(), places, more
 }

@@ -14,7 +14,7 @@ import (
 
 func TestTabsFold(t *testing.T) { synctest.Test(t, testTabsFold) }
 
-// testTabsFold: where there is no room for all names, letters stand for their views, at last digits too.
+// testTabsFold: where there is no room for all views, those at the end are left out, never their names.
 func testTabsFold(t *testing.T) {
 	d := drive(t, Config{Stepper: tuitest.NewSteps()}, 80, 24)
 	for _, c := range []struct {
@@ -22,11 +22,11 @@ func testTabsFold(t *testing.T) {
 		active string
 		want   string
 	}{
-		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts          ? help"},
-		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r          ? help"},
-		{80, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v t p o x r"},
-		{80, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r   ? help"},
-		{60, "Status", " 1 2 3 4 5 6 7 8 9 v▶t Status p o x r                         ? help"},
+		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts   ? help"},
+		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v Volumes t Status p Probes o Sources : more ? help"},
+		{80, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log : more ? help"},
+		{80, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step▶t Status : more ? help"},
+		{60, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI▶t Status : more ? help"},
 	} {
 		active := 0
 		for i, tab := range d.app.tabs {
@@ -34,14 +34,20 @@ func testTabsFold(t *testing.T) {
 				active = i
 			}
 		}
-		line, places := tabLine(style.New(false), d.app.tabs, active, c.w)
+		line, places, more := tabLine(style.New(false), d.app.tabs, active, c.w)
 		if got := sgr.ReplaceAllString(line, ""); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(c.want), " ") || fit.Width(got) > c.w {
 			t.Errorf("%s in %d columns:\n%q, want\n%q", c.active, c.w, got, c.want)
 		}
 		if len(places) != len(d.app.tabs) || places[active].to <= places[active].from {
 			t.Errorf("places %v", places)
 		}
+		if folded := strings.Contains(c.want, ": more"); folded != (more.to > more.from) {
+			t.Errorf("in %d columns : more is at %v", c.w, more)
+		}
 	}
+	x := strings.Index(d.line(": more"), ": more")
+	d.send(tea.MouseClickMsg{X: fit.Width(d.line(": more")[:x]) + 1, Y: 1, Button: tea.MouseLeft})
+	d.want("command, view or pod")
 }
 
 // TestClusterKeys presses every key and clicks everywhere in the views of a cluster's node, in several sizes.

@@ -127,6 +127,9 @@ func TestLessonsAreShort(t *testing.T) {
 			t.Errorf("%s: %d bytes and %d to read: too long for a small screen", name, len(l.Text), len(l.Read))
 		}
 	}
+	for k, l := range concepts {
+		check(k, l)
+	}
 	for k, l := range kinds {
 		check(string(k), l)
 	}

@@ -25,6 +25,8 @@ type Glyphs struct {
 	Ellipsis  string // something was truncated
 	Up, Down  string // sort order
 	Limit     string // a threshold in a gauge
+	Folded    string // a section whose lines are hidden
+	Unfolded  string // a section whose lines are shown
 	Levels    string // of a sparkline, the lowest first
 	// Phases fill the bars of phases where there are no colors.
 	Phases [toneCount]string
@@ -36,7 +38,7 @@ type Glyphs struct {
 var unicodeGlyphs = Glyphs{
 	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Tick: "▏", Critical: "▸", Wait: "┄",
 	MeterOn: "▮", MeterOff: "▯", Branch: "├", LastChild: "└", Pipe: "│", Ellipsis: "…", Up: "▲", Down: "▼",
-	Limit: "┃", Levels: "▁▂▃▄▅▆▇█", border: lipgloss.RoundedBorder(),
+	Limit: "┃", Folded: "▹", Unfolded: "▿", Levels: "▁▂▃▄▅▆▇█", border: lipgloss.RoundedBorder(),
 	Phases: [toneCount]string{Volumes: "▤", Sandbox: "█", Network: "▒", Image: "▓", Create: "▇", Probe: "░", Status: "▪", Wait: "┄"},
 	Sign:   [toneCount]string{Slow: "!", Fail: "x"},
 }
@@ -44,7 +46,7 @@ var unicodeGlyphs = Glyphs{
 var asciiGlyphs = Glyphs{
 	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Tick: "|", Critical: "=", Wait: "~",
 	MeterOn: "|", MeterOff: ".", Branch: "|", LastChild: "`", Pipe: "|", Ellipsis: "~", Up: "^", Down: "v",
-	Limit: "|", Levels: "_.-=+*#@", border: lipgloss.ASCIIBorder(),
+	Limit: "|", Folded: "+", Unfolded: "-", Levels: "_.-=+*#@", border: lipgloss.ASCIIBorder(),
 	Phases: [toneCount]string{Volumes: "v", Sandbox: "s", Network: "n", Image: "i", Create: "c", Probe: "p", Status: "u", Wait: "~"},
 	Sign:   [toneCount]string{Slow: "!", Fail: "x"},
 }

@@ -1,5 +1,7 @@
 package table
 
+import "slices"
+
 // Move moves the cursor by n rows.
 func (t *Table[R]) Move(n int) { t.moveTo(t.cur + n) }
 
@@ -33,6 +35,16 @@ func (t *Table[R]) Select(id string) bool {
 		}
 	}
 	return false
+}
+
+// SelectWhere moves to the first row of which that is true and reports whether there is one.
+func (t *Table[R]) SelectWhere(is func(R) bool) bool {
+	i := slices.IndexFunc(t.shown, is)
+	if i < 0 {
+		return false
+	}
+	t.moveTo(i)
+	return true
 }
 
 // moveTo puts the cursor on a row. At the edge where rows arrive it follows them.

@@ -2,19 +2,45 @@ package table
 
 import "slices"
 
-// Sort moves on to the next column that is drawn and can be sorted by, and at
-// last back to the order given. It returns the column's title, "" for that order.
-func (t *Table[R]) Sort() string {
-	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
-	for t.sort++; t.sort < len(t.cfg.Columns); t.sort++ {
-		if t.cfg.Columns[t.sort].Compare != nil && widths[t.sort] > 0 {
-			break
+// Choose moves the choice of a column by n columns that are drawn and can be sorted by, from the one that the rows are sorted by at
+// first. It returns the column's title, "" if there is none.
+func (t *Table[R]) Choose(n int) string {
+	can := t.sortable()
+	if len(can) == 0 {
+		return ""
+	}
+	at := slices.Index(can, t.pick)
+	if at < 0 {
+		if at = slices.Index(can, t.sort); at < 0 && n < 0 {
+			at = len(can)
 		}
 	}
-	if t.sort >= len(t.cfg.Columns) {
-		t.sort = -1
+	t.pick = can[max(min(at+n, len(can)-1), 0)]
+	return t.cfg.Columns[t.pick].Title
+}
+
+// sortable are the columns that are drawn and can be sorted by.
+func (t *Table[R]) sortable() (out []int) {
+	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
+	for i := range t.cfg.Columns {
+		if t.cfg.Columns[i].Compare != nil && widths[i] > 0 {
+			out = append(out, i)
+		}
 	}
-	t.upside = false
+	return out
+}
+
+// Sort sorts by the chosen column; without a choice, or if it sorts by that already, by the next one, and at last in the order given.
+// It returns the column's title, "" for that order.
+func (t *Table[R]) Sort() string {
+	can, next := t.sortable(), t.pick
+	if next < 0 || next == t.sort || !slices.Contains(can, next) {
+		next = -1
+		if i := slices.IndexFunc(can, func(c int) bool { return c > t.sort }); i >= 0 {
+			next = can[i]
+		}
+	}
+	t.sort, t.pick, t.upside = next, -1, false
 	t.arrange()
 	return t.SortedBy()
 }

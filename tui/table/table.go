@@ -40,6 +40,7 @@ type Table[R any] struct {
 	shown  []R
 	filter *query.Filter
 	sort   int // column, -1 for the order given
+	pick   int // column that the user has chosen to sort by, -1 none
 	upside bool
 	cur    int // index into shown
 	top    int // first row drawn
@@ -50,7 +51,7 @@ type Table[R any] struct {
 
 // New returns an empty table.
 func New[R any](cfg Config[R]) *Table[R] {
-	return &Table[R]{cfg: cfg, sort: -1, wants: make([]int, len(cfg.Columns))}
+	return &Table[R]{cfg: cfg, sort: -1, pick: -1, wants: make([]int, len(cfg.Columns))}
 }
 
 // SetSize gives the box to draw in, heading included.

@@ -56,7 +56,18 @@ func (t *Table[R]) empty() string {
 
 func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 	th := t.cfg.Theme
-	var line strings.Builder
+	left, text, last := t.w, "", style.Head
+	flush := func() {
+		cut := th.Cut(text, left)
+		left, text = left-fit.Width(cut), ""
+		b.WriteString(th.Paint(last, cut))
+	}
+	paint := func(tone style.Tone, s string) {
+		if tone != last {
+			flush()
+		}
+		text, last = text+s, tone
+	}
 	for i, c := range t.cfg.Columns {
 		if widths[i] == 0 {
 			continue
@@ -65,14 +76,26 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 		if i == t.sort {
 			title = title[:min(len(title), widths[i]-1)] + t.arrow()
 		}
-		line.WriteByte(' ')
-		if c.Right {
-			line.WriteString(th.Right(title, widths[i]))
-		} else {
-			line.WriteString(th.Left(title, widths[i]))
+		lead := " "
+		switch { // the mark is for those who see no tones
+		case i != t.pick:
+		case c.Right && fit.Width(title) < widths[i]:
+			title = th.Glyphs.Mark + title
+		default:
+			lead = th.Glyphs.Mark
 		}
+		if c.Right {
+			title = th.Right(title, widths[i])
+		} else {
+			title = th.Left(title, widths[i])
+		}
+		tone := style.Head
+		if i == t.pick {
+			tone = style.Accent
+		}
+		paint(tone, lead+title)
 	}
-	b.WriteString(th.Paint(style.Head, th.Cut(line.String(), t.w)))
+	flush()
 }
 
 // line draws one row. The one under the cursor has its own ground, and a mark for those who do not see that.

@@ -172,7 +172,7 @@ func (p *CRI) bodies(c model.Call) tea.Cmd {
 	} else {
 		lines = append(lines, body(th, c.Response)...)
 	}
-	return send(Open{NewPager(p.Look, "call", th.Clean(c.Method), lines)})
+	return send(Open{NewPager(p.Look, "call", th.Clean(c.Method), lines).Of(c.Method)})
 }
 
 // body writes a kept message, pretty.

@@ -7,6 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -26,6 +27,7 @@ const (
 type findings struct {
 	session *session.Session
 	answers map[*store.PodRun]answer
+	shown   shown
 	frame   time.Time // of the last frame for which lists asked
 	asked   int       // cases looked at for lists in that frame
 }
@@ -34,6 +36,13 @@ type answer struct {
 	found []cause.Finding
 	at    time.Time // when it was asked, by the frame's clock
 	last  time.Time // of the life's records then
+}
+
+// shown is the report on the life that a page shows.
+type shown struct {
+	life   *store.PodRun
+	report *why.Report
+	answer
 }
 
 func newFindings(of *store.Store) findings {
@@ -52,15 +61,35 @@ func (f *findings) life(pod trace.Pod, at time.Time) *store.PodRun {
 // of returns what was found about a life at now, at most a second old.
 func (f *findings) of(l *store.PodRun, now time.Time) []cause.Finding {
 	a, known := f.answers[l]
-	if age := now.Sub(a.at); known && age >= 0 && (age < againAfter || a.last.Equal(l.Last()) && settled(a.found)) {
+	if known && a.fresh(l, now) {
 		return a.found
 	}
+	return f.note(l, cause.Find(f.session.Case(l, now)), now).found
+}
+
+// note remembers what was found.
+func (f *findings) note(l *store.PodRun, found []cause.Finding, now time.Time) answer {
 	if len(f.answers) >= maxAnswers {
 		clear(f.answers)
 	}
-	a = answer{found: cause.Find(f.session.Case(l, now)), at: now, last: l.Last()}
+	a := answer{found: found, at: now, last: l.Last()}
 	f.answers[l] = a
-	return a.found
+	return a
+}
+
+// report returns the report on a life at now, at most a second old.
+func (f *findings) report(l *store.PodRun, now time.Time) *why.Report {
+	if s := &f.shown; s.life != l || !s.fresh(l, now) || len(s.report.Waiting) > 0 && now.Sub(s.at) >= againAfter {
+		r := why.Explain(f.session.Case(l, now))
+		f.shown = shown{l, r, f.note(l, r.Findings, now)}
+	}
+	return f.shown.report
+}
+
+// fresh reports whether an answer holds at now.
+func (a answer) fresh(l *store.PodRun, now time.Time) bool {
+	age := now.Sub(a.at)
+	return age >= 0 && (age < againAfter || a.last.Equal(l.Last()) && settled(a.found))
 }
 
 // settled says that findings change only with new records of the pod: none continues.
@@ -68,13 +97,13 @@ func settled(found []cause.Finding) bool {
 	return !slices.ContainsFunc(found, func(f cause.Finding) bool { return f.Current })
 }
 
-// Findings are the causes found for a pod's latest life, the costliest first; it is known once its records are kept.
-func (h *History) Findings(pod trace.Pod, now time.Time) (found []cause.Finding, known bool) {
+// Report is the answer to why for a pod's latest life; nil where its records are not kept.
+func (h *History) Report(pod trace.Pod, now time.Time) *why.Report {
 	l := h.causes.life(pod, time.Time{})
 	if l == nil {
-		return nil, false
+		return nil
 	}
-	return h.causes.of(l, now), true
+	return h.causes.report(l, now)
 }
 
 // Top is the most expensive cause of a finished start, nil if there is none or if it is not computed yet: in each frame, only some

@@ -68,7 +68,7 @@ func TestFindingsAreKept(t *testing.T) {
 	s := slow(t, m)
 	l := h.causes.life(s.Pod, time.Time{})
 	at := func(d time.Duration) time.Time {
-		h.Findings(s.Pod, now.Add(d))
+		h.Report(s.Pod, now.Add(d))
 		return h.causes.answers[l].at
 	}
 	if got := at(0); !got.Equal(now) {
@@ -87,8 +87,8 @@ func TestFindingsAreKept(t *testing.T) {
 	if got := at(-time.Hour); !got.Equal(now.Add(-time.Hour)) {
 		t.Errorf("not asked again by a clock that went back: %v", got)
 	}
-	if _, known := h.Findings(trace.Pod{Name: "nobody"}, now); known {
-		t.Error("findings about nobody")
+	if r := h.Report(trace.Pod{Name: "nobody"}, now); r != nil {
+		t.Error("a report on nobody")
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 type list[R any] struct {
 	Look
 	tbl    *table.Table[R]
-	open   func(R) tea.Cmd // nil: rows do not open
-	stream bool            // rows are a stream, and can be followed
+	open   func(R) tea.Cmd   // nil: rows do not open
+	pod    func(R) trace.Pod // of rows that are about pods, nil: they are not
+	stream bool              // rows are a stream, and can be followed
 }
 
 // newTable returns a table of a page.
@@ -76,7 +77,7 @@ func (l *list[R]) Copy() (text, what string) {
 
 // Keys implements Page.
 func (l *list[R]) Keys() []key.Binding {
-	ks := append(l.Look.Keys.Moving(), l.Look.Keys.Sort, l.Look.Keys.Reverse)
+	ks := append(l.Look.Keys.Moving(), l.Look.Keys.ColumnLeft, l.Look.Keys.ColumnRight, l.Look.Keys.Sort, l.Look.Keys.Reverse)
 	if l.stream {
 		ks = append(ks, l.Look.Keys.Follow)
 	}
@@ -122,6 +123,10 @@ func (l *list[R]) key(msg tea.KeyPressMsg) tea.Cmd {
 		l.tbl.End()
 	case key.Matches(msg, k.Enter):
 		return l.enter()
+	case key.Matches(msg, k.ColumnLeft):
+		return l.choose(-1)
+	case key.Matches(msg, k.ColumnRight):
+		return l.choose(1)
 	case key.Matches(msg, k.Sort):
 		l.tbl.Sort()
 		return send(Say{Text: l.order()})
@@ -132,6 +137,15 @@ func (l *list[R]) key(msg tea.KeyPressMsg) tea.Cmd {
 		return l.follow()
 	}
 	return nil
+}
+
+// choose chooses the column to sort by.
+func (l *list[R]) choose(n int) tea.Cmd {
+	title := l.tbl.Choose(n)
+	if title == "" {
+		return send(Say{Text: "no column to sort by"})
+	}
+	return send(Say{Text: "s sorts by " + title})
 }
 
 // order says how rows are ordered.

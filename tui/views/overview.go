@@ -23,6 +23,7 @@ import (
 // Many fields: one for each part of the page.
 type Overview struct {
 	Look
+	acts
 	w, h   int
 	filter *query.Filter
 	order  startOrder
@@ -50,6 +51,7 @@ type Overview struct {
 // item is a line of the overview that opens something.
 type item struct {
 	id   string
+	pod  trace.Pod // zero: it is about none
 	open func() tea.Msg
 }
 
@@ -68,7 +70,7 @@ func (o startOrder) title() string {
 }
 
 // NewOverview returns the page.
-func NewOverview(look Look) *Overview { return &Overview{Look: look} }
+func NewOverview(look Look) *Overview { return &Overview{Look: look, acts: newActs(look)} }
 
 // Name implements Page.
 func (*Overview) Name() string { return "Overview" }
@@ -85,7 +87,7 @@ func (p *Overview) SetFilter(q *query.Filter) { p.filter = q }
 // Keys implements Page.
 func (p *Overview) Keys() []key.Binding {
 	k := p.Look.Keys
-	return append(k.Moving(), k.Sort, k.Enter)
+	return append(append(k.Moving(), k.Sort, k.Enter), p.acts.keys()...)
 }
 
 // Refresh implements Page.
@@ -183,17 +185,24 @@ const patience = 10 * time.Second
 
 // inTrouble reports whether a person should look at the pod.
 func inTrouble(pod *model.Pod, now time.Time) bool {
-	return pod.State() == model.StateBackingOff || why(pod, now) != ""
+	return pod.State() == model.StateBackingOff || trouble(pod, now) != ""
 }
 
-// why returns what a pod in trouble suffers from, "" when nothing is known.
-func why(pod *model.Pod, now time.Time) string {
+// complaint returns the reason for which a container is not as it should be, "" if there is none.
+func complaint(c *trace.ContainerStatus) string {
+	switch c.Reason {
+	case "Completed", "ContainerCreating", "PodInitializing":
+		return ""
+	}
+	return c.Reason
+}
+
+// trouble returns what a pod in trouble suffers from, "" when nothing is known.
+func trouble(pod *model.Pod, now time.Time) string {
 	for _, c := range pod.Containers {
-		switch c.Reason {
-		case "", "Completed", "ContainerCreating", "PodInitializing":
-			continue
+		if reason := complaint(&c); reason != "" {
+			return strings.TrimSpace(reason + " " + c.Name + ": " + cmp.Or(c.Message, fmt.Sprintf("exit code %d", c.ExitCode)))
 		}
-		return strings.TrimSpace(c.Reason + " " + c.Name + ": " + cmp.Or(c.Message, fmt.Sprintf("exit code %d", c.ExitCode)))
 	}
 	if pod.Phase == trace.PodFailed {
 		return strings.TrimSpace("Failed " + pod.Reason + " " + pod.Message)
@@ -214,6 +223,9 @@ func why(pod *model.Pod, now time.Time) string {
 // Update implements Page.
 func (p *Overview) Update(msg tea.Msg) tea.Cmd {
 	k := p.Look.Keys
+	if cmd, took := p.do(msg, p.selected()); took {
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		switch {
@@ -257,6 +269,22 @@ func (p *Overview) enter() tea.Cmd {
 		return p.items[p.cur].open
 	}
 	return nil
+}
+
+// Hints are the keys of this page worth a reminder.
+func (p *Overview) Hints() string {
+	if p.selected().IsZero() {
+		return ""
+	}
+	return actHints
+}
+
+// selected is the pod under the cursor, the zero pod if the line is about none.
+func (p *Overview) selected() trace.Pod {
+	if p.cur < len(p.items) {
+		return p.items[p.cur].pod
+	}
+	return trace.Pod{}
 }
 
 func (p *Overview) move(i int) {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -54,21 +55,24 @@ func (p *Overview) share() room {
 func (p *Overview) layout() {
 	r := p.share()
 	p.items = p.items[:0]
-	add := func(id string, open tea.Cmd) { p.items = append(p.items, item{id, open}) }
+	add := func(id string, open tea.Cmd) { p.items = append(p.items, item{id: id, open: open}) }
+	about := func(id string, pod trace.Pod) {
+		p.items = append(p.items, item{id + " " + pod.String() + pod.UID, pod, send(OpenPod{pod})})
+	}
 	for _, e := range p.broken[:min(r.broken, len(p.broken))] {
 		add("broken "+string(e.Source)+e.Path, func() tea.Msg { return Open{p.manifest(e)} })
 	}
 	for _, pod := range p.starting[:min(r.starting, len(p.starting))] {
-		add("starting "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
+		about("starting", pod.Key)
 	}
 	for _, pod := range p.trouble[:min(r.trouble, len(p.trouble))] {
-		add("trouble "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
+		about("trouble", pod.Key)
 	}
 	for _, s := range p.slowest[:min(r.slowest, len(p.slowest))] {
-		add("start "+s.Pod.String()+s.Pod.UID, send(OpenPod{s.Pod}))
+		about("start", s.Pod)
 	}
 	for _, pod := range p.adopted[:r.adopted] {
-		add("adopted "+pod.Key.String()+pod.Key.UID, send(OpenPod{pod.Key}))
+		about("adopted", pod.Key)
 	}
 	for _, m := range p.methods[:min(r.bottom, len(p.methods))] {
 		add("method "+m.Name, send(OpenCalls{m.Name}))

@@ -147,7 +147,7 @@ func (d *overviewDraw) troublePart() {
 		}
 		d.row(span{text: d.name(pod.Key.String())}, span{text: " " + d.Theme.Right(times, 4)},
 			span{text: " " + d.retry(pod)},
-			span{text: "  " + d.Theme.Clean(why(pod, d.now)), tone: style.Fail})
+			span{text: "  " + d.Theme.Clean(trouble(pod, d.now)), tone: style.Fail})
 	}
 }
 

@@ -87,6 +87,9 @@ type Follower interface{ Following() bool }
 // Copier is a page that knows what to copy: a text and its name, such as "the row".
 type Copier interface{ Copy() (text, what string) }
 
+// Crumber is a page that knows what it shows, in one or two words, such as shop/cart or RunPodSandbox.
+type Crumber interface{ Crumb() string }
+
 // Titled is a page with a title, and a count at its right end; both are clean.
 type Titled interface{ Title() (title, count string) }
 

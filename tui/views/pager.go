@@ -23,6 +23,7 @@ type Text struct {
 type Pager struct {
 	Look
 	name, title string
+	crumb       string
 	lines       []Text
 	shown       []Text
 	filter      *query.Filter
@@ -35,6 +36,15 @@ func NewPager(look Look, name, title string, lines []Text) *Pager {
 	p.SetFilter(nil)
 	return p
 }
+
+// Of returns the page with what it shows, in one or two words.
+func (p *Pager) Of(what string) *Pager {
+	p.crumb = p.Theme.Clean(what)
+	return p
+}
+
+// Crumb implements Crumber.
+func (p *Pager) Crumb() string { return p.crumb }
 
 // Name implements Page.
 func (p *Pager) Name() string { return p.name }

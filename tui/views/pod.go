@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -25,9 +26,11 @@ import (
 // Many fields: one for each part of the page.
 type Pod struct {
 	Look
+	acts
 	w, h       int
 	filter     *query.Filter
 	next, prev key.Binding
+	folds      folds
 	teach      key.Binding
 
 	chosen  trace.Pod // zero: the one seen last
@@ -35,23 +38,31 @@ type Pod struct {
 	pod     model.Pod
 	known   bool
 	verdict []model.Decision
-	found   []cause.Finding
-	sought  bool // causes were
+	events  []model.Line
+	probes  []model.Probe
+	report  *why.Report // nil: its records are not kept
+	usual   usual
 	fall    *waterfall.Waterfall
 	noFall  string
 	history *History
 	records []trace.Record
 	now     time.Time
 
-	aside    bool // beside a list that has the cursor
+	aside    bool            // beside a list that has the cursor
+	folded   map[string]bool // sections
+	within   string          // the section to which lines are added
 	cur, top int
 	lines    []podLine
 	columns  waterfall.Layout
 }
 
-// podLine is a line of the page; one with a span or a finding opens.
+// podLine is a line of the page; one with a span or a finding opens, the title of a section closes it.
 type podLine struct {
 	Text
+	lead    int    // how much of the text is its label
+	section string // to which it belongs
+	title   bool   // of the section
+	count   string // what the section has
 	bar     *waterfall.Line
 	branch  string // before the bar's label
 	span    trace.SpanID
@@ -61,8 +72,8 @@ type podLine struct {
 // NewPod returns the page.
 func NewPod(look Look) *Pod {
 	return &Pod{
-		Look: look,
-		next: keys.Bind("] →", "next pod", "]", "right"), prev: keys.Bind("[ ←", "previous pod", "[", "left"),
+		Look: look, acts: newActs(look), folds: newFolds(), folded: map[string]bool{},
+		next: keys.Of("next pod", "]"), prev: keys.Of("previous pod", "["),
 		teach: teachKey(),
 	}
 }
@@ -95,11 +106,11 @@ func (p *Pod) SetFilter(q *query.Filter) {
 
 // Keys implements Page.
 func (p *Pod) Keys() []key.Binding {
-	return append(p.Look.Keys.Moving(), p.Look.Keys.Enter, p.next, p.prev, p.teach)
+	return append(append(p.Look.Keys.Moving(), p.acts.keys()...), p.Look.Keys.Enter, p.folds.fold, p.folds.unfold, p.next, p.prev, p.teach)
 }
 
 // Hints are the keys of this page worth a reminder.
-func (*Pod) Hints() string { return "[ ] pod  L learn" }
+func (*Pod) Hints() string { return actHints + "  [ ] pod  L learn" }
 
 // Refresh implements Page.
 func (p *Pod) Refresh(f Frame) {
@@ -110,16 +121,11 @@ func (p *Pod) Refresh(f Frame) {
 	}
 	p.pod, p.known = f.Model.Pod(p.shown())
 	p.fall, p.noFall, p.records = nil, "", nil
-	p.found, p.sought = nil, false
+	p.report, p.usual = nil, 0
+	p.verdict, p.events, p.probes = p.verdict[:0], p.events[:0], p.probes[:0]
 	if p.known {
 		p.explain(f)
-		p.found, p.sought = f.History.Findings(p.pod.Key, f.Now)
-	}
-	p.verdict = p.verdict[:0]
-	for _, d := range f.Model.Decisions() {
-		if d.Pod == p.pod.Key && p.known {
-			p.verdict = append(p.verdict, d)
-		}
+		p.about(f)
 	}
 	p.lay()
 }
@@ -130,6 +136,27 @@ func (p *Pod) shown() trace.Pod {
 		return p.all[len(p.all)-1]
 	}
 	return p.chosen
+}
+
+// about reads what is known of the pod beside its start.
+func (p *Pod) about(f Frame) {
+	p.report, p.usual = f.History.Report(p.pod.Key, f.Now), usualOf(f.Model.Starts(), p.pod.Key)
+	mine := func(pod trace.Pod) bool { return pod == p.pod.Key }
+	for _, d := range f.Model.Decisions() {
+		if mine(d.Pod) {
+			p.verdict = append(p.verdict, d)
+		}
+	}
+	for _, l := range f.Model.Lines() {
+		if mine(l.Pod) && l.Reason != "" {
+			p.events = append(p.events, l)
+		}
+	}
+	for _, pr := range f.Model.Probes() {
+		if mine(pr.Pod) {
+			p.probes = append(p.probes, pr)
+		}
+	}
 }
 
 func (p *Pod) explain(f Frame) {
@@ -168,9 +195,13 @@ func (p *Pod) phase(was string) string {
 func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 	k := p.Look.Keys
 	p.stay()
+	if cmd, took := p.do(msg, p.chosen); took {
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		switch {
+		case p.foldKey(msg):
 		case key.Matches(msg, p.next):
 			return p.step(1)
 		case key.Matches(msg, p.prev):
@@ -227,8 +258,13 @@ func (p *Pod) step(by int) tea.Cmd {
 	return send(Redraw{})
 }
 
-// enter opens what happened within the bar under the cursor, or what a finding rests on.
+// enter opens what happened within the bar under the cursor, or what a finding rests on; on a title it closes or opens the section.
 func (p *Pod) enter() tea.Cmd {
+	if p.cur < len(p.lines) && p.lines[p.cur].title {
+		name := p.lines[p.cur].section
+		p.toggle(name, !p.folded[name])
+		return nil
+	}
 	if p.cur < len(p.lines) && p.lines[p.cur].finding != nil {
 		return p.openFinding(p.lines[p.cur].finding)
 	}
@@ -251,5 +287,5 @@ func (p *Pod) enter() tea.Cmd {
 		return send(Say{Text: "the records of this are no longer kept"})
 	}
 	title := p.Theme.Clean(p.pod.Key.String() + "  " + strings.TrimSpace(line.bar.Label+" "+line.bar.Detail))
-	return send(Open{NewPager(p.Look, "span", title, outline(p.Theme, root))})
+	return send(Open{NewPager(p.Look, "span", title, outline(p.Theme, root)).Of(strings.TrimSpace(line.bar.Label))})
 }

@@ -1,18 +1,15 @@
 package views
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
-	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
-	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// podHead is how many lines stand above those that scroll: the title, or the border with it, and the axis.
-const podHead = 2
+// podHead is how many lines stand above those that scroll: the title, or the border with it.
+const podHead = 1
 
 func (p *Pod) rows() int { return max(p.h-p.head()-p.panel(), 1) }
 
@@ -28,10 +25,12 @@ func (p *Pod) head() int {
 func (p *Pod) lay() {
 	p.lines = p.lines[:0]
 	if p.known && p.w > 0 {
+		p.within = ""
+		p.answer()
 		p.bars()
 		p.causes()
-		p.present()
 		p.containers()
+		p.told()
 		p.verdicts()
 	}
 	p.move(p.cur)
@@ -39,7 +38,7 @@ func (p *Pod) lay() {
 
 func (p *Pod) add(tone style.Tone, text string) {
 	if p.filter == nil || p.filter.MatchString(text) {
-		p.lines = append(p.lines, podLine{Text: Text{Line: text, Tone: tone}})
+		p.lines = append(p.lines, podLine{Text: Text{Line: text, Tone: tone}, section: p.within})
 	}
 }
 
@@ -48,18 +47,19 @@ func (p *Pod) layout() waterfall.Layout { return p.fall.Layout(p.w-2, max(p.w-76
 
 func (p *Pod) bars() {
 	if p.fall == nil {
-		p.add(style.Dim, p.Theme.Clean(p.noFall))
 		return
 	}
 	p.columns = p.layout()
+	if !p.section(sectionStart, p.fall.Sum()) {
+		return
+	}
 	l := p.columns
 	for i := range l.Lines {
 		ln := &l.Lines[i]
 		if p.filter == nil || p.filter.MatchString(ln.Text()) {
-			p.lines = append(p.lines, podLine{bar: ln, branch: branch(p.Theme.Glyphs, l.Lines, i), span: ln.Span})
+			p.lines = append(p.lines, podLine{bar: ln, branch: branch(p.Theme.Glyphs, l.Lines, i), span: ln.Span, section: p.within})
 		}
 	}
-	p.wrap("why: ", p.fall.Why())
 	p.wrap("sum: ", p.fall.Sum())
 }
 
@@ -71,72 +71,6 @@ func (p *Pod) wrap(label, text string) {
 	for _, line := range fit.Paragraph(label, p.Theme.Clean(text), p.w-2) {
 		p.add(style.Plain, line)
 	}
-}
-
-// present tells what continues now.
-func (p *Pod) present() {
-	th := p.Theme
-	for _, a := range p.pod.Actions {
-		p.add(style.Plain, th.Clean(fmt.Sprintf("now: %s for %s %s", a.ID, style.Age(p.now.Sub(a.Since)), a.Reason)))
-	}
-	for _, w := range p.pod.Waits {
-		since := style.Clock(w.Since) + " (" + style.Age(p.now.Sub(w.Since)) + ")"
-		p.add(style.Dim, th.Clean("now: "+say.WaitsSince(&w.Wait, since)+" "+w.Detail()))
-		if who := say.Behind(w.Behind, p.now.Sub(w.Since)); who != "" {
-			p.add(style.Dim, th.Clean("     "+who))
-		}
-	}
-	if why := why(&p.pod, p.now); why != "" {
-		for _, line := range fit.Paragraph("trouble: ", th.Clean(why), p.w-2) {
-			p.add(style.Fail, line)
-		}
-	}
-}
-
-func (p *Pod) containers() {
-	th := p.Theme
-	if len(p.pod.Containers) == 0 {
-		return
-	}
-	p.add(style.Dim, "")
-	p.add(style.Dim, th.Left("CONTAINER", 16)+" "+th.Left("STATE", 10)+th.Right("RESTARTS", 9)+th.Right("EXIT", 5)+"  "+
-		th.Left("REASON", 18)+"  ID")
-	for _, c := range p.pod.Containers {
-		exit, tone := style.Unknown, style.Plain
-		if c.State == trace.ContainerTerminated {
-			exit = fmt.Sprint(c.ExitCode)
-			tone = toneIf(c.ExitCode != 0, style.Fail)
-		}
-		name := c.Name
-		if c.Init {
-			name = "init " + name
-		}
-		p.add(tone, th.Left(th.Clean(name), 16)+" "+th.Left(th.Clean(string(c.State)), 10)+th.Right(style.Count(c.Restarts), 9)+
-			th.Right(exit, 5)+"  "+th.Left(th.Clean(orUnknown(c.Reason)), 18)+"  "+th.Clean(orUnknown(ShortID(c.ID))))
-	}
-}
-
-// lastVerdicts is how many verdicts about a pod are shown.
-const lastVerdicts = 8
-
-func (p *Pod) verdicts() {
-	th := p.Theme
-	if len(p.verdict) == 0 {
-		return
-	}
-	p.add(style.Dim, "")
-	p.add(style.Dim, "VERDICTS")
-	for _, d := range p.verdict[max(len(p.verdict)-lastVerdicts, 0):] {
-		text := style.Clock(d.At) + "  " + th.Left(th.Clean(string(d.By)), 12) + " " + th.Left(th.Clean(string(d.Verdict)), 8) + " " + th.Clean(d.Reason)
-		p.add(style.Plain, text)
-	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return style.Unknown
-	}
-	return s
 }
 
 // View implements Page.
@@ -196,11 +130,8 @@ func (p *Pod) heading() (panel style.Panel, lines []string) {
 	th := p.Theme
 	name := th.Clean(p.pod.Key.String())
 	rest := "   " + string(p.pod.State())
-	axis := ""
 	if p.fall != nil {
 		rest = strings.TrimPrefix(th.Clean(p.fall.Title()), name)
-		l := p.columns
-		axis = fit.Spaces(l.Labels+1) + ticks(l)
 	}
 	if p.chosen.IsZero() {
 		rest += "   (latest)"
@@ -208,19 +139,21 @@ func (p *Pod) heading() (panel style.Panel, lines []string) {
 	if p.pod.IP != "" {
 		rest += "   " + th.Clean(p.pod.IP)
 	}
+	more := ""
 	if below := len(p.lines) - p.top - p.rows(); below > 0 {
-		text := style.Count(below) + " more below"
-		axis = strings.TrimRight(axis, " ")
-		if gap := p.w - fit.Width(axis) - fit.Width(text) - 1; gap > 0 {
-			axis += fit.Spaces(gap) + text
-		}
+		more = style.Count(below) + " more below"
 	}
-	name = th.CutMid(name, max(p.w-fit.Width(rest)-2, 20))
-	axis = th.Paint(style.Dim, th.Cut(axis, p.w))
 	if p.Scene.Panels {
-		return style.Panel{Title: name + rest, Foot: legend(th, p.w-4)}, []string{axis}
+		name = th.CutMid(name, max(p.w-fit.Width(rest)-2, 20))
+		return style.Panel{Title: name + rest, Count: more, Foot: legend(th, p.w-4)}, nil
 	}
-	return panel, []string{" " + th.Paint(style.Strong, name) + th.Cut(rest, max(p.w-fit.Width(name)-1, 0)), axis}
+	room := p.w - 1
+	if more != "" {
+		room -= fit.Width(more) + 2
+	}
+	name = th.CutMid(name, max(room-fit.Width(rest), 20))
+	rest = th.Left(rest, max(room-fit.Width(name), 0))
+	return panel, []string{" " + th.Paint(style.Strong, name) + rest + th.Paint(style.Dim, "  "+more)}
 }
 
 func ticks(l waterfall.Layout) string {
@@ -236,9 +169,15 @@ func ticks(l waterfall.Layout) string {
 func (p *Pod) line(i int) string {
 	th, ln := p.Theme, p.lines[i]
 	var cells []span
-	if ln.bar != nil {
+	switch {
+	case ln.title:
+		return p.sectionTitle(&ln, i == p.cur && !p.aside)
+	case ln.bar != nil:
 		cells = bar(th, ln.bar, ln.branch, p.columns)
-	} else {
+	case ln.lead > 0:
+		label := fit.Cut(ln.Line, ln.lead, "")
+		cells = []span{{text: th.Signed(ln.Tone, label), tone: style.Dim}, {text: strings.TrimPrefix(ln.Line, label), tone: ln.Tone}}
+	default:
 		cells = []span{{text: ln.Line, tone: ln.Tone}}
 	}
 	return paintRow(th, cells, p.w, i == p.cur && !p.aside)

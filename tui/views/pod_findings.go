@@ -11,36 +11,43 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
-// causes adds what was found to have made the start, or the end, as slow as it was.
+// causes adds what was found to have made the start, or the end, as slow as it was, beyond what the answer has.
 func (p *Pod) causes() {
-	if !p.sought {
+	if p.report == nil {
 		return
 	}
-	p.add(style.Dim, "")
-	if len(p.found) == 0 {
-		p.add(style.Dim, "CAUSES   none of those that kubeloupe knows")
+	r, rest := p.report, len(p.report.Findings)
+	name, count := sectionCauses, "Enter shows evidence and remedy"
+	if r.Lead != nil {
+		name, rest = sectionOtherCauses, rest-1
+	}
+	switch {
+	case rest == 0 && r.Lead != nil:
+		return
+	case rest == 0:
+		count = "none of those that kubeloupe knows"
+	}
+	if !p.section(name, count) {
 		return
 	}
-	p.add(style.Dim, "CAUSES   Enter shows evidence and remedy")
-	for i := range p.found {
-		p.cause(&p.found[i], i == 0)
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f != r.Lead {
+			p.cause(f)
+		}
 	}
 }
 
 // cause adds one finding: id, cost, name and the sentence, on as many lines as it takes.
-func (p *Pod) cause(f *cause.Finding, first bool) {
-	th, tone := p.Theme, style.Plain
-	if first && f.Cost > 0 {
-		tone = style.Slow
-	}
+func (p *Pod) cause(f *cause.Finding) {
+	th := p.Theme
 	text := f.Name + ": " + f.Sentence
 	if f.Current {
 		text = f.Name + " (ongoing): " + f.Sentence
 	}
-	lead := th.Left(f.ID, 4) + " " + th.Right(style.Known(f.Cost), style.DurWidth) + "  "
+	lead := "  " + th.Left(f.ID, 4) + " " + th.Right(style.Known(f.Cost), style.DurWidth) + "  "
 	for _, line := range fit.Paragraph(lead, th.Clean(text), p.w-2) {
 		if p.filter.MatchString(line) {
-			p.lines = append(p.lines, podLine{Text: Text{Line: line, Tone: tone}, finding: f})
+			p.lines = append(p.lines, podLine{Text: Text{Line: line}, finding: f, section: p.within})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"charm.land/bubbles/v2/key"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/learn"
@@ -56,10 +57,24 @@ func (p *Pod) panel() int {
 	return n
 }
 
-// lesson draws the panel for the line under the cursor.
+// lesson draws the panel for the row under the cursor; above and below the waterfall for the one that took most of the start.
 func (p *Pod) lesson() []string {
-	if p.cur >= len(p.lines) || p.lines[p.cur].bar == nil {
+	row := p.longestBar()
+	if p.cur < len(p.lines) && p.lines[p.cur].bar != nil {
+		row = p.lines[p.cur].bar
+	}
+	if row == nil {
 		return drawLesson(p.Theme, nil, p.w)
 	}
-	return drawLesson(p.Theme, new(learn.Of(p.lines[p.cur].bar.Row)), p.w)
+	return drawLesson(p.Theme, new(learn.Of(row.Row)), p.w)
+}
+
+// longestBar is the longest row on the critical path, nil if there is none.
+func (p *Pod) longestBar() (most *waterfall.Line) {
+	for i := range p.lines {
+		if b := p.lines[i].bar; b != nil && b.Critical && (most == nil || b.Dur() > most.Dur()) {
+			most = b
+		}
+	}
+	return most
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
@@ -18,6 +19,7 @@ import (
 // Pods shows the pods: one row each, with the state of its worker.
 type Pods struct {
 	list[model.Pod]
+	acts
 	now    time.Time
 	w, h   int
 	detail *Pod // the selected one, beside the list where there is room
@@ -25,8 +27,8 @@ type Pods struct {
 
 // NewPods returns the page.
 func NewPods(look Look) *Pods {
-	p := &Pods{list: list[model.Pod]{Look: look}, detail: NewPod(look)}
-	p.detail.aside = true
+	p := &Pods{list: list[model.Pod]{Look: look, pod: func(r model.Pod) trace.Pod { return r.Key }}, detail: NewPod(look)}
+	p.detail.aside, p.acts = true, newActs(look)
 	p.tbl = newTable(look, table.Config[model.Pod]{
 		Columns: p.columns(),
 		ID:      podID,
@@ -75,8 +77,18 @@ func (p *Pods) SetSize(w, h int) {
 
 func (p *Pods) listWidth() int { return p.w * 48 / 100 }
 
+// Keys implements Page.
+func (p *Pods) Keys() []key.Binding { return append(p.list.Keys(), p.acts.keys()...) }
+
+// Hints are the keys of this page worth a reminder.
+func (*Pods) Hints() string { return actHints }
+
 // Update implements Page. The pod beside the list follows the cursor.
 func (p *Pods) Update(msg tea.Msg) tea.Cmd {
+	selected, _ := p.tbl.Selected()
+	if cmd, took := p.do(msg, selected.Key); took {
+		return cmd
+	}
 	if c, ok := msg.(tea.MouseClickMsg); ok && p.Scene.Panels {
 		if c.X >= p.listWidth() || c.Y < 1 || c.Y > p.h-style.PanelSides {
 			return nil
@@ -176,7 +188,7 @@ func ready(r model.Pod) string {
 // doing says what the pod's worker does, or why the pod is in trouble.
 func (p *Pods) doing(r model.Pod) string {
 	text, _, _ := now(p.Theme, &r)
-	if reason := why(&r, p.now); reason != "" && text == style.Unknown {
+	if reason := trouble(&r, p.now); reason != "" && text == style.Unknown {
 		return p.Theme.Clean(reason)
 	}
 	if text == style.Unknown && r.Worker.State == trace.WorkerTerminating {

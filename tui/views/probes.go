@@ -22,7 +22,7 @@ type Probes struct {
 
 // NewProbes returns the page.
 func NewProbes(look Look) *Probes {
-	p := &Probes{list: list[model.Probe]{Look: look}}
+	p := &Probes{list: list[model.Probe]{Look: look, pod: func(r model.Probe) trace.Pod { return r.Pod }}}
 	p.tbl = newTable(look, table.Config[model.Probe]{
 		Columns: p.columns(),
 		ID: func(r model.Probe) string {

@@ -30,6 +30,7 @@ const (
 // Starts ranks all starts of the session, the slowest first.
 type Starts struct {
 	list[model.Start]
+	acts
 	w, h     int
 	teach    key.Binding
 	now      time.Time
@@ -42,7 +43,7 @@ type Starts struct {
 
 // NewStarts returns the page.
 func NewStarts(look Look) *Starts {
-	p := &Starts{list: list[model.Start]{Look: look}, teach: teachKey()}
+	p := &Starts{list: list[model.Start]{Look: look, pod: func(r model.Start) trace.Pod { return r.Pod }}, acts: newActs(look), teach: teachKey()}
 	p.tbl = newTable(look, table.Config[model.Start]{
 		Columns: p.columns(),
 		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
@@ -95,13 +96,19 @@ func (p *Starts) panel() int {
 }
 
 // Keys implements Page.
-func (p *Starts) Keys() []key.Binding { return append(p.list.Keys(), p.teach) }
+func (p *Starts) Keys() []key.Binding {
+	return append(append(p.list.Keys(), p.acts.keys()...), p.teach)
+}
 
 // Hints are the keys of this page worth a reminder.
-func (*Starts) Hints() string { return "L learn" }
+func (*Starts) Hints() string { return actHints + "  L learn" }
 
 // Update implements Page.
 func (p *Starts) Update(msg tea.Msg) tea.Cmd {
+	selected, _ := p.tbl.Selected()
+	if cmd, took := p.do(msg, selected.Pod); took {
+		return cmd
+	}
 	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.teach) {
 		p.Scene.Learn = !p.Scene.Learn
 		return nil

@@ -39,7 +39,7 @@ type Status struct {
 
 // NewStatus returns the page.
 func NewStatus(look Look) *Status {
-	p := &Status{pods: list[model.Status]{Look: look}}
+	p := &Status{pods: list[model.Status]{Look: look, pod: func(s model.Status) trace.Pod { return s.Pod }}}
 	p.parts = newParts(look, keys.Of("statuses, or figures per kind of API request", "m"), &p.pods, &p.requests)
 	p.pods.tbl = newTable(look, table.Config[model.Status]{
 		Columns: p.columns(),

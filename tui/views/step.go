@@ -58,7 +58,7 @@ type Step struct {
 }
 
 type stepKeys struct {
-	next, into, cont, again, brk, print, inspect, fail, delay, shell, command, quit, left, leave key.Binding
+	next, into, cont, again, brk, print, inspect, fail, delay, shell, quit, left, leave key.Binding
 }
 
 // NewStep returns the page; without a stepper it says how to step.
@@ -74,7 +74,6 @@ func NewStep(look Look, s Stepper) *Step {
 		fail:    keys.Bind("f", "fail here, with a gRPC code", "f"),
 		delay:   keys.Bind("d", "delay here", "d"),
 		shell:   keys.Bind("!", "a shell on the node, with variables of the pod", "!"),
-		command: keys.Bind(":", "any other command: until, where, diff, p PATH", ":"),
 		quit:    keys.Bind("q", "delete the pod, clean up and quit", "q"),
 		left:    keys.Bind("q", "quit; the pod continues", "q"),
 		leave:   keys.Bind("^C", "quit without deleting the pod", "ctrl+c"),
@@ -165,7 +164,7 @@ func (p *Step) own() []key.Binding {
 	if p.stop.Attached {
 		quit = k.left
 	}
-	return []key.Binding{k.next, k.into, k.cont, k.again, k.brk, k.print, k.inspect, k.fail, k.delay, k.shell, k.command, quit, k.leave}
+	return []key.Binding{k.next, k.into, k.cont, k.again, k.brk, k.print, k.inspect, k.fail, k.delay, k.shell, quit, k.leave}
 }
 
 // Takes implements KeyTaker: here q cleans up first, and p prints.
@@ -293,8 +292,6 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 		return p.ask("fail with code, as Unavailable: ", "fail ")
 	case key.Matches(msg, own.delay):
 		return p.ask("delay, as 2s: ", "delay ")
-	case key.Matches(msg, own.command):
-		return p.ask(":", "")
 	case key.Matches(msg, own.shell):
 		return p.shell("")
 	case key.Matches(msg, k.Up):

@@ -75,7 +75,7 @@ func (p *Step) heading() string {
 	case p.busy:
 		where = p.running
 	case !p.stop.Waits() && p.stop.Attached:
-		where = "waits for its next creation or deletion"
+		where = p.stop.Awaits()
 	case !p.stop.Waits():
 		where = "nothing is left to do"
 	}

@@ -27,7 +27,7 @@ type Volumes struct {
 
 // NewVolumes returns the page.
 func NewVolumes(look Look) *Volumes {
-	p := &Volumes{list: list[model.Volume]{Look: look}}
+	p := &Volumes{list: list[model.Volume]{Look: look, pod: func(r model.Volume) trace.Pod { return r.Pod }}}
 	p.tbl = newTable(look, table.Config[model.Volume]{
 		Columns: p.columns(),
 		ID:      func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
@@ -157,5 +157,5 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 		}
 		f.lines = append(f.lines, Text{Line: style.Clock(c.Begin) + " " + th.Right(took, style.DurWidth) + "  " + th.Clean(text+"  "+c.Driver+" "+c.Volume), Tone: tone})
 	}
-	return send(Open{NewPager(p.Look, "volume", th.Clean(v.Pod.String()+"  volume "+v.Name), f.lines)})
+	return send(Open{NewPager(p.Look, "volume", th.Clean(v.Pod.String()+"  volume "+v.Name), f.lines).Of(v.Name)})
 }
