@@ -94,7 +94,7 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 
 // frugal is how much the heap may grow until it is collected, in percent: attach is a guest on the node, where memory counts more than the
 // processor time of its collections.
-const frugal = 50
+const frugal = 30
 
 func (a *attaching) run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
@@ -203,7 +203,10 @@ func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trac
 	var wg sync.WaitGroup
 	wg.Go(func() { b.run(ctx) })
 	wg.Go(func() { w.Run(ctx) }) //nolint:errcheck // what fails it publishes
-	wg.Go(func() { keepTrim(ctx, closed()) })
+	wg.Go(func() {
+		trimMemory() // of the start: the machine maps more of the program than is used
+		keepTrim(ctx, closed())
+	})
 	err := a.show(ctx, w, bus)
 	cancel()
 	wg.Wait()
@@ -226,7 +229,7 @@ func (a *attaching) show(ctx context.Context, w *watch.Watch, bus *trace.Bus) er
 		return printUntil(ctx, cur, sinkFor(a.output, a.s.out))
 	}
 	return unlessEnded(ctx, tui.Run(ctx, tui.Config{
-		Source: cur, In: a.s.in, Out: a.s.out, ViewName: a.view, Theme: string(a.theme), LabelNow: func() string {
+		Source: cur, In: a.s.in, Out: screen(a.s.out), ViewName: a.view, Theme: string(a.theme), LabelNow: func() string {
 			now := w.Found() // it may have been restarted
 			label := fmt.Sprintf("ATTACHED TO %s %d (%s)", now.Kind, now.Process.PID, a.seenBy(now))
 			if raised := a.raise.label(); raised != "" {

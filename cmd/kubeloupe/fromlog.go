@@ -137,7 +137,7 @@ func (o *observed) show(ctx context.Context, s streams, view string, colors them
 	}
 	defer closing()
 	at := &atEnd{source: src, log: o.log}
-	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: s.out, ViewName: view, Theme: string(colors), Label: "FILE", LabelNow: at.label}))
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: at, Now: at.now, In: s.in, Out: screen(s.out), ViewName: view, Theme: string(colors), Label: "FILE", LabelNow: at.label}))
 }
 
 // atEnd is a source that stays open at its end, whose time is that of its last record.

@@ -17,6 +17,7 @@ import (
 // looking is one run of the inspect command.
 type looking struct {
 	observed
+	scope
 	s      streams
 	output string
 }
@@ -24,24 +25,27 @@ type looking struct {
 func newInspect(s streams) *cobra.Command {
 	l := &looking{s: s}
 	var subjects []string
+	var offered []cobra.Completion
 	long := "Show one part of the state of a running agent or of a recording. SUBJECT is one of:\n\n"
 	for _, sub := range report.Subjects() {
 		subjects = append(subjects, sub.Name)
+		offered = append(offered, cobra.CompletionWithDesc(sub.Name, sub.About))
 		live := ""
 		if sub.Live {
 			live = " (running agent only)"
 		}
-		long += fmt.Sprintf("  %-9s %s%s\n", sub.Name, sub.About, live)
+		name := strings.Join(append([]string{sub.Name}, sub.Short...), ", ")
+		long += fmt.Sprintf("  %-21s %s%s\n", name, sub.About, live)
 	}
 	c := &cobra.Command{
-		Use:   "inspect SUBJECT [NAMESPACE/POD]",
+		Use:   "inspect SUBJECT [[NAMESPACE/]POD]",
 		Short: "Show one part of an agent's state as a table, JSON or YAML",
-		Long:  strings.TrimSuffix(long, "\n"),
+		Long:  long + "\n" + scopeHelp,
 		Example: `  kubeloupe inspect pods
+  kubeloupe inspect po -n shop
   kubeloupe inspect pod shop/cart-7d4f
   kubeloupe inspect cri --from session.klr -o json
   kubeloupe inspect cgroup shop/cart-7d4f -o yaml`,
-		ValidArgs: subjects,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
 				return fmt.Errorf("inspect needs a subject: one of %s", strings.Join(subjects, ", "))
@@ -51,8 +55,11 @@ func newInspect(s streams) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
 	}
-	l.add(c)
-	c.Flags().StringVarP(&l.output, "output", "o", "table", "table, wide, json or yaml")
+	l.scope.add(c, &l.observed)
+	l.observed.add(c)
+	c.Flags().StringVarP(&l.output, "output", "o", "table", report.FormatNames+", with kubectl's JSONPath")
+	c.ValidArgsFunction = podArgs(&l.observed, &l.scope, offered, 2)
+	must(c.RegisterFlagCompletionFunc("output", oneOf("table", "wide", "name", "json", "yaml", "jsonpath=")))
 	c.Flags().SortFlags = false
 	return c
 }
@@ -66,7 +73,18 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return userError{err}
 	}
-	a := report.Args{}
+	if err := subject.Accepts(format); err != nil {
+		return userError{fmt.Errorf("--output: %w", err)}
+	}
+	a := report.Args{Namespace: l.only()}
+	if err := l.check(); err != nil {
+		return userError{err}
+	}
+	if len(args) == 2 {
+		if args[1], err = l.pod(args[1]); err != nil {
+			return userError{err}
+		}
+	}
 	if l.from != "" && subject.Live {
 		return userError{notRecorded(subject.Name)}
 	}

@@ -21,12 +21,22 @@ const pipeWidth = 100
 
 // widthOf is how many columns there are to write to.
 func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := screen(w).(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width
 		}
 	}
 	return pipeWidth
+}
+
+// heightOf is how many lines a terminal has; 0 where there is no terminal.
+func heightOf(w io.Writer) int {
+	if f, ok := screen(w).(*os.File); ok {
+		if _, height, err := term.GetSize(int(f.Fd())); err == nil {
+			return max(height, 0)
+		}
+	}
+	return 0
 }
 
 // writeTo lets write write to the file, or to out where there is none. A file that could not be finished is removed, if
@@ -69,8 +79,11 @@ func asciiOnly(w io.Writer) bool {
 
 // textOut is where text for people is written that goes to w: as it is, or in ASCII. Whoever makes text cleans what others wrote in it;
 // here what was forgotten is caught.
-func textOut(w io.Writer) io.Writer {
-	if asciiOnly(w) {
+func textOut(w io.Writer) io.Writer { return asciiOr(w, w) }
+
+// asciiOr is textOut for text that reaches a terminal through another program.
+func asciiOr(w, terminal io.Writer) io.Writer {
+	if asciiOnly(terminal) {
 		w = &asciiWriter{to: w, theme: style.New(true)}
 	}
 	return human.Writer(w)

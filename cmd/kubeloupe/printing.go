@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,9 @@ func printUntil(ctx context.Context, cur *trace.Cursor, sink printer.Sink) error
 		before := counted.n.Load()
 		select {
 		case err := <-ended:
+			if errors.Is(err, errStopped) { // nobody read the last records, and the command was to end anyway
+				return nil
+			}
 			return err
 		case <-time.After(lastWords):
 			if counted.n.Load() == before {

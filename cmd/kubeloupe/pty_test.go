@@ -161,6 +161,8 @@ func TestRunOnATerminal(t *testing.T) {
 	x.types("3")
 	x.sees("RESTARTS")
 	x.types("q")
+	x.sees("stop the agent?")
+	x.types("y")
 	x.ends(exitOK)
 	x.sees("the agent has stopped; its simulated runtime and pods are gone")
 }

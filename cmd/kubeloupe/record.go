@@ -36,8 +36,9 @@ func (o *recordOptions) options(node, prefix string) (recording.Options, error) 
 type recordingOf struct {
 	observed
 	recordOptions
-	s   streams
-	dur time.Duration
+	s        streams
+	dur      time.Duration
+	appended bool
 }
 
 func newRecord(s streams) *cobra.Command {
@@ -47,7 +48,7 @@ func newRecord(s streams) *cobra.Command {
 		Short: "Record a running agent's session to a file",
 		Long: `Record the session of a running agent: the state of the node at the beginning, and then all events. The recording stops after the
 duration of --for, when the agent stops, or with Ctrl-C. kubeloupe replay shows the file. The commands trace, why, inspect, events and
-tui read it with --from. The file is compressed and contains no secrets. After a crash, at most the last second is missing.`,
+tui read it with --from. The file is compressed and contains no secrets. A file that already has a session is refused without --append. After a crash, at most the last second is missing.`,
 		Example: `  kubeloupe record incident.klr --for 10m
   kubeloupe replay incident.klr`,
 		Args: cobra.ExactArgs(1),
@@ -55,6 +56,7 @@ tui read it with --from. The file is compressed and contains no secrets. After a
 	}
 	r.addSocket(c)
 	r.recordOptions.add(c, "")
+	c.Flags().BoolVar(&r.appended, "append", false, "add the session to FILE, if it already has one; by default, such a file is refused")
 	c.Flags().DurationVar(&r.dur, "for", 0, "how long to record; 0 records until interrupted")
 	c.Flags().SortFlags = false
 	return c
@@ -73,8 +75,12 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 		return err
 	}
 	defer closing()
+	opt.New = !r.appended
 	opt.Tell = func(what recording.Trouble) { r.s.note(what.String()) }
 	w, err := createRecording(ctx, file, opt)
+	if errors.Is(err, recording.ErrExists) {
+		err = fmt.Errorf("%w: use another file, or --append to add this session to it", err)
+	}
 	if err != nil {
 		return userError{err}
 	}

@@ -31,7 +31,7 @@ func TestRecorded(t *testing.T) {
 		pods := podsIn(t, from)
 		for what, commands := range map[string][]string{
 			"trace":   append([]string{"trace --all", "trace --all --by sandbox --group namespace", "trace --diff " + pods[0] + " " + pods[1]}, each("trace ", pods)...),
-			"why":     append([]string{"why --all", "why --all --fail-on start>5s --fail-on KL05 --fail-on unexplained>2%"}, each("why ", pods)...),
+			"why":     append([]string{"why node", "why --all", "why --all --fail-on start>5s --fail-on KL05 --fail-on unexplained>2%"}, each("why ", pods)...),
 			"inspect": append(subjects(), each("inspect pod ", pods)...),
 			"events":  {"events", "events --kind pod.milestone -o wide", "events --kind gc --kind decision -o wide"},
 		} {

@@ -84,7 +84,7 @@ func (r *replaying) run(ctx context.Context, file string) error {
 	p := replay.NewPlayer(rd, replay.Config{
 		Speed: speed, Paused: r.paused, RealTime: r.real, Marks: marks, Line: func(rec *trace.Record) bool { return say.Line(rec) != "" },
 	})
-	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: p, Player: p, Now: p.Now, In: r.s.in, Out: r.s.out, ViewName: r.view, Theme: string(r.theme)}))
+	return unlessEnded(ctx, tui.Run(ctx, tui.Config{Source: p, Player: p, Now: p.Now, In: r.s.in, Out: screen(r.s.out), ViewName: r.view, Theme: string(r.theme)}))
 }
 
 func parseSpeed(text string) (float64, error) {

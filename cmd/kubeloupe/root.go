@@ -53,12 +53,17 @@ func executeAs(name string, args []string, in io.Reader, out, errw io.Writer) in
 	// SIGINT and SIGTERM stop the agent, and so does a lost terminal. The pods continue to run.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	ending, end := context.WithCancel(ctx)
+	defer end()
+	out = &output{to: out, ending: ending.Done(), patience: lastOutput}
+	errw = &output{to: errw, ending: ending.Done(), patience: lastErrors}
 	errw = human.Writer(errw) // errors quote what others wrote: manifests, registries, agents
 	s := streams{in: in, out: out, err: errw}
 	root := newRoot(s)
 	callCommands(root, name)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	end()
 	if err == nil {
 		return exitOK
 	}
@@ -93,9 +98,10 @@ takes. The other commands connect to a running agent, or read a recording of its
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return userError{flagError(c, err)} })
-	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newTour(s), newVersion(s))
+	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newExplain(s), newTour(s), newVersion(s))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	completeFlags(root)
 	wrapArgs(root)
 	checkNames(root)
 	return root

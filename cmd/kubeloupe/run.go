@@ -31,7 +31,7 @@ With --kubeconfig, the agent registers as a node of a cluster. If that file does
 --bootstrap-kubeconfig to request a certificate, and creates the file. Without --kubeconfig, the agent is standalone and runs
 static pods only. Most flags, and the file of --config, are the kubelet's.
 
-SIGINT, SIGTERM, or q in the UI stops the agent. Its pods continue to run. The next agent with the same --root-dir adopts them;
+SIGINT, SIGTERM, or q in the UI, which asks first, stops the agent. Its pods continue to run. The next agent with the same --root-dir adopts them;
 this agent can also be upstream's kubelet.`,
 		Example: `  kubeloupe run --config kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf
   kubeloupe run --kubeconfig node.conf --bootstrap-kubeconfig bootstrap.conf --hostname-override node-1
@@ -48,7 +48,7 @@ this agent can also be upstream's kubelet.`,
 			if justOnce {
 				return n.runOnce(c.Context(), s)
 			}
-			return n.run(c.Context(), func(ctx context.Context) error { return o.show(ctx, n, s, tui.Config{}) })
+			return n.run(c.Context(), func(ctx context.Context) error { return o.show(ctx, n, s, tui.Config{Leaving: n.leaving()}) })
 		},
 	}
 	o.add(c)
@@ -146,7 +146,7 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 	}
 	cur := n.bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	ui.Source, ui.In, ui.Out, ui.ViewName, ui.Theme = cur, s.in, s.out, o.view, string(o.theme)
+	ui.Source, ui.In, ui.Out, ui.ViewName, ui.Theme = cur, s.in, screen(s.out), o.view, string(o.theme)
 	err := tui.Run(ctx, ui)
 	if err != nil && ctx.Err() == nil {
 		// The UI broke, not the agent: continue in lines.
@@ -161,6 +161,14 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 		fmt.Fprintln(s.err, "kubeloupe: the agent has stopped; "+rest) //nolint:errcheck // there is nowhere else to say it
 	}
 	return nil
+}
+
+// leaving says what ends with the UI of an agent, and what stays.
+func (n *node) leaving() string {
+	if n.cfg.Simulated {
+		return "The agent runs in this process and stops with the UI. Its simulated runtime and pods are gone then."
+	}
+	return "The agent runs in this process and stops with the UI. Its pods continue to run, but nothing probes or restarts them until an agent runs again."
 }
 
 // print prints records until ctx ends, then what is left.
@@ -181,6 +189,9 @@ func canUI(s streams) bool {
 }
 
 func isTerminal(x any) bool {
+	if w, ok := x.(io.Writer); ok {
+		x = screen(w)
+	}
 	f, ok := x.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

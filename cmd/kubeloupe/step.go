@@ -96,6 +96,7 @@ When the input ends or the terminal is closed, the pod continues.`,
 	c.Flags().Lookup("output").Hidden = true
 	o.at.addSocket(c)
 	c.Flags().StringVar(&o.pod, "pod", "", "the pod to step through, NAMESPACE/NAME: a pod of FILE (default: the first one) or, without FILE, of the running agent")
+	must(c.RegisterFlagCompletionFunc("pod", podArgs(&o.at, &scope{}, nil, 1)))
 	c.Flags().BoolVar(&o.creation, "creation", false, "without FILE: step through the pod's creation only")
 	c.Flags().BoolVar(&o.deletion, "deletion", false, "without FILE: step through the pod's deletion only")
 	c.Flags().StringVar(&o.script, "script", "", "read commands from this file, one per line, instead of standard input; implies --no-tui")
@@ -170,7 +171,7 @@ func (o *stepOptions) attach(ctx context.Context, st *stepping) error {
 	l := &link{client: cl}
 	defer l.close()
 	return tui.Run(ctx, tui.Config{
-		Source: l, Stepper: st.front, In: st.s.in, Out: st.s.out, ViewName: o.view, Theme: string(o.theme), Link: l.trouble, Label: "ATTACHED",
+		Source: l, Stepper: st.front, In: st.s.in, Out: screen(st.s.out), ViewName: o.view, Theme: string(o.theme), Link: l.trouble, Label: "ATTACHED",
 	})
 }
 

@@ -218,7 +218,7 @@ func (t *talk) shell(ctx context.Context, line string) error {
 		t.say("%v\n", err)
 		return err
 	}
-	cmd.Stdout, cmd.Stderr = t.s.out, t.s.out
+	cmd.Stdout, cmd.Stderr = screen(t.s.out), screen(t.s.out)
 	if t.byHand() {
 		cmd.Stdin = t.s.in
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/compare"
 	"github.com/kubeloupe/kubeloupe/inspect/export"
 	"github.com/kubeloupe/kubeloupe/inspect/rank"
+	"github.com/kubeloupe/kubeloupe/inspect/report"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 )
@@ -22,16 +22,19 @@ import (
 // tracing is one run of the trace command.
 type tracing struct {
 	observed
+	scope
+	since  sinceFlag
 	s      streams
 	output string
+	form   report.Format // of JSON
 	to     string
 	all    bool
 	diff   bool
 	by     string
 	group  string
 	top    int
-	where  string
-	only   *why.Condition // of where
+	which  string         // --where
+	where  *why.Condition // of which
 	other  string         // --from of B
 }
 
@@ -42,14 +45,17 @@ func traceFormats() []string {
 func newTrace(s streams) *cobra.Command {
 	t := &tracing{s: s}
 	c := &cobra.Command{
-		Use:   "trace [NAMESPACE/POD [NAMESPACE/POD]]",
+		Use:   "trace [[NAMESPACE/]POD [[NAMESPACE/]POD]]",
 		Short: "Show how long each phase of a pod start took",
 		Long: `Show how long each phase of a pod start took: the startup waterfall with its critical path. --diff compares two starts phase by
 phase. --all ranks all starts of a session. The data comes from the running agent or from a recording (--from).
 
 If a pod started more than once, NAMESPACE/POD is its latest start, NAMESPACE/POD#1 its first, and NAMESPACE/POD#2 its second. If
-an agent found the pod running and adopted it, the command shows the start that an earlier agent recorded, if there is one.`,
+an agent found the pod running and adopted it, the command shows the start that an earlier agent recorded, if there is one.
+
+` + scopeHelp,
 		Example: `  kubeloupe trace shop/cart-7d4f
+  kubeloupe trace -n shop cart-7d4f
   kubeloupe trace shop/cart-7d4f -o html --to cart.html
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
   kubeloupe trace --all --from session.klr
@@ -58,18 +64,22 @@ an agent found the pod running and adopted it, the command shows the start that 
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args) },
 	}
-	t.add(c)
+	t.scope.add(c, &t.observed)
+	t.observed.add(c)
 	f := c.Flags()
-	f.StringVarP(&t.output, "output", "o", "text", strings.Join(traceFormats(), ", ")+"; with --all also csv")
+	f.StringVarP(&t.output, "output", "o", "text", formatList(traceFormats())+"; with --all also csv")
 	f.StringVar(&t.to, "to", "", "write to this file instead of standard output")
 	f.BoolVar(&t.all, "all", false, "rank all starts of the session, the slowest first")
 	f.StringVar(&t.by, "by", "", "with --all: sort by started (the default), ready, floor, or a phase, such as pull, sandbox or \"wait queue\"")
 	f.StringVar(&t.group, "group", "", "with --all: also print percentiles by image, namespace or source")
 	f.IntVar(&t.top, "top", 0, "with --all: the number of starts to list; 0 lists all")
-	f.StringVar(&t.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
+	f.StringVar(&t.which, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
+	t.since.add(c, "with --all: only starts")
 	f.BoolVar(&t.diff, "diff", false, "compare two starts phase by phase")
 	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, if it is not the same recording")
 	f.SortFlags = false
+	c.ValidArgsFunction = podArgs(&t.observed, &t.scope, nil, 2)
+	must(c.RegisterFlagCompletionFunc("output", oneOf(append(traceFormats(), "csv", "yaml", "jsonpath=")...)))
 	return c
 }
 
@@ -90,6 +100,8 @@ func (t *tracing) check(args []string) error {
 		formats = []string{"text", "json", "csv"}
 	case t.diff:
 		formats = []string{"text", "json", "markdown"}
+	case len(args) == 0 && t.only() != "":
+		return errors.New("--namespace needs a POD, --all or --diff")
 	case len(args) == 0:
 		formats = []string{"perfetto", "otlp", "otlp-json"}
 		if !slices.Contains(formats, t.output) {
@@ -97,10 +109,13 @@ func (t *tracing) check(args []string) error {
 		}
 	}
 	if !slices.Contains(formats, t.output) {
-		return fmt.Errorf("--output %q is not supported here: use %s", t.output, strings.Join(formats, ", "))
+		return fmt.Errorf("--output %q is not supported here: use %s", t.output, formatList(formats))
 	}
 	if !t.all && (t.by != "" || t.group != "" || t.top != 0) {
 		return errors.New("--by, --group and --top can only be used with --all")
+	}
+	if !t.all && t.since.ago != 0 {
+		return errors.New("--since can only be used with --all")
 	}
 	if t.top < 0 {
 		return fmt.Errorf("--top %d: must be 0 or more", t.top)
@@ -117,11 +132,17 @@ func ofRecords(format string) bool { return binary(format) || format == "otlp-js
 func binary(format string) bool { return format == "perfetto" || format == "otlp" }
 
 func (t *tracing) run(ctx context.Context, args []string) error {
-	if err := t.check(args); err != nil {
+	var err error
+	if t.output, t.form, err = objectFormat(t.output); err != nil {
+		return userError{fmt.Errorf("--output: %w", err)}
+	}
+	if err = errors.Join(t.check(args), t.scope.check(), t.since.check()); err != nil {
 		return userError{err}
 	}
-	var err error
-	if t.only, err = parseWhere(t.where, t.all); err != nil {
+	if args, err = t.pods(args); err != nil {
+		return userError{err}
+	}
+	if t.where, err = parseWhere(t.which, t.all); err != nil {
 		return userError{err}
 	}
 	s := session.New(session.Options{})
@@ -135,7 +156,9 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return writeTo(t.to, t.s.out, func(w io.Writer) error {
-		return t.withSeen(w, t.output, func(w io.Writer) error { return t.write(ctx, w, s, keep, now, args) })
+		return asObject(w, t.form, func(w io.Writer) error {
+			return t.withSeen(w, t.output, func(w io.Writer) error { return t.write(ctx, w, s, keep, now, args) })
+		})
 	})
 }
 
@@ -213,7 +236,7 @@ func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, 
 func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
 	var starts []rank.Start
 	for _, l := range s.Runs() {
-		if t.only != nil && !t.only.Holds(why.Explain(s.Case(l, now))) {
+		if !t.holds(l.Pod) || !t.since.has(l, now) || t.where != nil && !t.where.Holds(why.Explain(s.Case(l, now))) {
 			continue
 		}
 		if f, err := l.Waterfall(now); err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/bundle"
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/report"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
@@ -32,8 +33,12 @@ func (e heldError) Error() string { return e.text }
 // asking is one run of the why command.
 type asking struct {
 	observed
+	scope
 	s      streams
 	output string
+	form   report.Format // of JSON
+	short  bool
+	pager  pager
 	all    bool
 	failOn []string
 	where  string
@@ -42,11 +47,14 @@ type asking struct {
 func newWhy(s streams) *cobra.Command {
 	a := &asking{s: s}
 	c := &cobra.Command{
-		Use:   "why NAMESPACE/POD",
-		Short: "Explain slow or failed pod starts",
+		Use:   "why [NAMESPACE/]POD | node",
+		Short: "Explain slow or failed pod starts, or the node's state",
 		Long: `Explain why a pod start was slow or failed. The output has the phases of the start, its waits, its critical path, the time that the
 container runtime itself needed (the floor), the time that is unexplained, and the causes with their evidence. If the pod has not
 started, the output also shows what it is waiting for, since when, and what happens next.
+
+"why node" explains why the node is not Ready, under pressure or slow: the agent's state, the container runtime and its network, the
+API server, the lease, the certificates, the conditions, and the syncLoop. A pod with the name node is NAMESPACE/node, or node with -n.
 
 Use --fail-on as a check in CI: the command exits with status ` + fmt.Sprint(exitHeld) + ` if a condition is true. A condition is one of these:
 
@@ -57,33 +65,55 @@ Use --fail-on as a check in CI: the command exits with status ` + fmt.Sprint(exi
   unexplained>2%     the share of the start that is unexplained
 
 A condition can have several parts, which must all be true. "!" negates a part: 'ns=shop start>2s !KL05'. docs/conditions.md has
-the whole grammar.`,
+the whole grammar.
+
+` + scopeHelp,
 		Example: `  kubeloupe why shop/cart-7d4f
+  kubeloupe why -n shop cart-7d4f
   kubeloupe why shop/cart-7d4f --fail-on 'start>2s' --fail-on KL05
+  kubeloupe why node
   kubeloupe why --all --where 'ns=shop !ready'
   kubeloupe why --all --from session.klr --fail-on 'unexplained>2%'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 	}
-	a.add(c)
+	a.scope.add(c, &a.observed)
+	a.observed.add(c)
 	f := c.Flags()
-	f.StringVarP(&a.output, "output", "o", "text", "text or json")
+	f.StringVarP(&a.output, "output", "o", "text", formatList([]string{"text", "json"}))
+	f.BoolVar(&a.short, "short", false, "three lines: what, why, and the remedy or what happens next")
+	a.pager.add(f)
 	f.BoolVar(&a.all, "all", false, "explain all starts of the session, one line each")
 	f.StringArrayVar(&a.failOn, "fail-on", nil, "exit with status "+fmt.Sprint(exitHeld)+" if this condition is true, such as start>2s or KL05; can be repeated")
 	f.StringVar(&a.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
 	f.SortFlags = false
+	c.ValidArgsFunction = podArgs(&a.observed, &a.scope, nil, 1, nodeArg)
+	must(c.RegisterFlagCompletionFunc("output", oneOf("text", "json", "yaml", "jsonpath=")))
 	return c
 }
 
 func (a *asking) run(ctx context.Context, args []string) error {
-	if !slices.Contains([]string{"text", "json"}, a.output) {
-		return userError{fmt.Errorf("--output %q: must be text or json", a.output)}
+	var err error
+	if a.output, a.form, err = objectFormat(a.output); err != nil {
+		return userError{fmt.Errorf("--output: %w", err)}
+	}
+	if formats := []string{"text", "json"}; !slices.Contains(formats, a.output) {
+		return userError{fmt.Errorf("--output %q: must be one of %s", a.output, formatList(formats))}
+	}
+	if a.short && (a.all || a.output == "json") {
+		return userError{errors.New("--short is for the text of one pod or of the node: --all has one line for each pod, and -o json has everything")}
 	}
 	if a.all && len(args) > 0 {
 		return userError{fmt.Errorf("--all selects every pod: remove the argument %q", args[0])}
 	}
 	if a.all == (len(args) == 1) {
-		return userError{errors.New("why needs NAMESPACE/POD or --all")}
+		return userError{errors.New("why needs NAMESPACE/POD, node or --all")}
+	}
+	if err := a.check(); err != nil {
+		return userError{err}
+	}
+	if args, err = a.pods(args); err != nil {
+		return userError{err}
 	}
 	var conditions []why.Condition
 	for _, text := range a.failOn {
@@ -96,6 +126,9 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	only, err := parseWhere(a.where, a.all)
 	if err != nil {
 		return userError{err}
+	}
+	if !a.all && args[0] == nodeArg {
+		return a.ofNode(ctx, conditions)
 	}
 	s := session.New(session.Options{})
 	now, err := a.fold(ctx, a.s.in, s)
@@ -140,35 +173,47 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Report, only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
-	if node != nil && only == nil {
+	if node != nil && only == nil && a.only() == "" {
 		reports = append(reports, node)
-		for _, c := range conditions {
-			if c.Holds(node) {
-				held = append(held, "the node: "+c.Told(node))
-			}
-		}
+		held = heldIn(node, "the node", conditions)
 	}
 	for l, r := range why.All(cases) {
-		if only != nil && !only.Holds(r) {
+		if !a.holds(l.Pod) || only != nil && !only.Holds(r) {
 			continue
 		}
 		reports = append(reports, r)
-		for _, c := range conditions {
-			if c.Holds(r) {
-				held = append(held, l.Pod.String()+": "+c.Told(r))
-			}
-		}
+		held = append(held, heldIn(r, l.Pod.String(), conditions)...)
 	}
-	if err := a.write(reports); err != nil {
+	if err := asObject(a.s.out, a.form, func(w io.Writer) error { return a.write(w, reports) }); err != nil {
 		return err
 	}
-	if len(held) > 0 {
-		return heldError{"condition of --fail-on is true: " + strings.Join(held, "; ")}
-	}
-	return nil
+	return heldBy(held)
 }
 
-func (a *asking) write(reports []*why.Report) error {
+// heldIn are the conditions that hold of a report, each with what it is about.
+func heldIn(r *why.Report, about string, conditions []why.Condition) (held []string) {
+	for _, c := range conditions {
+		if c.Holds(r) {
+			held = append(held, about+": "+c.Told(r))
+		}
+	}
+	return held
+}
+
+// heldBy is the error that names the conditions that hold; nil if there are none.
+func heldBy(held []string) error {
+	if len(held) == 0 {
+		return nil
+	}
+	return heldError{"condition of --fail-on is true: " + strings.Join(held, "; ")}
+}
+
+// textOptions are those of the terminal.
+func (a *asking) textOptions() why.TextOptions {
+	return why.TextOptions{Width: widthOf(a.s.out), Height: heightOf(a.s.out), Zone: time.Local}
+}
+
+func (a *asking) write(w io.Writer, reports []*why.Report) error {
 	if a.output == "json" {
 		if a.log != nil {
 			seen := bundle.SeenBy(a.log.Told())
@@ -176,14 +221,19 @@ func (a *asking) write(reports []*why.Report) error {
 				r.SeenBy = seen
 			}
 		}
-		enc := json.NewEncoder(human.Writer(a.s.out))
+		enc := json.NewEncoder(human.Writer(w))
 		enc.SetIndent("", "  ")
 		if a.all {
 			return enc.Encode(reports)
 		}
 		return enc.Encode(reports[0])
 	}
-	out := textOut(a.s.out)
+	return a.pager.show(a.s, func(to io.Writer) error { return a.text(to, reports) })
+}
+
+// text writes the reports for people.
+func (a *asking) text(to io.Writer, reports []*why.Report) error {
+	out := human.Writer(to)
 	mentioned := ""
 	if a.all && a.log != nil {
 		mentioned = why.Mentioned(reports)
@@ -198,7 +248,10 @@ func (a *asking) write(reports []*why.Report) error {
 			}
 			continue
 		}
-		if err := why.Text(out, r, why.TextOptions{Width: widthOf(a.s.out), Zone: time.Local}); err != nil {
+		if a.short {
+			return why.Short(out, r)
+		}
+		if err := why.Text(out, r, a.textOptions()); err != nil {
 			return err
 		}
 	}
