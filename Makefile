@@ -114,6 +114,11 @@ LEVELS ?= 2,4
 attach-causes: ## bring about causes on upstream's kubelet, and name them from its log (LEVELS=2,4; ONLY=KL05)
 	KUBELOUPE_UPSTREAM=$(LEVELS) KUBELOUPE_UPSTREAM_ONLY=$(ONLY) go test ./test/causes -run TestUpstream -count=1 -v -timeout 1h
 
+.PHONY: fault-corpus
+fault-corpus: ## make the faults of test/faultcorpus happen again on containerd, and judge the rules by them (CASES=registry/, KEEP=directory)
+	go test ./test/faultcorpus -run TestRealize -realize -cases '$(CASES)' -keep '$(or $(KEEP),testdata)' -count=1 -v -timeout 2h
+	go test ./test/faultcorpus -run TestVerdicts -from '$(or $(KEEP),testdata)' -count=1 -v
+
 .PHONY: looks
 looks: build ## the same pod under upstream's kubelet and under kubeloupe: how the two starts differ
 	go run ./test/looks

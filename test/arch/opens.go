@@ -61,6 +61,7 @@ var opens = map[string]string{
 	"inspect/attach/follow/file.go":            "a log that root configured: its program, of anybody's words; O_NONBLOCK, a regular file, read in pieces",
 	"inspect/attach/rootfile/read.go":          "certificates, kubeconfigs, tokens: root, or what the user names; O_NONBLOCK, regular files, 1 MiB",
 	"inspect/attach/kernel/files.go":           "/proc and cgroups: the kernel; names of directories below the kubelet's root: root; with limits, O_NONBLOCK",
+	"inspect/attach/kernel/mounts_linux.go":    "/proc/PID/mountinfo: the kernel; it is polled, and not read",
 	"inspect/control/lock.go":                  "the lock, in a directory of the user's own: O_NOFOLLOW, O_NONBLOCK",
 	"inspect/otlp/plugins/trust_linux.go":      "/proc: the kernel, of what a process says of itself; 64 KiB",
 	"inspect/recording/create.go":              "recordings: whoever has the directory; O_NOFOLLOW, O_NONBLOCK",

@@ -47,7 +47,8 @@ func TestCost(t *testing.T) {
 		}
 		return ""
 	})
-	t.Logf("while %d pods start: %.1f %% of a processor, %d MiB", many, 100*float64(a.cpu(t)-cpu)/float64(time.Since(began)), a.memory(t)>>20)
+	t.Logf("while %d pods start: %.1f %% of a processor, %d MiB, at most %d MiB",
+		many, 100*float64(a.cpu(t)-cpu)/float64(time.Since(began)), a.memory(t)>>20, a.resident(t, "VmHWM:")>>20)
 	time.Sleep(20 * time.Second) // what is late comes
 	cpu, began = a.cpu(t), time.Now()
 	time.Sleep(20 * time.Second)
@@ -60,10 +61,13 @@ func TestCost(t *testing.T) {
 }
 
 // memory is what attach has resident.
-func (a *attached) memory(t *testing.T) (n int64) {
+func (a *attached) memory(t *testing.T) int64 { return a.resident(t, "VmRSS:") }
+
+// resident is a figure of attach's resident memory: VmRSS now, VmHWM at most so far.
+func (a *attached) resident(t *testing.T, figure string) (n int64) {
 	t.Helper()
 	for line := range strings.Lines(a.proc(t, "status")) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, figure); ok {
 			if _, err := fmt.Sscan(rest, &n); err != nil {
 				t.Fatal(err)
 			}

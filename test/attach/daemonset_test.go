@@ -33,6 +33,7 @@ import (
 // TestDaemonSet applies deploy/attach to the cluster: attach finds the kubelet from within its pod, the other commands and the UI work in
 // it by kubectl exec, and a named log file is read as a found one.
 func TestDaemonSet(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	overlay := b.overlay(t, b.push(t))
 	b.kubectl(t, "apply", "-k", overlay)
@@ -134,6 +135,7 @@ components: [%q]
 
 // TestDebugNode opens attach's own UI by kubectl debug.
 func TestDebugNode(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	image := b.push(t) + ":lab"
 	b.create(t, "by-debug")
@@ -148,9 +150,14 @@ func TestDebugNode(t *testing.T) {
 		"--", "kubeloupe", "attach", "--view", "pods", "--pid", strconv.Itoa(b.kubelet.PID()))
 }
 
-// push builds the image as ko does, without its base, and pushes it to the lab's registry.
+// push builds the image as ko does, without its base, and pushes it to the lab's registry, once.
 func (b *bench) push(t *testing.T) (repository string) {
 	t.Helper()
+	b.pushing.Lock()
+	defer b.pushing.Unlock()
+	if b.pushed != "" {
+		return b.pushed
+	}
 	program, err := os.ReadFile(b.Binary)
 	if err != nil {
 		t.Fatal(err)
@@ -216,6 +223,7 @@ func (b *bench) push(t *testing.T) (repository string) {
 		request(t, http.MethodPut, up.String(), "application/octet-stream", blob)
 	}
 	request(t, http.MethodPut, api+"/manifests/lab", string(types.DockerManifestSchema2), manifest)
+	b.pushed = repository
 	return repository
 }
 

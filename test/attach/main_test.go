@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +22,14 @@ import (
 // deadline is how long a test waits for one thing on a machine that is busy.
 const deadline = 2 * time.Minute
 
-// bench is what all tests share: a cluster with upstream's kubelet, and kubeloupe.
+// bench is what all tests share: a cluster with upstream's kubelet, and kubeloupe. Tests that only attach and have pods of their own run side by
+// side, after the others: those change the kubelet, the runtime, the network or the registry, or look at the pods of all.
 type bench struct {
 	*testbed.Bed
 	kubelet *lab.Agent
+
+	pushing sync.Mutex
+	pushed  string // the repository of the image, once it is there
 }
 
 var shared = ownnet.Shared[*bench]{Build: func(t *testing.T) (*bench, error) { return newBench(t.Output()) }, Close: (*bench).close}

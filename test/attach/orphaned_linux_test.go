@@ -15,6 +15,7 @@ import (
 // TestOrphanedDirectory leaves a mount in the directory of a pod that nobody knows, beside a pod that has run to its end, and one that runs.
 func TestOrphanedDirectory(t *testing.T) {
 	const uid = "5a1d4c1e-0000-4000-8000-0000000cafe3"
+	t.Parallel()
 	b := setup(t)
 	a := b.attach(t)
 	const volumes = `    volumeMounts: [{name: cache, mountPath: /cache}]

@@ -30,6 +30,7 @@ spec:
 // TestProbes watches pods whose probes decide when they are ready, beside near-misses: with their specs it is certain, and a pod without a
 // probe is ready when it has started.
 func TestProbes(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	a := b.attach(t, "--kubeconfig", b.Kubeconfig)
 	const probe = `readinessProbe: {initialDelaySeconds: %d, periodSeconds: %d, exec: {command: [test, -e, /tmp/ready]}}`

@@ -155,6 +155,7 @@ spec:
 // TestStart watches the start of a pod under upstream's kubelet: its phases are in the records, and the other commands see it through the
 // control socket.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	a := b.attach(t, "--kubeconfig", b.Kubeconfig)
 	b.create(t, "shown")
@@ -210,6 +211,7 @@ func TestStart(t *testing.T) {
 
 // TestKilled kills attach: the kubelet stays ready, and starts pods.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	before := b.settings(t)
 	a := b.attach(t)

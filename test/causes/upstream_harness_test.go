@@ -156,8 +156,8 @@ func records(t *testing.T, text []byte) (all []trace.Record) {
 	}
 }
 
-// why asks kubeloupe why of a pod, from logs.
-func (o *outside) why(t *testing.T, pod string, from []*part) (r why.Report) {
+// why asks kubeloupe why of a pod, from logs and other files.
+func (o *outside) why(t *testing.T, pod string, from []*part, also ...string) (r why.Report) {
 	t.Helper()
 	if !strings.Contains(pod, "/") {
 		pod = "default/" + pod
@@ -168,6 +168,9 @@ func (o *outside) why(t *testing.T, pod string, from []*part) (r why.Report) {
 			t.Fatal(err)
 		}
 		args = append(args, "--from", p.copy)
+	}
+	for _, file := range also {
+		args = append(args, "--from", file)
 	}
 	args = append(args, "--", pod) // that of which only the UID is known begins with -/
 	var said, complaint bytes.Buffer
@@ -180,6 +183,25 @@ func (o *outside) why(t *testing.T, pod string, from []*part) (r why.Report) {
 		t.Fatalf("kubeloupe %s: %v: %s", strings.Join(args, " "), err, said.String())
 	}
 	return r
+}
+
+// dump writes the pods that there are as kubectl get pods -o json does.
+func (o *outside) dump(t *testing.T) (file string) {
+	t.Helper()
+	list, err := o.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "List"}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "pods.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // merged asks again, with containerd's log beside the kubelet's: what was said by the kubelet's alone still is, and what was not is not.

@@ -49,6 +49,7 @@ func scenarios() []seen {
 		{"KL22-preempted", 2, podMakesRoom},
 		{"KL18-file", 0, fileOfNobody},
 		{"KL18-mount", 3, mountOfNobody},
+		{"KL13-cgroup", 2, cgroupsAreSlow},
 		{"KL17-finalizer", 3, func(u *upstream) { finalizer(u.t, u.joined) }},
 		{"KL10-attach", 0, func(u *upstream) { attachment(u.t, u.joined) }},
 	}
@@ -65,6 +66,11 @@ func hasty() []seen {
 // serial are scenarios for a kubelet that pulls one image at a time, as is the default.
 func serial() []seen {
 	return []seen{{"KL01-pulls", 3, pullsTakeTurns}}
+}
+
+// throttled are scenarios for a kubelet that may send one request per second to the API server.
+func throttled() []seen {
+	return []seen{{"KL12-objects", 2, requestsWait}}
 }
 
 // upstream is a node of a cluster, whose agent is upstream's kubelet.
@@ -110,6 +116,7 @@ func TestUpstream(t *testing.T) {
 			{"", nil, scenarios()},
 			{"-hasty", func(c map[string]any) { c["runtimeRequestTimeout"] = "4s" }, hasty()},
 			{"-serial", func(c map[string]any) { c["serializeImagePulls"] = true }, serial()},
+			{"-throttled", func(c map[string]any) { c["kubeAPIQPS"], c["kubeAPIBurst"] = 1, 1 }, throttled()},
 		} {
 			cfg := lab.AgentConfig{State: fmt.Sprintf("v%d%s", level, k.name)}
 			if k.change != nil {

@@ -74,9 +74,9 @@ func TestWatch(t *testing.T) {
 		end           func(*exec.Cmd, io.Writer) error
 		code          int
 	}{
-		{"quit", sim, func(_ *exec.Cmd, tty io.Writer) error { _, err := tty.Write([]byte("q")); return err }, 0},
+		{"quit", sim, func(_ *exec.Cmd, tty io.Writer) error { _, err := tty.Write([]byte("qy")); return err }, 0},
 		{"killed", sim, func(c *exec.Cmd, _ io.Writer) error { return c.Process.Signal(syscall.SIGTERM) }, 130},
-		{"quit", containerd, func(_ *exec.Cmd, tty io.Writer) error { _, err := tty.Write([]byte("q")); return err }, 0},
+		{"quit", containerd, func(_ *exec.Cmd, tty io.Writer) error { _, err := tty.Write([]byte("qy")); return err }, 0},
 		{"killed", containerd, func(c *exec.Cmd, _ io.Writer) error { return c.Process.Signal(syscall.SIGTERM) }, 130},
 	} {
 		t.Run(c.name+" "+c.runtime, func(t *testing.T) {

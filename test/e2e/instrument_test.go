@@ -175,7 +175,7 @@ func TestInstrument(t *testing.T) {
 
 	a = n.start(flags...)
 	a.ready("more0", "more1", "more2", "more3", "more4", "more5")
-	n.says("its start was not seen", "why", pod, "--socket", n.socket())
+	n.says("its start began before this agent", "why", pod, "--socket", n.socket())
 	a.stop()
 	r := n.open(file)
 	if info := r.Info(); info.Sessions != 2 || info.Torn || info.Lost != 0 {

@@ -48,7 +48,10 @@ func TestRestartPolicies(t *testing.T) {
 			phase = "Failed"
 		}
 		got := statusOf(a.phase(name, phase), "main")
-		want.Name, want.Message, want.ID = "main", got.Message, got.ID
+		want.Name, want.Message, want.ID, want.Started, want.Finished = "main", got.Message, got.ID, got.Started, got.Finished
+		if got.Started.IsZero() || got.Finished.Before(got.Started) {
+			t.Errorf("%s: it ran from %v to %v", name, got.Started, got.Finished)
+		}
 		if diff := cmp.Diff(want, got); diff != "" || strings.TrimSpace(got.Message) != "words" {
 			t.Errorf("%s: message %q (-want +got):\n%s", name, got.Message, diff)
 		}

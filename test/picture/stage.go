@@ -120,7 +120,7 @@ func (s *stage) quit(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	return errors.Join(t.press(ctx, "q"), t.close())
+	return errors.Join(t.press(ctx, "q"), t.press(ctx, "y"), t.close())
 }
 
 // close ends the agent and takes the cluster down, with all pods.

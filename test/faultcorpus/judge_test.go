@@ -1,0 +1,193 @@
+package faultcorpus_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/inspect/recording"
+	"github.com/kubeloupe/kubeloupe/inspect/session"
+	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+var (
+	update = flag.Bool("update", false, "write testdata/figures.txt anew")
+	from   = flag.String("from", "testdata", "directory of the recordings to judge")
+)
+
+const figures = "testdata/figures.txt"
+
+// most bounds all recordings together, in bytes.
+const most = 3 << 20
+
+// verdict is how a case came off.
+type verdict struct {
+	*fault
+	found              []cause.Finding
+	named, first       bool
+	falseAlarms, wrong []string
+	unexplained        float64
+}
+
+// judge asks why of a case's recording.
+func judge(f *fault, file string) (*verdict, error) {
+	in, err := recording.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	s := session.New(session.Options{})
+	for item, err := range in.All() {
+		if err != nil {
+			return nil, err
+		}
+		s.Lost(item.Lost)
+		s.Apply(&item.Rec)
+	}
+	run, err := s.Find("default/" + f.pod)
+	if err != nil {
+		return nil, err
+	}
+	r := why.Explain(s.Case(run, s.Last()))
+	v := &verdict{fault: f, found: r.Findings, unexplained: r.UnexplainedPercent, named: true}
+	ids := make([]string, len(r.Findings))
+	for i, k := range r.Findings {
+		ids[i] = k.ID
+		if slices.Contains(f.silent, k.ID) && !slices.Contains(v.falseAlarms, k.ID) {
+			v.falseAlarms = append(v.falseAlarms, k.ID)
+		}
+		if k.Confidence == cause.Certain && !slices.Contains(f.want, k.ID) && !slices.Contains(f.may, k.ID) {
+			v.wrong = append(v.wrong, k.ID)
+		}
+	}
+	for _, id := range f.want {
+		v.named = v.named && slices.Contains(ids, id)
+	}
+	v.first = v.named && (len(f.want) == 0 || ids[0] == f.want[0])
+	return v, nil
+}
+
+// String is the verdict on one line, with what was found below it.
+func (v *verdict) String() string {
+	var b strings.Builder
+	said := "named first"
+	switch {
+	case len(v.want) == 0:
+		said = "no cause"
+	case !v.named:
+		said = "NOT NAMED"
+	case !v.first:
+		said = "NOT FIRST"
+	}
+	if v.nearMiss() && len(v.falseAlarms) == 0 {
+		said += ", no false alarm"
+	}
+	for _, id := range v.falseAlarms {
+		said += ", FALSE ALARM " + id
+	}
+	for _, id := range v.wrong {
+		said += ", CERTAIN AND WRONG " + id
+	}
+	fmt.Fprintf(&b, "%s/%s: %s; unexplained %s\n", v.class, v.name, said, human.Percent(v.unexplained))
+	for _, f := range v.found {
+		fmt.Fprintf(&b, "    %s %s %s: %s\n", f.ID, f.Confidence, human.Duration(f.Cost), f.Sentence)
+	}
+	return b.String()
+}
+
+// report is the figures over all verdicts, and then each.
+func report(all []*verdict) string {
+	var faults, named, first, nears, alarms, wrong, n int
+	var unexplained []float64
+	for _, v := range all {
+		n++
+		unexplained = append(unexplained, v.unexplained)
+		if len(v.want) > 0 {
+			faults++
+			named += count(v.named)
+			first += count(v.first)
+			wrong += count(len(v.wrong) > 0)
+		}
+		if v.nearMiss() {
+			nears++
+			alarms += count(len(v.falseAlarms) > 0)
+		}
+	}
+	slices.Sort(unexplained)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cases: %d in which a cause must be named, %d near-misses in which one must not\n", n, faults, nears)
+	fmt.Fprintf(&b, "named                %s\n", of(named, faults))
+	fmt.Fprintf(&b, "named first          %s\n", of(first, faults))
+	fmt.Fprintf(&b, "false alarms         %s\n", of(alarms, nears))
+	fmt.Fprintf(&b, "certain and wrong    %s\n", of(wrong, faults))
+	fmt.Fprintf(&b, "unexplained          median %s, at worst %s\n\n", human.Percent(unexplained[n/2]), human.Percent(unexplained[n-1]))
+	for _, v := range all {
+		b.WriteString(v.String())
+	}
+	return b.String()
+}
+
+func of(n, all int) string {
+	return fmt.Sprintf("%d of %d (%s)", n, all, human.Percent(100*float64(n)/float64(max(all, 1))))
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestVerdicts judges all recordings, and compares with what was said of them.
+func TestVerdicts(t *testing.T) {
+	var all []*verdict
+	size := int64(0)
+	list := cases()
+	for i := range list {
+		file := filepath.Join(*from, list[i].name+".klr")
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Errorf("case %s has no recording: make fault-corpus CASES=%s", list[i].name, list[i].name)
+			continue
+		}
+		size += info.Size()
+		v, err := judge(&list[i], file)
+		if err != nil {
+			t.Fatalf("%s: %v", list[i].name, err)
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
+		t.Fatal("no recording")
+	}
+	if size > most {
+		t.Errorf("the recordings have %d bytes, want at most %d", size, most)
+	}
+	got := report(all)
+	if *from != "testdata" {
+		t.Log("\n" + got)
+		return
+	}
+	if *update {
+		if err := os.WriteFile(figures, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(bytes.TrimSpace(want)), "\n"), strings.Split(strings.TrimSpace(got), "\n")); diff != "" {
+		t.Errorf("verdicts changed (-want +got); look at them, and write them anew with -update:\n%s", diff)
+	}
+}
