@@ -236,10 +236,17 @@ func (w *Waterfall) besides() (s string) {
 
 // whyNot is Why for a pod that has not started.
 func (w *Waterfall) whyNot() string {
-	head := fmt.Sprintf("not started after %s", human.Duration(w.End))
 	if !w.SeenKnown {
-		head = "not started"
+		return "not started" + w.stuck() + "."
 	}
+	return fmt.Sprintf("not started after %s", human.Duration(w.End)) + w.stuck() + "."
+}
+
+// Unknown reports whether the pod has not started and no record shows why.
+func (w *Waterfall) Unknown() bool { return w.Started < 0 && w.stuck() == "" }
+
+// stuck returns what a start that has not ended is at, and what failed in it; "" where no record shows it.
+func (w *Waterfall) stuck() (s string) {
 	var failed *interval
 	for _, iv := range w.ivs {
 		a, isAction := iv.action()
@@ -250,16 +257,16 @@ func (w *Waterfall) whyNot() string {
 			continue
 		}
 		if e, ok := iv.wait(); ok && e.For != trace.WaitProbe && !AboutStatus(e) {
-			head += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(say.On(e), "an unknown target"))
+			s += fmt.Sprintf("; waiting (%s) for %s", e.For, cmp.Or(say.On(e), "an unknown target"))
 		} else if isAction {
-			head += "; now " + a.ID + " for " + human.Duration(iv.dur())
+			s += "; now " + a.ID + " for " + human.Duration(iv.dur())
 		}
 	}
 	if failed != nil {
 		a, _ := failed.action()
-		head += fmt.Sprintf("; %s failed: %s", a.ID, failed.err())
+		s += fmt.Sprintf("; %s failed: %s", a.ID, failed.err())
 	}
-	return head + "."
+	return s
 }
 
 func longName(p sum) string {

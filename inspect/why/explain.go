@@ -231,6 +231,8 @@ func (r *Report) sentence(c *cause.Case) string {
 		return "no record shows whether it started."
 	case c.Waterfall == nil:
 		return "no record shows its start."
+	case c.Waterfall.Unknown():
+		return "no record shows what it waits for."
 	}
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }

@@ -73,6 +73,9 @@ var situations = map[string]situation{
 		s.Started(5040 * ms)
 		running(s, 5040*ms, 1)
 	}},
+	"nothing-known": {now: 36800 * ms, write: func(s *casetest.Script) { // as a kubelet's log at V2 has it
+		s.Point(100*ms, 0, &trace.PodStatus{Phase: trace.PodPending, Total: 1})
+	}},
 	"pulling": {now: 4 * sec, write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)
 		pull(s, casetest.Open, 14*mib, 24*mib, 34*mib)
