@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 )
 
 const reset = "\x1b[m"
@@ -94,11 +96,15 @@ func (t *Theme) Paint(tone Tone, s string) string {
 	return t.on[tone] + s + reset
 }
 
-// Signed marks a text that is slow or failed where there are no colors: in a space at its end or its beginning.
+// Signed marks a text that is slow or failed where there are no colors: in a space at its end, apart from the text where there is room,
+// or at its beginning.
 func (t *Theme) Signed(tone Tone, s string) string {
-	sign := t.Glyphs.Sign[tone&toneMask]
+	sign := t.sign(tone)
 	switch {
-	case sign == "" || t.Colored() || strings.TrimSpace(s) == "":
+	case sign == "" || strings.TrimSpace(s) == "":
+	case strings.HasSuffix(s, "  "):
+		n := len(strings.TrimRight(s, " ")) + 1
+		return s[:n] + sign + s[n+1:]
 	case strings.HasSuffix(s, " "):
 		trimmed := strings.TrimRight(s, " ")
 		return trimmed + sign + s[len(trimmed)+1:]
@@ -107,6 +113,22 @@ func (t *Theme) Signed(tone Tone, s string) string {
 		return s[:len(s)-len(trimmed)-1] + sign + trimmed
 	}
 	return s
+}
+
+// Lead returns n spaces before a line, the last but one of them the sign of what is slow or failed where there are no colors.
+func (t *Theme) Lead(tone Tone, n int) string {
+	if sign := t.sign(tone); sign != "" && n > 1 {
+		return fit.Spaces(n-2) + sign + " "
+	}
+	return fit.Spaces(n)
+}
+
+// sign is what marks a tone where there are no colors.
+func (t *Theme) sign(tone Tone) string {
+	if t.Colored() {
+		return ""
+	}
+	return t.Glyphs.Sign[tone&toneMask]
 }
 
 // The values of --theme.

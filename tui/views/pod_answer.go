@@ -12,7 +12,7 @@ import (
 
 const (
 	// answerLabel is the room for the labels of the answer.
-	answerLabel = 7
+	answerLabel = 8
 	// answerLines is how many lines a part of the answer takes at most.
 	answerLines = 3
 	// answerWaits is how many waits the answer has at most.

@@ -79,7 +79,7 @@ func (p *Pod) failing(container string) {
 		if pr.Output != "" {
 			text += ": " + pr.Output
 		}
-		p.add(tone, th.Signed(tone, "    ")+th.Clean(text))
+		p.add(tone, th.Lead(tone, 4)+th.Clean(text))
 	}
 }
 
@@ -91,7 +91,7 @@ func (p *Pod) told() {
 	}
 	for _, e := range p.events[max(len(p.events)-lastEvents, 0):] {
 		tone := toneIf(e.Level == trace.LevelWarn, style.Slow)
-		p.add(tone, th.Signed(tone, "  ")+p.Scene.Time(e.At)+"  "+th.Left(th.Clean(e.Reason), 17)+" "+th.Clean(e.Text))
+		p.add(tone, th.Lead(tone, 2)+p.Scene.Time(e.At)+"  "+th.Left(th.Clean(e.Reason), 17)+" "+th.Clean(e.Text))
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *Pod) verdicts() {
 	}
 	for _, d := range p.verdict[max(len(p.verdict)-lastVerdicts, 0):] {
 		tone := verdictTone(&d)
-		p.add(tone, th.Signed(tone, "  ")+p.Scene.Time(d.At)+"  "+th.Left(th.Clean(string(d.By)), 12)+" "+th.Left(th.Clean(string(d.Verdict)), 8)+" "+th.Clean(d.Reason))
+		p.add(tone, th.Lead(tone, 2)+p.Scene.Time(d.At)+"  "+th.Left(th.Clean(string(d.By)), 12)+" "+th.Left(th.Clean(string(d.Verdict)), 8)+" "+th.Clean(d.Reason))
 	}
 }
 
