@@ -77,6 +77,9 @@ func asciiOnly(w io.Writer) bool {
 	return style.For(env).ASCII
 }
 
+// colored reports whether w is a terminal with colors that are wanted.
+func colored(w io.Writer) bool { return isTerminal(w) && style.For(os.Environ()).Colored() }
+
 // textOut is where text for people is written that goes to w: as it is, or in ASCII. Whoever makes text cleans what others wrote in it;
 // here what was forgotten is caught.
 func textOut(w io.Writer) io.Writer { return asciiOr(w, w) }

@@ -219,3 +219,23 @@ func noRaces(t *testing.T, prefix string) {
 		}
 	}
 }
+
+// TestTraceHasColorsOnATerminal: in a pipe, and with NO_COLOR, there is no escape code.
+func TestTraceHasColorsOnATerminal(t *testing.T) {
+	session, err := filepath.Abs("../../inspect/export/testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NO_COLOR", "")
+	term := inTerminal(t, "trace", "--from", session, "shop/web-vm")
+	term.over()
+	if got := term.said(); !strings.Contains(got, "\x1b[35m\x1b[1m") || !strings.Contains(got, "\x1b[34m") {
+		t.Errorf("the image or the sandbox has no color:\n%q", got)
+	}
+	t.Setenv("NO_COLOR", "1")
+	term = inTerminal(t, "trace", "--from", session, "shop/web-vm")
+	term.over()
+	if got := term.said(); strings.Contains(got, "\x1b") || !strings.Contains(got, "image") {
+		t.Errorf("with NO_COLOR:\n%q", got)
+	}
+}

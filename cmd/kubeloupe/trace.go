@@ -204,7 +204,7 @@ func (t *tracing) one(w io.Writer, s *session.Session, keep *collector, now time
 	case "markdown":
 		return export.Markdown(w, f, cause.Find(s.Case(l, now)))
 	}
-	return export.Text(w, f, export.TextOptions{Width: widthOf(w), ASCII: asciiOnly(w)})
+	return export.Text(w, f, export.TextOptions{Width: widthOf(w), ASCII: asciiOnly(w), Color: colored(w)})
 }
 
 func (t *tracing) compare(ctx context.Context, w io.Writer, s *session.Session, now time.Time, args []string) error {

@@ -53,6 +53,9 @@ func (p *picture) row(b *strings.Builder, i int) {
 	r, y := p.rows[i], p.top+axisHeight+rowHeight*i
 	fmt.Fprintf(b, "<g class=\"kl-row %s\">\n<title>%s</title>\n", p.class(i), multiline(lines(about(r))))
 	fmt.Fprintf(b, "<rect class=\"kl-strip\" x=\"8\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>\n", y, pictureWidth-16, rowHeight)
+	if r.Critical {
+		fmt.Fprintf(b, "<rect class=\"kl-rail\" x=\"10\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", y+3, railWidth, rowHeight-6)
+	}
 	indent := float64(r.Depth) * 2 * advance
 	room := columns(p.left-margin-indent) - 1
 	text(b, margin+indent, float64(y+15), "kl-label", fit.Cut(human.Line(r.Text()), room, fit.Ellipsis))

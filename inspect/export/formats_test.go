@@ -116,3 +116,26 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestTroubleWins requires that a failed bar has the color of trouble, not that of its phase, on both backgrounds.
+func TestTroubleWins(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, cart, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI})
+	id := tp.Begin(0, cart, 0, &trace.Action{ID: "image a", Verb: trace.VerbImage, Target: "a"})
+	tp.End(time.Second, id, &trace.Action{ID: "image a", Verb: trace.VerbImage, Target: "a", Err: "not found"})
+	var b bytes.Buffer
+	if err := export.SVG(&b, fall(t, tp.Recs)); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if !strings.Contains(text, " kl-image kl-failed\">") {
+		t.Errorf("no row of the phase image that failed:\n%s", text)
+	}
+	light, dark, _ := strings.Cut(text[strings.LastIndex(text, ".kl-volumes .kl-bar { fill: #008787"):], "@media")
+	for _, style := range []string{light, dark} {
+		phase, failed := strings.Index(style, ".kl-image .kl-bar"), strings.Index(style, ".kl-failed .kl-bar")
+		if phase < 0 || failed < phase {
+			t.Errorf("the rule for failures (at %d) is not after that of the phase (at %d):\n%s", failed, phase, style)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func HTML(w io.Writer, f *waterfall.Waterfall, found []cause.Finding) error {
 	var b strings.Builder
 	p := newPicture(f)
 	p.inline(&b)
-	style := "\n" + pictureStyle + pageStyle
+	style := "\n" + pictureStyle() + pageStyle
 	//nolint:gosec // what is not ours in it is escaped, and the policy is of hashes
 	data := page{
 		Policy: template.HTMLAttr(fmt.Sprintf("content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; form-action 'none'\"",

@@ -14,9 +14,10 @@ import (
 const (
 	pictureWidth = 1040
 	margin       = 20
-	headHeight   = 64
+	headHeight   = 86
 	axisHeight   = 30
 	rowHeight    = 22
+	railWidth    = 3
 	lineHeight   = 18
 	// advance is the width of a character of the rows: monospaced, 12 px.
 	advance = 7.25
@@ -82,23 +83,39 @@ func (p *picture) heading(b *strings.Builder) {
 	}
 	text(b, margin, 32, "kl-head", fit.Cut(human.Line(p.f.Pod.String()), 60, fit.Ellipsis))
 	text(b, margin, 53, "kl-dim", strings.Join(words, "  ·  "))
-	p.legend(b, 31)
+	p.legend(b, 76)
 }
 
-// legend explains the looks of the bars, at the right.
+// legend explains the looks of the bars, from the left.
 func (p *picture) legend(b *strings.Builder, y float64) {
-	x := float64(pictureWidth - margin)
+	x := float64(margin)
 	for _, k := range p.keys() {
-		x -= advance * float64(fit.Width(k.text))
+		width := 14
+		if k.class == railClass {
+			width = railWidth
+		}
+		fmt.Fprintf(b, "<g class=\"kl-critical %s\"><rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%d\" height=\"10\" rx=\"2\"/></g>\n", k.class, k.shape(), px(x), px(y-9), width)
+		x += float64(width + 6)
 		text(b, x, y, "kl-dim", k.text)
-		fmt.Fprintf(b, "<g class=\"%s\"><rect class=\"kl-bar\" x=\"%s\" y=\"%s\" width=\"14\" height=\"10\" rx=\"2\"/></g>\n", k.class, px(x-20), px(y-9))
-		x -= 38
+		x += advance*float64(fit.Width(k.text)) + 18
 	}
 }
 
+// key is an entry of the legend.
 type key struct{ class, text string }
 
-// keys are those that the picture needs, from the right.
+// railClass is the class of rows on the critical path, which have a rail at the left.
+const railClass = "kl-critical"
+
+// shape is the class of what the legend draws.
+func (k key) shape() string {
+	if k.class == railClass {
+		return "kl-rail"
+	}
+	return "kl-bar"
+}
+
+// keys are those that the picture needs.
 func (p *picture) keys() []key {
 	has := map[string]bool{}
 	for i := range p.rows {
@@ -107,7 +124,11 @@ func (p *picture) keys() []key {
 		}
 	}
 	var out []key
-	for _, k := range []key{{"kl-failed", "failed"}, {"kl-wait", "wait"}, {"kl-side", "beside it"}, {"kl-slow", "most of it"}, {"kl-critical", "critical path"}} {
+	all := []key{{railClass, "critical path"}}
+	for _, s := range waterfall.Stages() {
+		all = append(all, key{"kl-" + string(s), s.Name()})
+	}
+	for _, k := range append(all, key{"kl-failed", "failed"}) {
 		if has[k.class] {
 			out = append(out, k)
 		}
@@ -120,10 +141,10 @@ func (p *picture) class(i int) string {
 	r := p.rows[i]
 	class := "kl-side"
 	if r.Critical {
-		class = "kl-critical"
+		class = railClass
 	}
-	if r.Kind == waterfall.RowWait {
-		class += " kl-wait"
+	if r.Stage != waterfall.StageNone {
+		class += " kl-" + string(r.Stage)
 	}
 	if r.Depth > 0 {
 		class += " kl-nested"

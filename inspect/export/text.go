@@ -11,12 +11,18 @@ import (
 type TextOptions struct {
 	Width int // columns; 0 is 100
 	ASCII bool
+	// Color is for a terminal with colors.
+	Color bool
 }
 
-// Text draws the waterfall in plain text, the critical path marked.
+// Text draws the waterfall in text, the critical path marked. Without Color there is no escape code in it.
 func Text(w io.Writer, f *waterfall.Waterfall, opt TextOptions) error {
 	if opt.Width <= 0 {
 		opt.Width = 100
 	}
-	return write(w, human.Visible(f.Text(opt.Width, waterfall.TextOptions{ASCII: opt.ASCII})))
+	drawn := f.Text(opt.Width, waterfall.TextOptions{ASCII: opt.ASCII, Color: opt.Color})
+	if !opt.Color {
+		drawn = human.Visible(drawn)
+	}
+	return write(w, drawn)
 }

@@ -1,6 +1,11 @@
 package waterfall
 
-import "github.com/kubeloupe/kubeloupe/trace"
+import (
+	"cmp"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/hue"
+)
 
 // Stage is what part of a start something belongs to, so that each drawing can give it the same color.
 type Stage string
@@ -17,6 +22,51 @@ const (
 	StageStatus  Stage = "status"
 	StageWait    Stage = "wait"
 )
+
+// stageHues are the colors of the stages.
+var stageHues = map[Stage]hue.Hue{
+	StageVolumes: hue.Volumes, StageSandbox: hue.Sandbox, StageNetwork: hue.Network, StageImage: hue.Image, StageCreate: hue.Create,
+	StageProbe: hue.Probe, StageStatus: hue.Status, StageWait: hue.Wait,
+}
+
+// Hue returns the color of what belongs to a stage; the zero value for none.
+func (s Stage) Hue() hue.Hue { return stageHues[s] }
+
+// Stages returns the stages in the order of a start.
+func Stages() []Stage {
+	return []Stage{StageVolumes, StageSandbox, StageNetwork, StageImage, StageCreate, StageProbe, StageStatus, StageWait}
+}
+
+// Name returns what legends call a stage.
+func (s Stage) Name() string {
+	if s == StageCreate {
+		return "create, start"
+	}
+	return string(s)
+}
+
+// EventStage returns the stage of what a record is about.
+func EventStage(e trace.Event) Stage {
+	switch e := e.(type) {
+	case *trace.Action:
+		return VerbStage(e.Verb)
+	case *trace.CRICall:
+		return CallStage(e.Method)
+	case *trace.ImagePull, *trace.ImageProgress:
+		return StageImage
+	case *trace.Volume, *trace.VolumeProgress, *trace.CSICall:
+		return StageVolumes
+	case *trace.ProbeAttempt:
+		return StageProbe
+	case *trace.StatusPatch:
+		return StageStatus
+	case *trace.Wait:
+		return StageWait
+	case *trace.RuntimeSpan:
+		return topicOf(e).stage()
+	}
+	return StageNone
+}
 
 // VerbStage returns the stage of a plan's action.
 func VerbStage(verb trace.Verb) Stage {
@@ -69,13 +119,20 @@ func (g *group) stage() Stage {
 
 // stageIn returns the stage of a row in a group of the given stage.
 func (r *Row) stageIn(of Stage) Stage {
-	switch {
-	case r.Kind == RowWait:
+	if r.Kind == RowWait {
 		return StageWait
-	case r.Topic == TopicCNI, r.Topic == TopicNamespace:
-		return StageNetwork
-	case r.Topic == TopicFetch, r.Topic == TopicUnpack, r.Topic == TopicRegistry:
-		return StageImage
 	}
-	return of
+	return cmp.Or(r.Topic.stage(), of)
+}
+
+// stage returns the stage of a topic that is not only that of the call around it.
+func (t Topic) stage() Stage {
+	switch t {
+	case TopicCNI, TopicNamespace:
+		return StageNetwork
+	case TopicFetch, TopicUnpack, TopicRegistry:
+		return StageImage
+	case TopicTask, TopicShim:
+	}
+	return StageNone
 }

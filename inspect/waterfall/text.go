@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace/fit"
+	"github.com/kubeloupe/kubeloupe/trace/hue"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
@@ -12,6 +13,8 @@ import (
 type TextOptions struct {
 	// ASCII uses only ASCII, for serial consoles and old fonts.
 	ASCII bool
+	// Color gives each bar the color of its phase, of the terminal's 16, and writes the critical path bold.
+	Color bool
 }
 
 // glyphs are the parts of a drawing, each one column wide.
@@ -25,8 +28,8 @@ var (
 	ascii   = glyphs{critical: ">", more: "|", last: "`", full: "#", wait: ".", instant: "|", open: ">", ellipsis: "~", text: toASCII}
 )
 
-// Text draws the waterfall in plain text, without escape codes, no line longer
-// than width (40 at least). Every line ends in a newline.
+// Text draws the waterfall in text, no line longer than width (40 at least). Every line ends in a newline. There are no escape codes but
+// those of opt.Color.
 func (w *Waterfall) Text(width int, opt TextOptions) string {
 	g := unicode
 	if opt.ASCII {
@@ -42,7 +45,12 @@ func (w *Waterfall) Text(width int, opt TextOptions) string {
 	}
 	line(fit.Spaces(l.Labels) + axis(l))
 	for _, ln := range l.Lines {
-		line(drawLine(ln, l, g))
+		parts := drawLine(ln, l, g)
+		if opt.Color {
+			b.WriteString(paintLine(ln, l, g, parts) + "\n")
+			continue
+		}
+		line(strings.Join(parts[:], ""))
 	}
 	for _, s := range fit.Paragraph("why: ", g.text(w.Why()), l.Width) {
 		line(s)
@@ -124,7 +132,8 @@ func axis(l Layout) string {
 	return string(row)
 }
 
-func drawLine(ln Line, l Layout, g glyphs) string {
+// drawLine returns a row's label, its bar and what is said after it.
+func drawLine(ln Line, l Layout, g glyphs) [3]string {
 	mark, branch := " ", ""
 	if ln.Critical {
 		mark = g.critical
@@ -149,7 +158,38 @@ func drawLine(ln Line, l Layout, g glyphs) string {
 	case ln.Open:
 		bar = strings.Repeat(glyph, ln.Cols-1) + g.open
 	}
-	return label + fit.Spaces(ln.Bar) + bar + " " + g.text(ln.After)
+	return [3]string{label, fit.Spaces(ln.Bar) + bar, " " + g.text(ln.After)}
+}
+
+// The sequences of colored text beside those of the hues.
+const (
+	bold  = "\x1b[1m"
+	reset = "\x1b[m"
+)
+
+// paintLine joins the parts of a row: the bar in the color of its stage, all in that of trouble if it failed.
+func paintLine(ln Line, l Layout, g glyphs, parts [3]string) string {
+	around, bar := "", ln.Stage.Hue().SGR()
+	if ln.Err != "" {
+		around, bar = hue.Fail.SGR(), hue.Fail.SGR()
+	}
+	if ln.Critical {
+		around, bar = around+bold, bar+bold
+	}
+	var b strings.Builder
+	room := l.Width
+	for i, sgr := range []string{around, bar, around} {
+		text := fit.Cut(g.text(parts[i]), room, g.ellipsis)
+		if i == 2 {
+			text = strings.TrimRight(text, " ")
+		}
+		if room -= fit.Width(text); text == "" || sgr == "" {
+			b.WriteString(text)
+			continue
+		}
+		b.WriteString(sgr + text + reset)
+	}
+	return b.String()
 }
 
 // toASCII replaces characters that are not ASCII by similar ones, or a question mark.

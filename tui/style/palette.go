@@ -5,46 +5,44 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubeloupe/kubeloupe/trace/hue"
 )
 
-// hue is a color of xterm's 256 for a dark and for a light background, and one of the 16; "" is the terminal's own. True-color
-// terminals get the 256 as well: an index takes half the bytes.
-type hue struct{ dark, light, basic string }
-
-// hues are the colors of the tones. The phases have about one lightness; trouble is more saturated.
-var hues = [toneCount]hue{
-	Dim:     {"245", "243", ""},
-	Head:    {"245", "243", ""},
-	Slow:    {"214", "130", "3"},
-	Fail:    {"203", "160", "9"},
-	Accent:  {"212", "162", ""},
-	Badge:   {"212", "162", ""},
-	Border:  {"240", "249", "8"},
-	Volumes: {"37", "30", "6"},
-	Sandbox: {"75", "26", "4"},
-	Network: {"87", "38", "14"},
-	Image:   {"141", "92", "5"},
-	Create:  {"114", "28", "2"},
-	Probe:   {"186", "136", "11"},
-	Status:  {"173", "166", ""},
-	Wait:    {"244", "246", "8"},
+// hues are the colors of the tones.
+var hues = [toneCount]hue.Hue{
+	Dim:     {Dark: "245", Light: "243"},
+	Head:    {Dark: "245", Light: "243"},
+	Slow:    hue.Slow,
+	Fail:    hue.Fail,
+	Accent:  {Dark: "212", Light: "162"},
+	Badge:   {Dark: "212", Light: "162"},
+	Border:  {Dark: "240", Light: "249", Basic: "8"},
+	Volumes: hue.Volumes,
+	Sandbox: hue.Sandbox,
+	Network: hue.Network,
+	Image:   hue.Image,
+	Create:  hue.Create,
+	Probe:   hue.Probe,
+	Status:  hue.Status,
+	Wait:    hue.Wait,
 }
 
 // ground is the background of the line under the cursor; with 16 colors it is reversed.
-var ground = hue{"238", "253", ""}
+var ground = hue.Hue{Dark: "238", Light: "253"}
 
 // Colored reports whether the theme has colors.
 func (t *Theme) Colored() bool { return t.profile >= colorprofile.ANSI }
 
-func (t *Theme) color(h hue) color.Color {
-	index := h.light
+func (t *Theme) color(h hue.Hue) color.Color {
+	index := h.Light
 	switch {
 	case !t.Colored():
 		index = ""
 	case t.profile == colorprofile.ANSI:
-		index = h.basic
+		index = h.Basic
 	case t.dark:
-		index = h.dark
+		index = h.Dark
 	}
 	if index == "" {
 		return lipgloss.NoColor{}

@@ -41,16 +41,3 @@ func (t Tone) Critical() Tone { return t | critical }
 
 // Selected returns the tone of what is under the cursor.
 func (t Tone) Selected() Tone { return t | selected }
-
-// Phases lists the tones of phases in the order of a start.
-func Phases() []Tone {
-	return []Tone{Volumes, Sandbox, Network, Image, Create, Probe, Status, Wait}
-}
-
-// Phase returns the name of a phase's tone, "" for other tones.
-func (t Tone) Phase() string {
-	names := [toneCount]string{
-		Volumes: "volumes", Sandbox: "sandbox", Network: "network", Image: "image", Create: "create, start", Probe: "probe", Status: "status", Wait: "wait",
-	}
-	return names[t&toneMask]
-}

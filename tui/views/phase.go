@@ -24,8 +24,9 @@ func phase(s waterfall.Stage) style.Tone { return phases[s] }
 // legend names the phases, each in its tone; it is "" where it has no room in w columns.
 func legend(th *style.Theme, w int) string {
 	var out []string
-	for _, tone := range style.Phases() {
-		out = append(out, th.Paint(tone, th.Fill(tone)+" "+tone.Phase()))
+	for _, stage := range waterfall.Stages() {
+		tone := phase(stage)
+		out = append(out, th.Paint(tone, th.Fill(tone)+" "+stage.Name()))
 	}
 	text := strings.Join(out, "  ")
 	if fit.Width(text) > w {

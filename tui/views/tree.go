@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
@@ -75,13 +76,13 @@ func (n *node) text(th *style.Theme, zero int64, lead string, top bool) Text {
 	}
 	at := "+" + style.Dur(time.Duration(max(n.begin-zero, 0)))
 	line := th.Right(at, style.DurWidth+2) + th.Right(took, style.DurWidth+2) + "  " + lead + what(th, n.rec)
-	tone := style.Plain
+	tone := phase(waterfall.EventStage(n.rec.Event))
 	switch {
 	case trace.Failure(n.rec.Event) != "":
 		tone = style.Fail
 	case top:
 		tone = style.Strong
-	case n.rec.Edge == trace.EdgePoint:
+	case tone == style.Plain && n.rec.Edge == trace.EdgePoint:
 		tone = style.Dim
 	}
 	return Text{Line: line, Tone: tone}
