@@ -1,6 +1,7 @@
 package cause_test
 
 import (
+	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
@@ -150,7 +151,7 @@ const indexHead = `# Causes
 What ` + "`kubeloupe why`" + ` can name, and ` + "`kubeloupe explain`" + ` shows. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
 
 Each rule has tests with scripted records, both of what it reports and of near-misses. The last column says where a test also reproduces
-the cause: on containerd (also test/faultcorpus); on a node of a cluster, which is containerd with Kubernetes' own control plane; on an agent with the simulated
+the cause: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane (both also in test/faultcorpus); on an agent with the simulated
 runtime, but with the machine's real disk, processors and memory; or with one real part of the agent and otherwise scripted records.
 
 The causes KN01 to KN05 lie in the node itself: ` + "`kubeloupe why node`" + ` names them, besides KL07, KL15, KL16 and KL22 to KL25.
@@ -200,16 +201,20 @@ func conditions(t *testing.T) map[string][]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		where := "containerd"
+		if bytes.Contains(raw, []byte("cluster: true")) {
+			where = "a cluster"
+		}
 		for _, m := range wanted.FindAllStringSubmatch(string(raw), -1) {
-			if !slices.Contains(out[m[1]], "containerd") {
-				out[m[1]] = append([]string{"containerd"}, out[m[1]]...)
+			if !slices.Contains(out[m[1]], where) {
+				out[m[1]] = append([]string{where}, out[m[1]]...)
 			}
 		}
 	}
 	return out
 }
 
-// wanted finds the cause that a fault of test/faultcorpus, on containerd, is about.
+// wanted finds the cause that a fault of test/faultcorpus, on containerd or a cluster, is about.
 var wanted = regexp.MustCompile(`want: \[\]string\{"(KL\d\d)"`)
 
 // head is how a rule's page begins.

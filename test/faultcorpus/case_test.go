@@ -19,6 +19,10 @@ type fault struct {
 	silent []string
 	// pod is the pod in question, web if empty.
 	pod string
+	// cluster says that it happens in a cluster: the agent has an API server.
+	cluster bool
+	// held says that the case was written after the rules, and that these were not changed for it.
+	held bool
 	// make makes it happen. The recording ends when it returns.
 	make func(*scene)
 }

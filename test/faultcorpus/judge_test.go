@@ -104,8 +104,35 @@ func (v *verdict) String() string {
 	return b.String()
 }
 
-// report is the figures over all verdicts, and then each.
+// report is the figures over all verdicts, those over the cases that were held out, and then each verdict.
 func report(all []*verdict) string {
+	var b strings.Builder
+	known, held := split(all)
+	b.WriteString(total(known))
+	if len(held) > 0 {
+		b.WriteString("\nheld out: written when the rules had been changed for the cases above, and not looked at since\n" + total(held))
+	}
+	b.WriteByte('\n')
+	for _, v := range slices.Concat(known, held) {
+		b.WriteString(v.String())
+	}
+	return b.String()
+}
+
+// split separates the cases that were held out.
+func split(all []*verdict) (known, held []*verdict) {
+	for _, v := range all {
+		if v.held {
+			held = append(held, v)
+		} else {
+			known = append(known, v)
+		}
+	}
+	return known, held
+}
+
+// total is the figures over some verdicts.
+func total(all []*verdict) string {
 	var faults, named, first, nears, alarms, wrong, n int
 	var unexplained []float64
 	for _, v := range all {
@@ -129,10 +156,7 @@ func report(all []*verdict) string {
 	fmt.Fprintf(&b, "named first          %s\n", of(first, faults))
 	fmt.Fprintf(&b, "false alarms         %s\n", of(alarms, nears))
 	fmt.Fprintf(&b, "certain and wrong    %s\n", of(wrong, faults))
-	fmt.Fprintf(&b, "unexplained          median %s, at worst %s\n\n", human.Percent(unexplained[n/2]), human.Percent(unexplained[n-1]))
-	for _, v := range all {
-		b.WriteString(v.String())
-	}
+	fmt.Fprintf(&b, "unexplained          median %s, at worst %s\n", human.Percent(unexplained[n/2]), human.Percent(unexplained[n-1]))
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,16 @@ func TestMain(m *testing.M) {
 	if !*realize {
 		os.Exit(m.Run()) // recordings need no containerd
 	}
-	ownnet.Main(m.Run, lab.Build, product.Fetch)
+	build := lab.Build
+	if match, err := regexp.Compile(*only); err == nil && len(chosen(match, true)) > 0 {
+		build = lab.BuildCluster
+	}
+	ownnet.Main(m.Run, build, product.Fetch)
+}
+
+// chosen are the cases to make happen, with or without a cluster.
+func chosen(match *regexp.Regexp, cluster bool) []fault {
+	return slices.DeleteFunc(cases(), func(f fault) bool { return f.cluster != cluster || !match.MatchString(f.class+"/"+f.name) })
 }
 
 // TestRealize makes the cases happen, one after the other, and keeps their recordings.
@@ -45,21 +55,26 @@ func TestRealize(t *testing.T) {
 	if *keep == "" {
 		*keep = t.TempDir()
 	}
-	b, err := newBed(t.Context())
+	for _, cluster := range []bool{false, true} {
+		if list := chosen(match, cluster); len(list) > 0 {
+			realizeAll(t, list, cluster)
+		}
+	}
+}
+
+// realizeAll makes cases happen on a bed of their own.
+func realizeAll(t *testing.T, list []fault, cluster bool) {
+	b, err := newBed(t.Context(), cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	defer func() {
 		if err := b.close(); err != nil {
 			t.Error(err)
 		}
-	})
-	list := cases()
+	}()
 	for i := range list {
 		f := &list[i]
-		if !match.MatchString(f.class + "/" + f.name) {
-			continue
-		}
 		t.Run(f.name, func(t *testing.T) {
 			file := filepath.Join(*keep, f.name+".klr")
 			s := b.scene(t)
@@ -78,17 +93,23 @@ func TestRealize(t *testing.T) {
 type bed struct {
 	*lab.Lab
 	client
+	api *apiServer // nil without a cluster
 }
 
-func newBed(ctx context.Context) (_ *bed, err error) {
+func newBed(ctx context.Context, cluster bool) (_ *bed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "kl-faults-")
 	if err != nil {
 		return nil, err
 	}
-	b := &bed{}
-	if b.Lab, err = lab.Up(ctx, lab.Config{Dir: filepath.Join(dir, "lab"), Log: os.Stderr}); err != nil {
+	b, cfg := &bed{}, lab.Config{Dir: filepath.Join(dir, "lab"), Log: os.Stderr}
+	if cluster {
+		err = b.upCluster(ctx, cfg)
+	} else {
+		b.Lab, err = lab.Up(ctx, cfg)
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err = b.dial(b.Lab); err == nil {
@@ -105,7 +126,7 @@ func (b *bed) close() error {
 	b.client.close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	return errors.Join(b.Down(ctx), os.RemoveAll(filepath.Dir(b.Dir)))
+	return errors.Join(b.takeDown(ctx), os.RemoveAll(filepath.Dir(b.Dir)))
 }
 
 // record writes what the scene's last agent published so far to a file.

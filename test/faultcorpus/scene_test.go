@@ -109,8 +109,12 @@ func (s *scene) start(change ...func(*config.Config)) {
 	for _, c := range change {
 		c(k)
 	}
+	name := "node"
+	if s.api != nil {
+		name = lab.NodeName
+	}
 	a, err := agent.New(agent.Config{
-		Kubelet: k, Endpoint: s.RuntimeEndpoint, NodeName: "node", Version: "test", Bus: s.bus, Sources: []podsource.Source{s.source},
+		Kubelet: k, Endpoint: s.RuntimeEndpoint, NodeName: name, Version: "test", Bus: s.bus, Sources: []podsource.Source{s.source},
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -143,9 +147,13 @@ func (s *scene) kubelet() *config.Config {
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	f := config.AddFlags(fs)
 	cgroup := regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(filepath.Base(s.t.Name())), "")
-	if err := fs.Parse([]string{
+	flags := []string{
 		"--root-dir", filepath.Join(s.dir, "root"), "--healthz-port", "0", "--enable-server=false", "--cgroup-root", s.CgroupRoot + "/" + cgroup,
-	}); err != nil {
+	}
+	if s.api != nil {
+		flags = append(flags, s.api.flags()...)
+	}
+	if err := fs.Parse(flags); err != nil {
 		s.t.Fatal(err)
 	}
 	k, err := config.Load(f)
