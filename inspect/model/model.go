@@ -27,6 +27,7 @@ type Model struct {
 	calls    ring.Ring[*Call]
 	inFlight map[trace.SpanID]*Call
 	samples  ring.Ring[sample]
+	used     ring.Ring[*Usage]
 
 	passes    ring.Ring[*Pass]
 	passOf    map[trace.SpanID]*Pass
@@ -60,8 +61,8 @@ func New(opt Options) *Model {
 		pods: map[trace.Pod]*pod{}, heard: list.New(), gone: ring.New[trace.Pod](opt.Gone),
 		loops: ring.New[*loop](opt.Loops), loopOf: map[trace.SpanID]*loop{},
 		calls: ring.New[*Call](opt.Calls), inFlight: map[trace.SpanID]*Call{},
-		samples: ring.New[sample](opt.Samples),
-		passes:  ring.New[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
+		samples: ring.New[sample](opt.Samples), used: ring.New[*Usage](usages),
+		passes: ring.New[*Pass](opt.Passes), passOf: map[trace.SpanID]*Pass{},
 		decisions: ring.New[Decision](opt.Decisions),
 		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines - opt.Lines/4), alarms: ring.New[Line](max(opt.Lines/4, 1)),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
@@ -107,6 +108,7 @@ func (m *Model) Apply(r *trace.Record) {
 		m.clockStepped(e)
 	case *trace.Usage:
 		m.node.Usage = Usage{At: r.At(), Usage: *e}
+		m.used.Push(new(m.node.Usage))
 	case *trace.NodeDescribed:
 		m.node.Described = Described{NodeDescribed: *e, At: r.At()}
 	case *trace.RuntimeDescribed:

@@ -50,18 +50,17 @@ func (a *activity) refresh(f Frame) {
 		starts[i] = max(starts[i], 0)
 	}
 	calls, longest := slots(), time.Duration(0)
-	for _, c := range f.Model.Calls() {
-		if !c.InFlight {
-			calls.add(f.Now, c.End, 0, c.Dur.Seconds())
-			longest = longestOf(longest, f.Now, c.End, c.Dur)
+	for end, took := range f.Model.CallTimes("") {
+		if f.Now.Sub(end) >= buckets*bucket {
+			break
 		}
+		calls.add(f.Now, end, 0, took.Seconds())
+		longest = longestOf(longest, f.Now, end, took)
 	}
 	loops, slowest := slots(), time.Duration(0)
-	for _, l := range f.Model.Loops() {
-		if !l.Running {
-			loops.add(f.Now, l.Begin.Add(l.Dur), 0, l.Dur.Seconds())
-			slowest = longestOf(slowest, f.Now, l.Begin.Add(l.Dur), l.Dur)
-		}
+	for end, took := range f.Model.LoopTimes() {
+		loops.add(f.Now, end, 0, took.Seconds())
+		slowest = longestOf(slowest, f.Now, end, took)
 	}
 	a.series = []series{
 		{"starts", starts, 4, style.Count(minute) + "/min"},

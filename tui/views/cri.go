@@ -27,6 +27,8 @@ type CRI struct {
 	calls   list[model.Call]
 	methods methods
 	now     time.Time
+	times   trend
+	about   string // the method that the trend is of, "" all
 }
 
 // perMethod is the part of a page that shows figures per method.
@@ -58,6 +60,7 @@ func NewCRI(look Look) *CRI {
 		Failed:  func(m model.Method) bool { return m.Errors > 0 },
 		Empty:   "no call to the runtime in the last minute",
 	})
+	p.calls.trend, p.methods.trend = p.latency, p.latency
 	p.methods.open = func(m model.Method) tea.Cmd { return send(OpenCalls{m.Name}) }
 	return p
 }
@@ -70,14 +73,40 @@ func (p *CRI) ShowCalls() { p.show(0) }
 
 // Refresh implements Page.
 func (p *CRI) Refresh(f Frame) {
-	p.now = f.Now
+	p.now, p.about = f.Now, ""
 	if p.at == perMethod {
 		p.methods.tbl.SetRows(f.Model.Methods(f.Now))
+		if m, ok := p.methods.tbl.Selected(); ok {
+			p.about = m.Name
+		}
+	} else {
+		rows := f.Model.Calls()
+		slices.Reverse(rows)
+		p.calls.tbl.SetRows(rows)
+		if c, ok := p.calls.tbl.Selected(); ok && !p.calls.tbl.Following() {
+			p.about = c.Method
+		}
+	}
+	if p.calls.above() == 0 {
 		return
 	}
-	rows := f.Model.Calls()
-	slices.Reverse(rows)
-	p.calls.tbl.SetRows(rows)
+	of := "latency of all calls"
+	if p.about != "" {
+		of = "latency of " + p.about
+	}
+	p.times.refresh(f.Now, of, f.Model.CallTimes(p.about))
+}
+
+// leastCall is the least difference between calls that is drawn.
+const leastCall = 100 * time.Millisecond
+
+// latency draws how long the calls of the selected method took; of all methods while the newest call is followed.
+func (p *CRI) latency(w int) string {
+	tone := phase(waterfall.CallStage(p.about))
+	if tone == style.Plain {
+		tone = style.Accent
+	}
+	return p.times.line(p.Theme, w, tone, leastCall)
 }
 
 // Hints are the keys of this page worth a reminder.

@@ -16,9 +16,19 @@ import (
 type list[R any] struct {
 	Look
 	tbl    *table.Table[R]
-	open   func(R) tea.Cmd   // nil: rows do not open
-	pod    func(R) trace.Pod // of rows that are about pods, nil: they are not
-	stream bool              // rows are a stream, and can be followed
+	open   func(R) tea.Cmd    // nil: rows do not open
+	pod    func(R) trace.Pod  // of rows that are about pods, nil: they are not
+	stream bool               // rows are a stream, and can be followed
+	trend  func(w int) string // a line above the table, on screens with panels; nil: none
+	w      int
+}
+
+// above is how many lines are above the table.
+func (l *list[R]) above() int {
+	if l.trend != nil && l.Scene.Panels {
+		return 1
+	}
+	return 0
 }
 
 // newTable returns a table of a page.
@@ -40,13 +50,21 @@ func ofPod[R any](pod func(R) trace.Pod) map[string]func(R) string {
 const wheel = 3
 
 // SetSize implements Page.
-func (l *list[R]) SetSize(w, h int) { l.tbl.SetSize(w, h) }
+func (l *list[R]) SetSize(w, h int) {
+	l.w = w
+	l.tbl.SetSize(w, h-l.above())
+}
 
 // SetFilter implements Page.
 func (l *list[R]) SetFilter(q *query.Filter) { l.tbl.SetFilter(q) }
 
 // View implements Page.
-func (l *list[R]) View() string { return l.tbl.View() }
+func (l *list[R]) View() string {
+	if l.above() > 0 {
+		return l.trend(l.w) + "\n" + l.tbl.View()
+	}
+	return l.tbl.View()
+}
 
 // Fields implements Fielder.
 func (l *list[R]) Fields() query.Fields { return l.tbl.Fields() }
@@ -99,7 +117,7 @@ func (l *list[R]) Update(msg tea.Msg) tea.Cmd {
 			l.tbl.Move(wheel)
 		}
 	case tea.MouseClickMsg:
-		if msg.Button == tea.MouseLeft && l.tbl.Click(msg.Y) {
+		if msg.Button == tea.MouseLeft && l.tbl.Click(msg.Y-l.above()) {
 			return l.enter()
 		}
 	}

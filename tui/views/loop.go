@@ -18,11 +18,15 @@ import (
 // slowLoop is from when on an iteration counts as slow: syncLoop is to dispatch, not to work.
 const slowLoop = 100 * time.Millisecond
 
+// leastLoop is the least difference between iterations that is drawn.
+const leastLoop = 10 * time.Millisecond
+
 // Loop shows the iterations of syncLoop, the newest first.
 type Loop struct {
 	list[model.Loop]
 	history *History
 	now     time.Time
+	times   trend
 }
 
 // NewLoop returns the page.
@@ -35,6 +39,7 @@ func NewLoop(look Look) *Loop {
 		Empty:   "no iteration of syncLoop seen yet",
 	})
 	p.open = p.children
+	p.trend = func(w int) string { return p.times.line(look.Theme, w, style.Accent, leastLoop) }
 	return p
 }
 
@@ -44,6 +49,9 @@ func (*Loop) Name() string { return "Loop" }
 // Refresh implements Page.
 func (p *Loop) Refresh(f Frame) {
 	p.history, p.now = f.History, f.Now
+	if p.above() > 0 {
+		p.times.refresh(f.Now, "iteration time", f.Model.LoopTimes())
+	}
 	rows := f.Model.Loops()
 	slices.Reverse(rows)
 	p.tbl.SetRows(rows)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -39,7 +40,7 @@ func (p *Node) Refresh(f Frame) {
 		p.set([]section{{title: "node", facts: []fact{{value: cmp.Or(p.Scene.Note, "waiting for the first event"), tone: style.Dim}}}})
 		return
 	}
-	all := []section{p.agent(&n), p.what(&n), p.object(f.Model), p.server(f.Model), p.runtime(&n, f.Model), p.machine(&n)}
+	all := []section{p.agent(&n), p.what(&n), p.object(f.Model), p.server(f.Model), p.runtime(&n, f.Model), p.machine(&n, f.Model)}
 	if !n.SeenBy.Foreign() { // another kubelet has no slots
 		all = append(all, p.slots(f.Model))
 	}
@@ -120,7 +121,7 @@ func (p *Node) runtime(n *model.Node, m *model.Model) section {
 	return s
 }
 
-func (p *Node) machine(n *model.Node) section {
+func (p *Node) machine(n *model.Node, m *model.Model) section {
 	who := "agent"
 	if n.SeenBy.Foreign() {
 		who = "kubelet"
@@ -147,6 +148,9 @@ func (p *Node) machine(n *model.Node) section {
 			tone = toneIf(st.Some.Seconds() > stallLimit*u.Interval.Seconds(), style.Slow)
 		}
 		s.add("PSI "+string(r), text, tone)
+		if i >= 0 && p.Scene.Panels {
+			s.add("", fit.Spaces(boardLabel)+p.stalled(m, r), style.Dim)
+		}
 	}
 	s.add(who+" CPU", part(u.CPU)+" of one", style.Plain)
 	delay := ""
@@ -158,6 +162,18 @@ func (p *Node) machine(n *model.Node) section {
 	s.add("goroutines", strings.TrimPrefix(style.Count(u.Goroutines), "0"), style.Plain)
 	s.add("told", p.ago(u.At)+", over "+style.Dur(u.Interval), style.Dim)
 	return s
+}
+
+// stalled draws how much tasks stalled for a resource in the last minutes.
+func (p *Node) stalled(m *model.Model, r trace.Resource) string {
+	figures := slots()
+	for u := range m.UsageHistory() {
+		i := slices.IndexFunc(u.Stalls, func(st trace.Stall) bool { return st.Resource == r })
+		if i >= 0 && u.Interval > 0 {
+			figures.add(p.now, u.At, 0, u.Stalls[i].Some.Seconds()/u.Interval.Seconds())
+		}
+	}
+	return p.Theme.Spark(figures, stallLimit) + " in " + style.Dur(buckets*bucket)
 }
 
 // slots tells who waits for a place among the calls to the runtime.
