@@ -15,6 +15,8 @@ type Milestone struct {
 	Final bool `json:"final,omitempty"`
 	// Spec describes the pod, for seen.
 	Spec *PodSpec `json:"spec,omitempty"`
+	// Labels are the pod's labels, for seen: at most 4 KiB; omitted if they are unknown.
+	Labels *Labels `json:"labels,omitempty"`
 }
 
 // PodSpec is the part of a pod's spec that views show.

@@ -107,8 +107,11 @@ func (*ClockStepped) limit(limiter) int { return 0 }
 
 // limit implements limited.
 func (e *Milestone) limit(l limiter) int {
-	return word(l, &e.Name) + word(l, &e.Source) + part(l, &e.Spec)
+	return word(l, &e.Name) + word(l, &e.Source) + part(l, &e.Spec) + part(l, &e.Labels)
 }
+
+// limit implements limited.
+func (e *Labels) limit(l limiter) int { return listOf(l, &e.Items, &e.Clipped, maxLabels) }
 
 // limit implements limited.
 func (e *PodSpec) limit(l limiter) int {

@@ -67,7 +67,7 @@ func findTexts(t reflect.Type) (out []texts) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		inner := f.Type
-		if inner.Kind() == reflect.Slice {
+		if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer && inner.Elem().PkgPath() == t.PkgPath() {
 			inner = inner.Elem()
 		}
 		switch {
@@ -86,7 +86,7 @@ func findTexts(t reflect.Type) (out []texts) {
 	return out
 }
 
-// scrub redacts the fields of a struct. Slices are copied before they are changed.
+// scrub redacts the fields of a struct. Slices, and what pointers point to, are copied before they are changed.
 func scrub(v reflect.Value, fields []texts, blank func(string) string) {
 	for _, f := range fields {
 		switch field := v.Field(f.index); {
@@ -96,6 +96,13 @@ func scrub(v reflect.Value, fields []texts, blank func(string) string) {
 			}
 		case field.Kind() == reflect.Struct:
 			scrub(field, f.below, blank)
+		case field.Kind() == reflect.Pointer:
+			if !field.IsNil() {
+				own := reflect.New(field.Type().Elem())
+				own.Elem().Set(field.Elem())
+				field.Set(own)
+				scrub(own.Elem(), f.below, blank)
+			}
 		case field.Kind() == reflect.Slice && field.Len() > 0:
 			own := reflect.MakeSlice(field.Type(), field.Len(), field.Len())
 			reflect.Copy(own, field)

@@ -25,6 +25,10 @@ func TestScrub(t *testing.T) {
 	Point(bus, shop, Plan{Why: "hunter2", Steps: steps})
 	Point(bus, ForPod(Span{}, Pod{Name: "plain"}), Log{Message: "hunter2"})
 	End(bus, Begin(bus, shop, CRICall{Method: "hunter2"}), CRICall{Err: "hunter2"})
+	exit := &ContainerExit{Reason: "StartError", Message: "hunter2"}
+	Point(bus, shop, PodStatus{Containers: []ContainerStatus{{Name: "web", Last: exit}, {Name: "new"}}})
+	labels := LabelsOf(map[string]string{"key": "hunter2"})
+	Point(bus, shop, Milestone{Name: MilestoneSeen, Labels: labels})
 	cursor := bus.Subscribe(FromOldest)
 	recs, _ := cursor.Poll(make([]Record, 0, 16))
 	var got []Event
@@ -37,11 +41,13 @@ func TestScrub(t *testing.T) {
 		&Log{Message: "hunter2"},
 		&CRICall{Method: "hunter2"},
 		&CRICall{Err: "***"},
+		&PodStatus{Containers: []ContainerStatus{{Name: "web", Last: &ContainerExit{Reason: "StartError", Message: "***"}}, {Name: "new"}}},
+		&Milestone{Name: MilestoneSeen, Labels: &Labels{Items: []KV{{K: "key", V: "***"}}}},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b Body) bool { return a.IsZero() == b.IsZero() })); diff != "" {
 		t.Error(diff)
 	}
-	if attrs[0].V != "a hunter2" || steps[0].Reason != "hunter2" {
+	if attrs[0].V != "a hunter2" || steps[0].Reason != "hunter2" || exit.Message != "hunter2" || labels.Items[0].V != "hunter2" {
 		t.Error("what the publisher has was changed")
 	}
 }

@@ -55,7 +55,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
-	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(pod)), Adopted: adopted, Spec: describe(pod)})
+	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(pod)), Adopted: adopted, Spec: describe(pod), Labels: trace.LabelsOf(pod.Labels)})
 	switch {
 	case pod.DeletionTimestamp != nil:
 		m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/crilist"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -48,7 +49,7 @@ func (ps *pods) begins(c *call) {
 	}
 	if r, ok := c.request.(*runtimeapi.RunPodSandboxRequest); ok {
 		ps.unstop(p)
-		ps.seenNow(p, trace.SourceName(r.GetConfig().GetAnnotations()[sourceKey]))
+		ps.seenNow(p, r.GetConfig())
 	}
 	if c.action.Verb == trace.VerbCreate {
 		ps.initWas(p, c.action)
@@ -57,23 +58,24 @@ func (ps *pods) begins(c *call) {
 }
 
 // seenNow begins a life of a pod. Called with mu.
-func (ps *pods) seenNow(p *pod, from trace.SourceName) {
+func (ps *pods) seenNow(p *pod, box *runtimeapi.PodSandboxConfig) {
 	if p.seen && !p.ending {
 		return
 	}
 	ps.unstart(p)
 	p.seen, p.started, p.ending, p.seenAt, p.plan = true, false, false, time.Now(), nil
 	clear(p.runs)
-	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneSeen, Source: from})
+	from := trace.SourceName(box.GetAnnotations()[sourceKey])
+	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneSeen, Source: from, Labels: crilist.LabelsOf(box.GetLabels())})
 }
 
 // found says of a pod that it was there when the proxy began. Called with mu.
-func (ps *pods) found(p *pod) {
+func (ps *pods) found(p *pod, labels map[string]string) {
 	if p.seen {
 		return
 	}
 	p.seen, p.started, p.seenAt = true, true, time.Now()
-	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneSeen, Adopted: true, Labels: crilist.LabelsOf(labels)})
 	trace.Point(ps.bus, p.span(0), trace.Milestone{Name: trace.MilestoneStarted, Adopted: true, Final: true})
 }
 

@@ -156,7 +156,7 @@ func (ps *pods) listed(reply proto.Message) {
 			p := ps.pod(s.GetMetadata())
 			ps.ofSandbox(s.GetId(), p)
 			if p != nil && s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY {
-				ps.found(p)
+				ps.found(p, s.GetLabels())
 			}
 		}
 		ps.listedSandboxes = true

@@ -17,12 +17,13 @@ import (
 type object struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name       string    `json:"name"`
-		Namespace  string    `json:"namespace"`
-		UID        string    `json:"uid"`
-		Created    time.Time `json:"creationTimestamp"`
-		Deleted    time.Time `json:"deletionTimestamp"`
-		Finalizers []string  `json:"finalizers"`
+		Name       string            `json:"name"`
+		Namespace  string            `json:"namespace"`
+		UID        string            `json:"uid"`
+		Created    time.Time         `json:"creationTimestamp"`
+		Deleted    time.Time         `json:"deletionTimestamp"`
+		Finalizers []string          `json:"finalizers"`
+		Labels     map[string]string `json:"labels"`
 	} `json:"metadata"`
 	// Of Events.
 	Involved  reference `json:"involvedObject"`
@@ -223,7 +224,7 @@ func (m *objectRecords) pod(o *object) bool {
 		spec.Objects, spec.Clipped = podobject.Objects(o.Metadata.Name, o.Spec.whole)
 	}
 	m.specs = append(m.specs, podSpecOf{pod, spec})
-	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: spec})
+	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: spec, Labels: trace.LabelsOf(o.Metadata.Labels)})
 	started, all := o.Status.Start, len(o.Status.Containers) > 0
 	latest := o.Status.Start
 	for _, c := range o.Status.Containers {

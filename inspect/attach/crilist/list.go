@@ -81,7 +81,7 @@ func records(boxes []*runtimeapi.PodSandbox, all []*runtimeapi.Container, since 
 				Time: since.UnixNano(), Observer: trace.ObserverRuntimeList, Precision: trace.PrecisionOf(time.Hour), Span: trace.NewSpanID(), Trace: TraceOf(m.Uid), Pod: pod, Event: e,
 			})
 		}
-		put(&trace.Milestone{Name: trace.MilestoneSeen, Adopted: true})
+		put(&trace.Milestone{Name: trace.MilestoneSeen, Adopted: true, Labels: LabelsOf(b.Labels)})
 		st := status(b.Id, of[b.Id])
 		if st.Ready > 0 {
 			put(&trace.Milestone{Name: trace.MilestoneStarted, Adopted: true})

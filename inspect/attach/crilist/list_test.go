@@ -16,7 +16,8 @@ func TestRecords(t *testing.T) {
 	const uid = "00000000-0000-0001-0000-000000000002"
 	since := time.Unix(1000, 0)
 	box := func(id, name, uid string, at int64) *runtimeapi.PodSandbox {
-		return &runtimeapi.PodSandbox{Id: id, Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "a", Uid: uid}, CreatedAt: at * 1e9}
+		return &runtimeapi.PodSandbox{Id: id, Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "a", Uid: uid}, CreatedAt: at * 1e9,
+			Labels: map[string]string{"app": name, "io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "a", "io.kubernetes.pod.uid": uid}}
 	}
 	container := func(box, id, name string, state runtimeapi.ContainerState, at int64, restarts string) *runtimeapi.Container {
 		return &runtimeapi.Container{
@@ -40,7 +41,11 @@ func TestRecords(t *testing.T) {
 		}
 		switch e := r.Event.(type) {
 		case *trace.Milestone:
-			got += fmt.Sprintf("%s %s %t\n", r.Pod, e.Name, e.Adopted)
+			got += fmt.Sprintf("%s %s %t", r.Pod, e.Name, e.Adopted)
+			if e.Labels != nil {
+				got += fmt.Sprintf(" %v", e.Labels.Items)
+			}
+			got += "\n"
 		case *trace.PodStatus:
 			got += fmt.Sprintf("%s %s %d/%d %d", r.Pod, e.Phase, e.Ready, e.Total, e.Restarts)
 			for _, c := range e.Containers {
@@ -50,8 +55,8 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	want := strings.Join([]string{
-		"a/web seen true", "a/web started true", "a/web Running 1/2 3 init=terminated web=running",
-		"a/down seen true", "a/down  0/1 0 web=waiting", "",
+		"a/web seen true [{app web}]", "a/web started true", "a/web Running 1/2 3 init=terminated web=running",
+		"a/down seen true [{app down}]", "a/down  0/1 0 web=waiting", "",
 	}, "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -205,7 +205,7 @@ func fill(best, other trace.Event) trace.Event {
 	case *trace.Milestone:
 		if o, ok := other.(*trace.Milestone); ok {
 			e := *b
-			e.Source, e.Spec = cmp.Or(b.Source, o.Source), cmp.Or(b.Spec, o.Spec)
+			e.Source, e.Spec, e.Labels = cmp.Or(b.Source, o.Source), cmp.Or(b.Spec, o.Spec), cmp.Or(b.Labels, o.Labels)
 			return &e
 		}
 	case *trace.OOMKill:

@@ -85,7 +85,7 @@ func (f *Fold) seen(pod *v1.Pod, r trace.Record, started bool) (trace.Record, bo
 		}
 		r.Time, r.Precision = start.UnixNano(), trace.PrecisionOf(kubeevent.Precision)
 	}
-	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: source(pod), Spec: Spec(pod)}
+	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: source(pod), Spec: Spec(pod), Labels: trace.LabelsOf(pod.Labels)}
 	return r, true
 }
 
