@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,9 +23,12 @@ const maxCompleted = 1000
 
 // podSet are the pods of a stream. Others use it while it is read.
 type podSet struct {
-	mu   sync.Mutex
-	pods map[trace.Pod]bool // without UIDs
+	mu     sync.Mutex
+	pods   map[trace.Pod]bool // without UIDs
+	labels map[string]bool    // as KEY=VALUE
 }
+
+func newPodSet() *podSet { return &podSet{pods: map[trace.Pod]bool{}, labels: map[string]bool{}} }
 
 // Apply implements folder.
 func (p *podSet) Apply(r *trace.Record) {
@@ -35,6 +39,13 @@ func (p *podSet) Apply(r *trace.Record) {
 	defer p.mu.Unlock()
 	if len(p.pods) < maxPods {
 		p.pods[trace.Pod{Namespace: r.Pod.Namespace, Name: r.Pod.Name}] = true
+	}
+	if e, ok := r.Event.(*trace.Milestone); ok && e.Labels != nil {
+		for _, l := range e.Labels.Items {
+			if len(p.labels) < maxCompleted {
+				p.labels[l.K+"="+l.V] = true
+			}
+		}
 	}
 }
 
@@ -52,18 +63,27 @@ func (p *podSet) list() []trace.Pod {
 	return out
 }
 
-// podsNow are the pods that a command could be about, as many as are found in completeTime: an agent that is stuck, or a file that
+func (p *podSet) labelList() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.labels))
+}
+
+// podsNow are the pods that a command could be about.
+func (o *observed) podsNow(ctx context.Context) []trace.Pod { return o.lookNow(ctx).list() }
+
+// lookNow finds the pods that a command could be about, as many as are found in completeTime: an agent that is stuck, or a file that
 // cannot be read, is not waited for.
-func (o *observed) podsNow(ctx context.Context) []trace.Pod {
+func (o *observed) lookNow(ctx context.Context) *podSet {
+	found := newPodSet()
 	if o.from == "-" {
-		return nil
+		return found
 	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
-	found := &podSet{pods: map[trace.Pod]bool{}}
 	own := *o // the reader is left when it takes too long
 	own.more = nil
 	for _, file := range o.more { // cobra reads the flags twice
@@ -80,7 +100,7 @@ func (o *observed) podsNow(ctx context.Context) []trace.Pod {
 	case <-done:
 	case <-ctx.Done():
 	}
-	return found.list()
+	return found
 }
 
 // completePods offers pods that begin with what was typed: NAME in the namespace of -n; else NAMESPACE/NAME, and NAME where that is

@@ -52,6 +52,7 @@ the command prints the past events that the agent still keeps, and exits. docs/e
 	l.observed.add(c)
 	f := c.Flags()
 	l.scope.add(c, &l.observed)
+	l.addSelector(c, &l.observed, "only events of pods")
 	f.StringVarP(&l.output, "output", "o", "text", "text (one line per important event), wide (the same, not truncated) or json (every record)")
 	f.BoolVarP(&l.follow, "follow", "f", false, "stream new events")
 	f.BoolVarP(&l.follow, "watch", "w", false, "the same as --follow")
@@ -92,8 +93,8 @@ func (l *listening) run(ctx context.Context) error {
 	if err != nil {
 		return userError{fmt.Errorf("--where: %w", err)}
 	}
-	through := &sieve{kinds: l.kinds, pod: l.pod, scope: l.scope, where: where, of: of, pods: map[trace.Pod]bool{}}
-	if through.since, err = l.sinceTime(ctx); err != nil {
+	through := &sieve{kinds: l.kinds, pod: l.pod, scope: &l.scope, where: where, of: of, pods: map[trace.Pod]bool{}}
+	if through.since, err = l.lookAhead(ctx); err != nil {
 		return err
 	}
 	err = l.print(ctx, through, l.sink())
@@ -142,7 +143,7 @@ type sieve struct {
 	source
 	kinds []string
 	pod   string // NAMESPACE/NAME or NAME; "" for all
-	scope scope
+	scope *scope
 	where *query.Filter // nil for none
 	of    *query.Records
 	since time.Time          // of the oldest; zero for all
@@ -158,6 +159,7 @@ type sieve struct {
 func (s *sieve) Next(ctx context.Context, buf []trace.Record) ([]trace.Record, uint64, error) {
 	recs, lost, err := s.source.Next(ctx, buf)
 	recs = slices.DeleteFunc(recs, func(r trace.Record) bool {
+		s.scope.selection.Apply(&r)
 		s.last = max(s.last, r.Seq)
 		named := s.pod == "" || r.Pod.String() == s.pod || r.Pod.Name == s.pod
 		s.met = s.met || named

@@ -56,6 +56,7 @@ func newInspect(s streams) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
 	}
 	l.scope.add(c, &l.observed)
+	l.addSelector(c, &l.observed, "only pods, and what is of pods,")
 	l.observed.add(c)
 	c.Flags().StringVarP(&l.output, "output", "o", "table", report.FormatNames+", with kubectl's JSONPath")
 	c.ValidArgsFunction = podArgs(&l.observed, &l.scope, offered, 2)
@@ -80,6 +81,9 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err := l.check(); err != nil {
 		return userError{err}
 	}
+	if l.selection.given() {
+		a.Selects, a.Labels = l.selection.holds, l.selection.text
+	}
 	if len(args) == 2 {
 		if args[1], err = l.pod(args[1]); err != nil {
 			return userError{err}
@@ -89,7 +93,7 @@ func (l *looking) run(ctx context.Context, args []string) error {
 		return userError{notRecorded(subject.Name)}
 	}
 	m := model.New(model.Options{})
-	if a.Now, err = l.fold(ctx, l.s.in, m); err != nil {
+	if a.Now, err = l.fold(ctx, l.s.in, l.selection.with(m)...); err != nil {
 		return err
 	}
 	if len(args) == 2 {
@@ -105,6 +109,9 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	t, err := report.Make(subject.Name, m, a)
 	if err != nil {
 		return userError{err}
+	}
+	if err := l.selection.learned(l.s); err != nil {
+		return err
 	}
 	width := 0 // nothing is cut in a pipe
 	if isTerminal(l.s.out) {

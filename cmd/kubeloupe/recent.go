@@ -43,19 +43,27 @@ func (s *sinceFlag) has(run *store.PodRun, now time.Time) bool {
 	return s.ago == 0 || !time.Unix(0, run.Times.From).Before(s.from(now))
 }
 
-// sinceTime is the time of --since for records that are printed while they are read. The end of a recording is read first.
-func (l *listening) sinceTime(ctx context.Context) (time.Time, error) {
+// lookAhead reads what has to be known before records are printed while they are read: the labels of pods for --selector, and the time of
+// --since, which is before the end of a recording.
+func (l *listening) lookAhead(ctx context.Context) (since time.Time, err error) {
+	labels := l.selection.given()
 	switch {
-	case l.since.ago == 0:
-		return time.Time{}, nil
-	case l.observed.from == "":
+	case !labels && (l.since.ago == 0 || l.observed.from == ""):
 		return l.since.from(time.Now()), nil
+	case l.observed.from == "-" && labels:
+		return since, userError{errors.New("--selector needs the labels of all pods first, and standard input can be read only once: write it to a file first")}
 	case l.observed.from == "-":
-		return time.Time{}, userError{errors.New("--since counts from the end of the recording, and standard input can be read only once: write it to a file first")}
+		return since, userError{errors.New("--since counts from the end of the recording, and standard input can be read only once: write it to a file first")}
 	}
-	own := l.observed
-	end, err := own.fold(ctx, l.s.in)
-	return l.since.from(end), err
+	own, found := l.observed, newPodSet()
+	end, err := own.fold(ctx, l.s.in, l.selection.with(found)...)
+	if err != nil {
+		return since, err
+	}
+	for _, p := range found.list() {
+		l.holds(p)
+	}
+	return l.since.from(end), l.selection.learned(l.s)
 }
 
 // last prints the last n records of a source that have a line; with all, of all its records.

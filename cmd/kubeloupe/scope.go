@@ -10,10 +10,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// scope is the namespace that a command is about, named by kubectl's flags.
+// scope are the pods that a command is about, named by kubectl's flags.
 type scope struct {
 	namespace string
 	all       bool
+	selection selection // where the command has addSelector
 }
 
 // scopeHelp says how a pod is found, for help texts.
@@ -28,6 +29,9 @@ func (s *scope) add(c *cobra.Command, o *observed) {
 	must(c.RegisterFlagCompletionFunc("namespace", completeNamespaces(o)))
 }
 
+// addSelector adds --selector; what are the things that it selects.
+func (s *scope) addSelector(c *cobra.Command, o *observed, what string) { s.selection.add(c, o, what) }
+
 // must fails for what only a mistake in this program can make fail.
 func must(err error) {
 	if err != nil {
@@ -35,8 +39,11 @@ func must(err error) {
 	}
 }
 
-// check refuses a name that no namespace can have.
+// check refuses a name that no namespace can have, and a selector that cannot be read.
 func (s *scope) check() error {
+	if err := s.selection.check(); err != nil {
+		return err
+	}
 	if s.namespace == "" {
 		return nil
 	}
@@ -48,6 +55,9 @@ func (s *scope) check() error {
 
 // pod returns a reference to a pod with the namespace of -n.
 func (s *scope) pod(ref string) (string, error) {
+	if s.selection.given() {
+		return "", errors.New("--selector cannot be used with the name of a pod")
+	}
 	if s.all {
 		return "", errors.New("--all-namespaces cannot be used with the name of a pod: use --namespace")
 	}
@@ -74,5 +84,7 @@ func (s *scope) only() string {
 	return s.namespace
 }
 
-// holds reports whether a list has the pods of p's namespace.
-func (s *scope) holds(p trace.Pod) bool { return s.only() == "" || p.Namespace == s.only() }
+// holds reports whether a list has a pod.
+func (s *scope) holds(p trace.Pod) bool {
+	return (s.only() == "" || p.Namespace == s.only()) && s.selection.holds(p)
+}

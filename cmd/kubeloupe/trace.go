@@ -65,6 +65,7 @@ an agent found the pod running and adopted it, the command shows the start that 
 		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args) },
 	}
 	t.scope.add(c, &t.observed)
+	t.addSelector(c, &t.observed, "with --all: only starts of pods")
 	t.observed.add(c)
 	f := c.Flags()
 	f.StringVarP(&t.output, "output", "o", "text", formatList(traceFormats())+"; with --all also csv")
@@ -94,6 +95,8 @@ func (t *tracing) check(args []string) error {
 		return fmt.Errorf("--diff compares two starts: it needs NAMESPACE/POD twice, but got %d", len(args))
 	case !t.diff && len(args) == 2:
 		return errors.New("two pods need --diff, which compares them")
+	case t.selection.given() && !t.all:
+		return errors.New("--selector goes with --all")
 	case t.other != "" && !t.diff:
 		return errors.New("--with can only be used with --diff")
 	case t.all:
@@ -147,7 +150,7 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 	}
 	s := session.New(session.Options{})
 	keep := &collector{}
-	into := []folder{s}
+	into := t.selection.with(s)
 	if ofRecords(t.output) {
 		into = append(into, keep)
 	}
@@ -242,6 +245,9 @@ func (t *tracing) rank(w io.Writer, s *session.Session, now time.Time) error {
 		if f, err := l.Waterfall(now); err == nil {
 			starts = append(starts, rank.Of(f))
 		}
+	}
+	if err := t.selection.learned(t.s); err != nil {
+		return err
 	}
 	r, err := rank.Rank(starts, rank.Options{By: t.by, N: t.top, Group: t.group})
 	if err != nil {

@@ -78,6 +78,7 @@ the whole grammar.
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 	}
 	a.scope.add(c, &a.observed)
+	a.addSelector(c, &a.observed, "with --all: only starts of pods")
 	a.observed.add(c)
 	f := c.Flags()
 	f.StringVarP(&a.output, "output", "o", "text", formatList([]string{"text", "json"}))
@@ -106,6 +107,9 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	if a.all && len(args) > 0 {
 		return userError{fmt.Errorf("--all selects every pod: remove the argument %q", args[0])}
 	}
+	if !a.all && a.selection.given() {
+		return userError{errors.New("--selector goes with --all")}
+	}
 	if a.all == (len(args) == 1) {
 		return userError{errors.New("why needs NAMESPACE/POD, node or --all")}
 	}
@@ -131,7 +135,7 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		return a.ofNode(ctx, conditions)
 	}
 	s := session.New(session.Options{})
-	now, err := a.fold(ctx, a.s.in, s)
+	now, err := a.fold(ctx, a.s.in, a.selection.with(s)...)
 	if err != nil {
 		return err
 	}
@@ -173,7 +177,7 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Report, only *why.Condition, conditions []why.Condition) error {
 	var held []string
 	reports := []*why.Report{}
-	if node != nil && only == nil && a.only() == "" {
+	if node != nil && only == nil && a.only() == "" && !a.selection.given() {
 		reports = append(reports, node)
 		held = heldIn(node, "the node", conditions)
 	}
@@ -183,6 +187,9 @@ func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Rep
 		}
 		reports = append(reports, r)
 		held = append(held, heldIn(r, l.Pod.String(), conditions)...)
+	}
+	if err := a.selection.learned(a.s); err != nil {
+		return err
 	}
 	if err := asObject(a.s.out, a.form, func(w io.Writer) error { return a.write(w, reports) }); err != nil {
 		return err

@@ -100,9 +100,9 @@ func but[T any](r *ring.Ring[T], n int, change func(T)) {
 // shorten cuts a pod's data: it removes the records of its start, and cuts lists and texts.
 func (p *pod) shorten(m *Model) {
 	m.kept.Cut(p.Key)
-	spec := trace.Milestone{Spec: p.Spec}
+	spec := trace.Milestone{Spec: p.Spec, Labels: p.Labels}
 	cutEvent(&spec)
-	p.Spec = spec.Spec
+	p.Spec, p.Labels = spec.Spec, spec.Labels
 	if p.Plan != nil {
 		plan := *p.Plan
 		cutEvent(&plan)

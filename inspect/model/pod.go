@@ -20,7 +20,9 @@ type Pod struct {
 	First time.Time // of its records
 	Last  time.Time // of its records
 	Spec  *trace.PodSpec
-	QoS   trace.QoSClass // "" if unknown
+	// Labels are those that it had when it was seen; nil if they are unknown.
+	Labels *trace.Labels
+	QoS    trace.QoSClass // "" if unknown
 	// StatusAt is when the status below was published; zero: nothing is known of it.
 	StatusAt   time.Time
 	Phase      trace.PodPhase // "" if unknown

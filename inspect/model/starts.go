@@ -167,6 +167,9 @@ func (m *Model) applyMilestone(p *pod, r *trace.Record, e *trace.Milestone, kept
 			p.Spec, p.QoS = e.Spec, e.Spec.QoS
 			p.declared(e.Spec)
 		}
+		if e.Labels != nil {
+			p.Labels = e.Labels
+		}
 	case trace.MilestoneStarted:
 		if !s.Started.IsZero() {
 			return

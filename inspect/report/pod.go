@@ -47,6 +47,7 @@ func podFacts(t *Table, m *model.Model, p *model.Pod, args Args) {
 		t.fact("Restarts", "restarts", count(p.Restarts))
 	}
 	t.fact("IP", "ip", str(p.IP))
+	t.fact("Labels", "labels", labelsOf(p.Labels))
 	t.fact("QoS class", "qos", str(p.QoS))
 	t.fact("Source", "source", str(p.Start.Source))
 	t.fact("Sandbox", "sandbox", str(p.SandboxID))

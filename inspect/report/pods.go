@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
@@ -28,6 +29,7 @@ func makePods(m *model.Model, args Args) (*Table, error) {
 		{Name: "IP", Key: "ip", Wide: true},
 		{Name: "QOS", Key: "qos", Wide: true},
 		{Name: "SOURCE", Key: "source", Wide: true},
+		{Name: "LABELS", Key: "labels", Wide: true, Long: true},
 		{Name: "DOING", Key: "doing", Long: true},
 	}}
 	pods := m.Pods()
@@ -44,9 +46,25 @@ func makePods(m *model.Model, args Args) (*Table, error) {
 		t.add(str(p.Key.Namespace), str(p.Key.Name), str(p.Key.UID), Value{text: readiness(p)}, ready, total,
 			str(p.State()), str(p.Phase), restarts,
 			took(p.Start.ToStarted), took(p.Start.ToReady), ago(p.Start.Seen, args.Now),
-			str(p.IP), str(p.QoS), str(p.Start.Source), text(doing(p, args.Now)))
+			str(p.IP), str(p.QoS), str(p.Start.Source), labelsOf(p.Labels), text(doing(p, args.Now)))
 	}
 	return t, nil
+}
+
+// labelsOf are a pod's labels: a map, and in text as kubectl writes them.
+func labelsOf(l *trace.Labels) Value {
+	if l == nil {
+		return Value{}
+	}
+	all, pairs := map[string]string{}, make([]string, 0, len(l.Items))
+	for _, one := range l.Items {
+		all[one.K] = one.V
+		pairs = append(pairs, one.K+"="+one.V)
+	}
+	if l.Clipped > 0 {
+		pairs = append(pairs, fmt.Sprintf("%d more", l.Clipped))
+	}
+	return Value{human.Line(cmp.Or(strings.Join(pairs, ","), "<none>")), all}
 }
 
 // readiness is ready containers of all, as 1/2.

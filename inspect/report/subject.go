@@ -33,6 +33,9 @@ type Args struct {
 	Pod string
 	// Namespace limits lists to the pods of this namespace; "" is all.
 	Namespace string
+	// Selects limits lists to the pods for which it is true, those with these Labels; nil is all.
+	Selects func(trace.Pod) bool
+	Labels  string
 	// Now is the time of the report: of the last record when it is about a recording.
 	Now time.Time
 	// Live is the agent's answer.
@@ -92,11 +95,17 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 	if args.Namespace != "" && args.Pod == "" && !s.Lists {
 		return nil, fmt.Errorf("inspect %s is not a list of pods: remove --namespace, or name a pod", s.Name)
 	}
+	if args.Selects != nil && !s.Lists {
+		return nil, fmt.Errorf("inspect %s is not a list of pods: remove --selector", s.Name)
+	}
 	t, err := s.make(m, args)
 	if err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", subject, err)
 	}
 	t.Key, t.named = s.Name, s.named
+	if args.Selects != nil && t.None != "" {
+		t.None = strings.TrimSuffix(t.None, ".") + " with labels " + args.Labels + "."
+	}
 	if args.Namespace != "" && t.None != "" {
 		t.None = strings.TrimSuffix(t.None, ".") + " in namespace " + args.Namespace + "."
 	}
@@ -105,7 +114,7 @@ func Make(subject string, m *model.Model, args Args) (*Table, error) {
 
 // wants reports whether a pod is requested.
 func (a *Args) wants(p trace.Pod) bool {
-	return (a.Pod == "" || p.String() == a.Pod) && (a.Namespace == "" || p.Namespace == a.Namespace)
+	return (a.Pod == "" || p.String() == a.Pod) && (a.Namespace == "" || p.Namespace == a.Namespace) && (a.Selects == nil || a.Selects(p))
 }
 
 // live reads the agent's answer.
