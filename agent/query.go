@@ -19,7 +19,7 @@ import (
 var ErrNotReady = errors.New("the agent is still starting")
 
 // Query returns state that is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the
-// node) and node. The values can be encoded as JSON.
+// node), node, and logs (the last lines of the container in args of that pod). The values can be encoded as JSON.
 func (a *Agent) Query(ctx context.Context, what string, args map[string]string) (any, error) {
 	p := a.parts.Load()
 	if p == nil {
@@ -34,8 +34,10 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 		return p.queryCgroup(args["pod"])
 	case "node":
 		return p.queryNode(), nil
+	case "logs":
+		return p.queryLogs(ctx, args["pod"], args["container"])
 	}
-	return nil, fmt.Errorf("unknown query %q: must be config, images, cgroup or node", what)
+	return nil, fmt.Errorf("unknown query %q: must be config, images, cgroup, node or logs", what)
 }
 
 // DeleteUnusedImages runs a pass of image garbage collection that removes every image without a container. Its

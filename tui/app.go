@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -58,6 +59,7 @@ func newApp(ctx context.Context, cfg Config, theme *style.Theme, p *pump) *app {
 		cfg: cfg, ctx: ctx, look: newLook(theme), pump: p, mouse: !cfg.NoMouse,
 		filters: map[views.Page]string{}, now: cfg.Now(), via: -1,
 	}
+	a.look.Scene.Logs = cfg.Logs
 	a.restart()
 	a.fill()
 	a.active = a.first()
@@ -107,7 +109,14 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 func (a *app) request(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case views.Open:
-		a.push(msg.Page)
+		return a.begin(msg.Page)
+	case views.LogsRead:
+		if !slices.Contains(a.stack, views.Page(msg.Page)) { // it was closed
+			return nil
+		}
+		cmd := msg.Page.Take(a.ctx, msg)
+		a.refresh()
+		return cmd
 	case views.OpenPod:
 		a.openPod(msg.Pod)
 	case views.OpenCalls:
@@ -128,6 +137,15 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 		return a.step.Typed(msg)
 	case views.StepReply:
 		return a.step.Reply(msg)
+	}
+	return nil
+}
+
+// begin shows a page on top, and lets it start.
+func (a *app) begin(page views.Page) tea.Cmd {
+	a.push(page)
+	if s, ok := page.(views.Starter); ok {
+		return s.Start(a.ctx)
 	}
 	return nil
 }

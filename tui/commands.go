@@ -45,6 +45,7 @@ func (a *app) commands() []command {
 	view.key = a.keyOf(a.pod)
 	out = append(out, view,
 		pod("why", "the causes of a pod's slow or failed start", a.why),
+		pod("logs", "the log of a pod's container, followed", a.logs),
 		command{
 			name: "filter", key: k.Filter.Help().Key, does: k.Filter.Help().Desc, arg: "CONDITIONS", check: a.checkFilter, run: a.filterBy,
 		},
@@ -138,6 +139,23 @@ func (a *app) why(name string) tea.Cmd {
 	cmd := a.goToPod(name)
 	a.pod.Why()
 	return cmd
+}
+
+// logs shows the log of a container of a pod; "" is the pod that the Pod view has.
+func (a *app) logs(name string) tea.Cmd {
+	pod := a.pod.Current()
+	if name != "" {
+		var err error
+		if pod, err = a.findPod(name); err != nil {
+			a.tell(views.Say{Text: err.Error(), Bad: true})
+			return nil
+		}
+	}
+	if pod.IsZero() {
+		a.tell(views.Say{Text: "no pod is selected", Bad: true})
+		return nil
+	}
+	return a.begin(views.NewLogs(a.look, pod))
 }
 
 // filterBy filters the page; "" lets the user type the filter.

@@ -26,7 +26,7 @@ func TestCauseOpens(t *testing.T) { synctest.Test(t, testCauseOpens) }
 func testCauseOpens(t *testing.T) {
 	d := drive(t, Config{}, 120, 40).play().keys("1 j j j enter / K L 0 2 enter enter")
 	d.want("shop/cart-7d4f-a1b  KL02  slow network in a pull", "evidence", "remedy", "wrong if", "docs/causes/KL02.md")
-	d.keys("esc").want("▶cause  KL02", "filter: KL02")
+	d.keys("esc").want("▶cause   KL02", "filter: KL02")
 }
 
 // TestLearn: the panel follows the cursor, stays open for the next pod, and gives way on a small screen.

@@ -270,9 +270,9 @@ func TestPodAnswersFirst(t *testing.T) { synctest.Test(t, testPodAnswersFirst) }
 // testPodAnswersFirst: on the smallest usual screen the answer and the first rows of the waterfall need no key.
 func testPodAnswersFirst(t *testing.T) {
 	for keys, answer := range map[string][]string{
-		"1 j enter":     {"▶cause  KL02 slow network in a pull (1.90s)", " now    it is pulling redis:7.2", " next   the download is complete"},
-		"1 j j enter":   {"▶state  CrashLoopBackOff main: back-off 20s", " now    it waits (backoff) for main (20s), 5.0s so far", " next   the agent retries, in 15.0s"},
-		"1 j j j enter": {"▶start  it started and was ready in 4.24s; image pull is the critical path", " cause  KL02", " slow   over the usual: 99 % of the other starts here took at most 1.94s"},
+		"1 j enter":     {"▶cause   KL02 slow network in a pull (1.90s)", " now     it is pulling redis:7.2", " next    the download is complete"},
+		"1 j j enter":   {"▶state   CrashLoopBackOff main: back-off 20s", " now     it waits (backoff) for main (20s), 5.0s so far", " next    the agent retries, in 15.0s"},
+		"1 j j j enter": {"▶start   it started and was ready in 4.24s; image pull is the critical path", " cause   KL02", " slow    over the usual: 99 % of the other starts here took at most 1.94s"},
 	} {
 		d := drive(t, Config{}, 80, 24).play().keys(keys)
 		d.want(answer...)
@@ -653,7 +653,7 @@ func testPodIsToldOf(t *testing.T) {
 	const name = "shop/cart-7d4f-a1b"
 	for _, view := range []string{"1 j j j", "3 G", "1 j j j enter", "9 r g"} {
 		d := drive(t, Config{}, 200, 50).play().keys(view)
-		d.want("w why  d describe  y YAML")
+		d.want("w why  l logs  d describe  y YAML")
 		d.keys("w").want("why "+name, name+" started and was ready in 4.24s", "CRITICAL PATH")
 		d.keys("/ K L 0 2 enter").want("KL02 slow network in a pull (likely): cost 3.28s")
 		d.keys("esc esc d").want("describe "+name, "Namespace:", "Restart policy:", "Started in:")

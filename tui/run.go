@@ -54,6 +54,8 @@ type Config struct {
 	Link func() string
 	// Player controls the Source when that is a recording; nil: it is not.
 	Player Player
+	// Logs reads the end of containers' logs; nil: the source has none, such as a recording.
+	Logs views.LogReader
 	// Leaving says what ends with the UI, and what stays: the user is asked before that. "" leaves at once.
 	Leaving string
 	// NoMouse leaves the mouse to the terminal, for selecting text, until it is requested.

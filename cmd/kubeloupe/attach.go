@@ -47,7 +47,7 @@ reconnects. With --from, the UI shows a recording or a kubelet's log as it is at
 			l := &link{client: cl}
 			defer l.close()
 			return unlessEnded(c.Context(), tui.Run(c.Context(), tui.Config{
-				Source: l, In: s.in, Out: screen(s.out), ViewName: view, Theme: string(colors), Link: l.trouble, Label: "ATTACHED",
+				Source: l, In: s.in, Out: screen(s.out), ViewName: view, Theme: string(colors), Link: l.trouble, Label: "ATTACHED", Logs: readLogs(cl),
 			}))
 		},
 	}

@@ -146,7 +146,7 @@ func (o *nodeOptions) show(ctx context.Context, n *node, s streams, ui tui.Confi
 	}
 	cur := n.bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
-	ui.Source, ui.In, ui.Out, ui.ViewName, ui.Theme = cur, s.in, screen(s.out), o.view, string(o.theme)
+	ui.Source, ui.In, ui.Out, ui.ViewName, ui.Theme, ui.Logs = cur, s.in, screen(s.out), o.view, string(o.theme), n.readLogs
 	err := tui.Run(ctx, ui)
 	if err != nil && ctx.Err() == nil {
 		// The UI broke, not the agent: continue in lines.

@@ -172,6 +172,7 @@ func (o *stepOptions) attach(ctx context.Context, st *stepping) error {
 	defer l.close()
 	return tui.Run(ctx, tui.Config{
 		Source: l, Stepper: st.front, In: st.s.in, Out: screen(st.s.out), ViewName: o.view, Theme: string(o.theme), Link: l.trouble, Label: "ATTACHED",
+		Logs: readLogs(cl),
 	})
 }
 

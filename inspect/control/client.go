@@ -200,7 +200,7 @@ func (l *line) beat(done <-chan struct{}, send func(any) error) {
 	}
 }
 
-// Query requests data that is not in the records: config, images, cgroup, node.
+// Query requests data that is not in the records: config, images, cgroup, node, logs.
 func (c *Client) Query(ctx context.Context, what string, args map[string]string) (json.RawMessage, error) {
 	l, err := c.request(ctx, request{Query: &QueryRequest{What: what, Args: args}})
 	if err != nil {

@@ -67,3 +67,6 @@ func (p *Overview) ChosenPod() (pod trace.Pod) {
 
 // ChoosePod implements Chooser: the overview keeps its own cursor.
 func (*Overview) ChoosePod(trace.Pod) bool { return false }
+
+// Current is the pod that is shown, the zero pod if none is.
+func (p *Pod) Current() trace.Pod { return p.pod.Key }

@@ -16,6 +16,8 @@ type Scene struct {
 	Note string
 	// Panels says that the screen is large enough for panels with borders.
 	Panels bool
+	// Logs reads the logs of containers; nil: the records' source has none.
+	Logs LogReader
 	// Learn says that the selected phase is explained, for learners.
 	Learn bool
 }
