@@ -41,6 +41,10 @@ func findCrashBackoff(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", d.Event.Subject, d.Event.Reason))
 	}
 	why := "keeps exiting (" + exits(last) + ")"
+	done := last.ExitCode != nil && *last.ExitCode == 0
+	if done {
+		why = "completes again and again (" + exits(last) + "), although it should serve"
+	}
 	probe := c.endedBy(last.Subject)
 	if probe != nil {
 		f.Evidence = append(f.Evidence, evidence(probe.End, "%s probe of %s failed, %d of %d", probe.Event.Probe, last.Subject, probe.Event.Count, probe.Event.Threshold))
@@ -75,6 +79,8 @@ func findCrashBackoff(c *Case) []Finding {
 	case started != nil:
 		_, f.Remedy, f.RuledOutBy = startText(started.class, last.Subject)
 		f.Remedy += " It never ran, so it has no log."
+	case done:
+		f.Remedy, f.RuledOutBy = c.servesRemedy(last.Subject), "Somebody asks it to stop, and it exits with 0 then: a person, or a supervisor in the container."
 	default:
 		f.Remedy = fmt.Sprintf("Read its last log: kubectl logs -n %s %s -c %s -p. The back-off ends by itself once it runs for 10 minutes.", c.Pod.Namespace, c.Pod.Name, last.Subject)
 		if last.ExitCode != nil {
@@ -85,19 +91,26 @@ func findCrashBackoff(c *Case) []Finding {
 	return []Finding{f}
 }
 
-// crashing are the containers whose restart waits in crash-loop back-off.
+// crashing are the containers whose restart waits in crash-loop back-off, or has waited and is not done.
 func (c *Case) crashing() (names []string) {
+	var looping []string // by their status, which stays until they run
+	for _, s := range c.states() {
+		if s.Reason == crashLoop {
+			looping = append(looping, s.Name)
+		}
+	}
 	for _, s := range ownSpans[*trace.Wait](c) {
-		if !s.Open || s.Event.For != trace.WaitBackoff {
+		if s.Event.For != trace.WaitBackoff {
 			continue
 		}
-		if s.Event.Reason == crashLoop {
-			names = append(names, s.Event.Target.Name)
-		}
-		for _, h := range s.Event.More {
-			if h.Reason == crashLoop {
-				names = append(names, h.Name)
+		add := func(name, reason string) {
+			if reason == crashLoop && (s.Open || slices.Contains(looping, name)) {
+				names = append(names, name)
 			}
+		}
+		add(s.Event.Target.Name, s.Event.Reason)
+		for _, h := range s.Event.More {
+			add(h.Name, h.Reason)
 		}
 	}
 	return names

@@ -59,6 +59,11 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
+			name: "completes, and should serve", now: 9 * sec, cost: 4 * sec, current: true,
+			want:  "container web completes again and again (exit code 0, attempt 1), although it should serve, and its restart has to wait: 4.00s so far in back-off",
+			write: func(s *casetest.Script) { up(s); crashed(s, 5*sec, 0) },
+		},
+		{
 			name: "out of memory", now: 9 * sec, cost: 4 * sec, current: true,
 			want: "container web keeps running out of memory (exit code 137 (SIGKILL), attempt 1), and its restart has to wait: 4.00s so far in back-off",
 			write: func(s *casetest.Script) {

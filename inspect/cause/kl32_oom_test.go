@@ -78,6 +78,22 @@ func TestExited(t *testing.T) {
 			},
 		},
 		{
+			name: "not: its back-off is over, and it does not run yet", now: 9 * sec,
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				ended(s, 5*sec, trace.PodRunning, waitsFor("CrashLoopBackOff", 1, trace.ContainerExit{Reason: "Completed"}))
+				s.Wait(5*sec, 8900*ms, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
+			},
+		},
+		{
+			name: "completed since its back-off", now: 9 * sec, cost: sec, current: true, want: "container web has completed (exit code 0), and restartPolicy Always restarts it",
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				s.Wait(2*sec, 4*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CrashLoopBackOff"})
+				ended(s, 8*sec, trace.PodRunning, trace.ContainerStatus{State: trace.ContainerTerminated, Reason: "Completed"})
+			},
+		},
+		{
 			name: "not: a Job's pod that succeeded", now: 9 * sec,
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)

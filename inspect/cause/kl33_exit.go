@@ -67,11 +67,17 @@ func (c *Case) exitFinding(s *state, e *trace.ContainerExit) *Finding {
 		f.Sentence += ", and the pod failed: restartPolicy is Never"
 	case e.ExitCode == 0:
 		f.Sentence = fmt.Sprintf("container %s has completed (exit code 0), and restartPolicy Always restarts it: it should serve", s.Name)
-		f.Remedy = "Let the program stay in the foreground: a shell that starts it in the background ends at once. Work that ends belongs in a Job, or needs restartPolicy OnFailure or Never. Its log: " + logs + " -p."
+		f.Remedy = c.servesRemedy(s.Name)
 	case s.Restarts > 0:
 		f.Sentence += fmt.Sprintf(" (restarted %s)", times(s.Restarts))
 	}
 	return f
+}
+
+// servesRemedy is what to do about a container that has completed and should serve.
+func (c *Case) servesRemedy(container string) string {
+	return "Let the program stay in the foreground: a shell that starts it in the background ends at once. Work that ends belongs in a Job, or needs " +
+		fmt.Sprintf("restartPolicy OnFailure or Never. Its log: kubectl logs -n %s %s -c %s -p.", c.Pod.Namespace, c.Pod.Name, container)
 }
 
 // exitRemedy is what to do about an exit code of its own.
