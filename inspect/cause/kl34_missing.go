@@ -25,6 +25,7 @@ type lack struct {
 	need     string // what needs it: a container, a volume
 	from, to time.Time
 	open     bool
+	whole    bool // a step of the pod says it, not a container or volume
 	tries    int
 	evidence []Evidence
 }
@@ -45,7 +46,7 @@ func (c *Case) lacks() (out []*lack) {
 			tries = append(tries, try{a.Rec(), "c/" + a.Event.Container, "container " + a.Event.Container, a.Start, a.Stop, a.Event.Missing, a.Err(), a.Err() == ""})
 		}
 		if (a.Event.Verb == trace.VerbVolumes || a.Event.Verb == trace.VerbSandbox) && !a.Open && a.Event.Missing != nil {
-			tries = append(tries, try{a.Rec(), "p", "its " + string(a.Event.Verb), a.Start, a.Stop, a.Event.Missing, a.Err(), false})
+			tries = append(tries, try{a.Rec(), "p", stepNeeds[a.Event.Verb], a.Start, a.Stop, a.Event.Missing, a.Err(), false})
 		}
 		if a.Event.Verb == trace.VerbCreate && a.Err() == "" {
 			tries = append(tries, try{rec: a.Rec(), id: "p", from: a.Start, to: a.Stop, done: true})
@@ -67,10 +68,7 @@ func (c *Case) lacks() (out []*lack) {
 		case t.missing == nil:
 		default:
 			if l == nil || l.Missing != *t.missing {
-				if t.id == "p" && slices.ContainsFunc(out, func(o *lack) bool { return o.open && o.Name == t.missing.Name && o.Key == t.missing.Key }) {
-					continue // a volume says it already
-				}
-				l = &lack{Missing: *t.missing, need: t.need, from: t.from, open: true}
+				l = &lack{Missing: *t.missing, need: t.need, from: t.from, open: true, whole: t.id == "p"}
 				ids[t.id] = l
 				out = append(out, l)
 			}
@@ -79,8 +77,13 @@ func (c *Case) lacks() (out []*lack) {
 			l.evidence = append(l.evidence, evidence(t.rec, "%s: %s", t.need, quoted(t.err)))
 		}
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(out), func(l *lack) bool {
+		return l.whole && slices.ContainsFunc(out, func(o *lack) bool { return !o.whole && o.Name == l.Name && o.Key == l.Key }) // a volume of the step says it
+	})
 }
+
+// stepNeeds names the steps of a pod that can miss an object.
+var stepNeeds = map[trace.Verb]string{trace.VerbVolumes: "the setup of its volumes", trace.VerbSandbox: "its sandbox"}
 
 func findMissingObject(c *Case) (out []Finding) {
 	for _, l := range c.lacks() {

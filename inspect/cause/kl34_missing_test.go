@@ -34,6 +34,14 @@ func TestMissingObject(t *testing.T) {
 			},
 		},
 		{
+			name: "a volume's Secret, in a step that waits for it", now: 9 * sec, cost: 7900 * ms, current: true, want: "volume conf needs secret shop/keys, which does not exist",
+			write: func(s *casetest.Script) {
+				const err = `setup of volume "conf" (kubernetes.io/secret) failed: secret "keys" not found`
+				step := s.Action(sec, 1200*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err, Missing: trace.MissingIn(err)})
+				s.Span(1100*ms, 1110*ms, step, &trace.Volume{Op: trace.VolumeSetup, Name: "conf", Plugin: "kubernetes.io/secret", Err: err, Class: trace.FailObject, Missing: trace.MissingIn(err)})
+			},
+		},
+		{
 			name: "it came later", cost: 2 * sec, want: "container web needs secret shop/keys, which does not exist",
 			write: func(s *casetest.Script) {
 				s.Action(sec, 1010*ms, fails(noSecret))
