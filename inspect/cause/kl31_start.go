@@ -2,8 +2,10 @@ package cause
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
 func cannotStart() Rule {
@@ -48,17 +50,16 @@ const maxTail = 140
 
 // tail is the end of an error on one line.
 func tail(err string) string {
-	text := quoted(err)
+	text := line(err)
 	if len(text) <= maxTail {
-		return text
+		return noise.Of(text)
 	}
-	at := len(text) - maxTail
-	for i := at; i < len(text); i++ {
-		if text[i] == ' ' {
-			return "..." + text[i:]
-		}
+	text = text[len(text)-maxTail:]
+	_, words, ok := strings.Cut(text, " ")
+	if !ok {
+		words = text
 	}
-	return text
+	return noise.Of("... " + strings.ToValidUTF8(words, ""))
 }
 
 // startText says what class of failure it is, what to do and what rules it out.
@@ -88,7 +89,7 @@ func startText(class trace.FailureClass, name string) (what, remedy, disproof st
 			"A directory cannot be mounted on a file, nor a file on a directory: correct mountPath or subPath (a hostPath or subPath that does not exist becomes a directory).", disproof
 	case trace.FailStartReadOnly:
 		return "its root file system or a volume is read-only, and a directory must be created there",
-			"Create the mount point or the workingDir in the image, or mount an emptyDir above it; readOnlyRootFilesystem: true leaves only volumes writable.", disproof
+			"Create the mount point or the workingDir in the image, or mount an emptyDir above it; readOnlyRootFilesystem: true leaves only volumes writable. A mount inside a read-only volume needs its directory in that volume.", disproof
 	case trace.FailStartMemory:
 		return "its memory limit is too low to start it",
 			"Raise the memory limit: the runtime itself needs some MiB before the program starts.", disproof

@@ -20,12 +20,14 @@ var grpcHead = regexp.MustCompile(`rpc error: code = \w+ desc = `)
 
 // quoted is foreign text on one line, cut short.
 func quoted(s string) string {
-	s = grpcHead.ReplaceAllString(human.Line(s), "")
-	if len(s) > maxError {
+	if s = line(s); len(s) > maxError {
 		s = strings.ToValidUTF8(s[:maxError], "") + "..."
 	}
 	return noise.Of(s)
 }
+
+// line is foreign text on one line.
+func line(s string) string { return grpcHead.ReplaceAllString(human.Line(s), "") }
 
 // took says how long something took, or has taken so far.
 func took(d time.Duration, open bool) string {
