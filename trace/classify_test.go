@@ -131,17 +131,19 @@ func TestClasses(t *testing.T) {
 func TestClassifyStart(t *testing.T) {
 	const oci = `start container app: rpc error: code = Unknown desc = failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: `
 	for text, want := range map[string]FailureClass{
-		oci + `error during container init: exec: "no-such-program": executable file not found in $PATH`:            FailStartMissing,
-		oci + `error during container init: exec: "/no/such": stat /no/such: no such file or directory`:             FailStartMissing,
-		oci + `error during container init: exec: "/etc": is a directory`:                                           FailStartDir,
-		oci + `error during container init: exec: "/bin/busybox/x": stat /bin/busybox/x: not a directory`:           FailStartDir,
-		oci + `error during container init: exec: "/d/noexec": permission denied`:                                   FailStartDenied,
-		oci + `error during container init: exec /d/garbage: exec format error`:                                     FailStartFormat,
-		oci + `error during container init: exec /d/script: no such file or directory`:                              FailStartLoader,
-		oci + `error during container init: chdir to cwd ("/x") set in config.json failed: permission denied`:       FailStartWorkdir,
-		oci + `error during container init: error mounting "/a" to rootfs at "/b": not a directory: Are you trying`: FailStartMount,
-		oci + `error during container init: mkdirat /run/x: read-only file system`:                                  FailStartReadOnly,
-		oci + `container init was OOM-killed (memory limit too low?)`:                                               FailStartMemory,
+		oci + `error during container init: exec: "no-such-program": executable file not found in $PATH`:                                                                              FailStartMissing,
+		oci + `error during container init: exec: "/no/such": stat /no/such: no such file or directory`:                                                                               FailStartMissing,
+		oci + `error during container init: exec: "/etc": is a directory`:                                                                                                             FailStartDir,
+		oci + `error during container init: exec: "/bin/busybox/x": stat /bin/busybox/x: not a directory`:                                                                             FailStartDir,
+		oci + `error during container init: exec: "/d/noexec": permission denied`:                                                                                                     FailStartDenied,
+		oci + `error during container init: exec /d/garbage: exec format error`:                                                                                                       FailStartFormat,
+		oci + `error during container init: exec /d/script: no such file or directory`:                                                                                                FailStartLoader,
+		oci + `error during container init: chdir to cwd ("/x") set in config.json failed: permission denied`:                                                                         FailStartWorkdir,
+		oci + `error during container init: error mounting "/a" to rootfs at "/b": not a directory: Are you trying`:                                                                   FailStartMount,
+		oci + `error during container init: mkdir /bin/busybox: not a directory`:                                                                                                      FailStartWorkdir,
+		oci + `error during container init: error mounting "/a" to rootfs at "/b/c": create mountpoint for /b/c mount: make mountpoint "/b/c": mkdirat /r/b/c: read-only file system`: FailStartReadOnly,
+		oci + `error during container init: mkdirat /run/x: read-only file system`:                                                                                                    FailStartReadOnly,
+		oci + `container init was OOM-killed (memory limit too low?)`:                                                                                                                 FailStartMemory,
 		oci + `something new`: FailStart,
 		oci + `error during container init: unable to apply apparmor profile: no such file`:                           FailAppArmor,
 		oci + `error during container init: error loading seccomp filter into kernel: operation not permitted`:        FailSeccomp,
@@ -156,9 +158,22 @@ func TestClassifyStart(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
-	for reason, want := range map[string]FailureClass{"StartError": FailStartMissing, "Error": "", "OOMKilled": ""} {
-		if got := ClassifyExit(reason, `unable to start container process: exec: "a": executable file not found in $PATH`); got != want {
-			t.Errorf("%s: %q, want %q", reason, got, want)
+	const missing = `unable to start container process: exec: "a": executable file not found in $PATH`
+	for _, c := range []struct {
+		code            int32
+		reason, message string
+		want            FailureClass
+	}{
+		{128, "StartError", missing, FailStartMissing},
+		{3, "Error", missing, ""},
+		{137, "OOMKilled", missing, ""},
+		{255, "Error", "exec /work/run: exec format error\n", FailStartFormat},
+		{255, "Error", "exec /work/run: no such file or directory", FailStartLoader},
+		{255, "Error", "reading the token klsecret\nexec /work/run: exec format error", ""},
+		{1, "Error", "exec /work/run: exec format error", ""},
+	} {
+		if got := ClassifyExit(c.code, c.reason, c.message); got != c.want {
+			t.Errorf("%d, %s, %s: %q, want %q", c.code, c.reason, c.message, got, c.want)
 		}
 	}
 }

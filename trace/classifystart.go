@@ -3,6 +3,7 @@ package trace
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // startFailed and securityFailed begin the part of an error that says why a container cannot be created or started. The text after
@@ -22,7 +23,8 @@ var parts = map[FailureClass][]pattern{
 		{FailSeccomp, regexp.MustCompile(`(?i)seccomp`)},
 		{FailUserMissing, regexp.MustCompile(`unable to find (user|group) |no matching entries in (passwd|group) file`)},
 		{FailStartMemory, regexp.MustCompile(`OOM-killed \(memory limit too low|container init was OOM-killed`)},
-		{FailStartWorkdir, regexp.MustCompile(`chdir to cwd|mkdir(at)? cwd|Cwd must be an absolute path`)},
+		{FailStartWorkdir, regexp.MustCompile(`chdir to cwd|mkdir(at)? cwd|Cwd must be an absolute path|container init: mkdir /.*: not a directory`)},
+		{FailStartReadOnly, regexp.MustCompile(`error mounting .*: mkdir(at)? .*: read-only file system$`)},
 		{FailStartMount, regexp.MustCompile(`error mounting|not a directory: Are you trying to mount|Are you trying to mount a directory`)},
 		{FailStartFormat, regexp.MustCompile(`exec format error`)},
 		{FailStartDir, regexp.MustCompile(`: is a directory|exec: .*: not a directory|stat .*: not a directory`)},
@@ -40,15 +42,25 @@ var parts = map[FailureClass][]pattern{
 	},
 }
 
-// ClassifyExit returns the class of the failure of a container that exited without having run, from the reason and the message of its
-// exit. Messages of others are the container's own words.
-func ClassifyExit(reason, message string) FailureClass {
+// lastLine is all that runc writes to the log of a container whose program the kernel does not execute. By then it has reported a start.
+var lastLine = regexp.MustCompile(`^exec /\S+: (exec format error|no such file or directory|permission denied)$`)
+
+// notExecuted is the exit code of such a container.
+const notExecuted = 255
+
+// ClassifyExit returns the class of the failure of a container that exited without having run, from its exit code and the reason and the
+// message of its exit. Messages of others are the container's own words; they can be the end of its log.
+func ClassifyExit(code int32, reason, message string) FailureClass {
 	switch reason {
 	case "StartError", "ContainerCannotRun":
 		if class := Classify(message); class != "" {
 			return class
 		}
 		return FailStart
+	case "Error":
+		if line := strings.TrimSpace(message); code == notExecuted && lastLine.MatchString(line) {
+			return partOf(FailStart, line)
+		}
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ func TestLastExit(t *testing.T) {
 		class           trace.FailureClass
 	}{
 		"it ended":                {"Error", "token klsecret is refused", "", ""},
-		"it could not be started": {"StartError", refused, refused, trace.ClassifyExit("StartError", refused)},
+		"it could not be started": {"StartError", refused, refused, trace.ClassifyExit(3, "StartError", refused)},
 	} {
 		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main"}}}}
 		got := Trace(pod, v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{
@@ -32,7 +32,7 @@ func TestLastExit(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if trace.ClassifyExit("StartError", refused) == "" {
+	if trace.ClassifyExit(3, "StartError", refused) == "" {
 		t.Error("the runtime's message has no class")
 	}
 }

@@ -72,7 +72,7 @@ func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {
 	return out
 }
 
-// exit describes a termination. Only the message of a container that could not be started is the runtime's, and has a class.
+// exit describes a termination. Only the message of a container whose program could not be started is the runtime's, and has a class.
 func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
 	_, id, _ := strings.Cut(t.ContainerID, "://")
 	e := &trace.ContainerExit{Reason: t.Reason, Message: t.Message, ID: id, ExitCode: t.ExitCode}
@@ -82,6 +82,6 @@ func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
 	if !t.FinishedAt.IsZero() {
 		e.Finished = t.FinishedAt.UTC()
 	}
-	e.Class = trace.ClassifyExit(e.Reason, e.Message)
+	e.Class = trace.ClassifyExit(e.ExitCode, e.Reason, e.Message)
 	return e
 }

@@ -1,6 +1,7 @@
 package cause_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,13 @@ func TestCannotStart(t *testing.T) {
 					Name: "web", State: trace.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 3,
 					Last: &trace.ContainerExit{Reason: "StartError", Class: trace.FailStartDenied, ExitCode: 128, Message: "permission denied"},
 				}}})
+			},
+		},
+		{
+			name: "a mount inside a read-only volume, with long paths", now: 9 * sec, cost: 8 * sec, current: true,
+			want: "container web cannot be started: its root file system or a volume is read-only, and a directory must be created there: ... mkdirat /run/" + strings.Repeat("x", 80) + "/rootfs/data/cache: read-only file system",
+			write: func(s *casetest.Script) {
+				startFails(s, sec, "start web", trace.VerbStart, "RunContainerError", ociFailed+`error mounting "/var/lib/kubelet/pods/`+strings.Repeat("u", 80)+`" to rootfs at "/data/cache": create mountpoint for /data/cache mount: make mountpoint "/data/cache": mkdirat /run/`+strings.Repeat("x", 80)+`/rootfs/data/cache: read-only file system`)
 			},
 		},
 		{

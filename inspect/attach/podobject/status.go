@@ -69,7 +69,7 @@ func container(in *v1.ContainerStatus, isInit bool) trace.ContainerStatus {
 
 func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
 	return &trace.ContainerExit{
-		Reason: t.Reason, Message: t.Message, Class: trace.ClassifyExit(t.Reason, t.Message), ID: t.ContainerID, ExitCode: t.ExitCode,
+		Reason: t.Reason, Message: t.Message, Class: trace.ClassifyExit(t.ExitCode, t.Reason, t.Message), ID: t.ContainerID, ExitCode: t.ExitCode,
 		Started: timeOf(t.StartedAt), Finished: timeOf(t.FinishedAt),
 	}
 }
