@@ -13,7 +13,7 @@ import (
 const workload = "workload"
 
 func workloadFaults() []fault {
-	return slices.Concat(probeFaults(), startFaults(), memoryFaults(), exitFaults(), objectFaults(), securityFaults(), admissionFaults())
+	return slices.Concat(probeFaults(), startFaults(), memoryFaults(), exitFaults(), objectFaults(), securityFaults(), admissionFaults(), heldFaults())
 }
 
 // once is a pod of one container that is not restarted.
