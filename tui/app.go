@@ -165,6 +165,7 @@ func (a *app) absorb(msg recsMsg) tea.Cmd {
 		a.apply(msg.chunks)
 		a.move()
 	}
+	a.pump.recycle(msg.chunks)
 	if a.ended != nil {
 		return nil
 	}

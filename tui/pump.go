@@ -20,6 +20,8 @@ const (
 	// maxPending bounds what waits for the next frame; what comes then is left in
 	// the source, which counts what it loses.
 	maxPending = 16384
+	// maxSpare is the largest batch whose memory is used again.
+	maxSpare = 2048
 )
 
 // recsMsg is what came since the last one.
@@ -54,6 +56,7 @@ type pump struct {
 	done chan struct{}
 
 	mu      sync.Mutex
+	spare   []trace.Record // the memory of an earlier batch
 	pending recsMsg
 	waiting int // records in pending
 }
@@ -105,7 +108,12 @@ func (p *pump) restart() {
 
 func (p *pump) put(recs []trace.Record, lost uint64, err error) (full bool) {
 	p.mu.Lock()
-	if len(recs) > 0 || lost > 0 {
+	switch {
+	case len(recs) == 0 && lost == 0:
+	case len(p.pending.chunks) == 0 && p.spare != nil:
+		p.pending.chunks = []chunk{{lost, append(p.spare, recs...)}}
+		p.spare = nil
+	default:
 		p.pending.chunks = join(p.pending.chunks, chunk{lost, recs})
 	}
 	p.pending.err = err
@@ -148,6 +156,16 @@ func (p *pump) take() recsMsg {
 	p.pending, p.waiting = recsMsg{}, 0
 	nudge(p.room)
 	return msg
+}
+
+// recycle takes the memory of a batch whose records are no longer needed.
+func (p *pump) recycle(chunks []chunk) {
+	if len(chunks) == 0 || cap(chunks[0].recs) > maxSpare {
+		return
+	}
+	p.mu.Lock()
+	p.spare = chunks[0].recs[:0] // it holds on to these records until the next batch
+	p.mu.Unlock()
 }
 
 // wait waits for run to return, so that the caller may close its source, but not

@@ -63,10 +63,12 @@ type Method struct {
 const methodWindow = time.Minute
 
 // Calls returns the last CRI calls, oldest first, including running ones.
-func (m *Model) Calls() []Call {
-	out := make([]Call, 0, m.calls.Len())
-	m.calls.Each(func(c *Call) { out = append(out, *c) })
-	return out
+func (m *Model) Calls() []Call { return m.AppendCalls(make([]Call, 0, m.calls.Len())) }
+
+// AppendCalls appends the result of Calls to dst.
+func (m *Model) AppendCalls(dst []Call) []Call {
+	m.calls.Each(func(c *Call) { dst = append(dst, *c) })
+	return dst
 }
 
 // InFlight returns the running CRI calls, oldest first.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -42,15 +43,17 @@ type Effect struct {
 	Event trace.Event // as it began; do not change it. Its long texts are cut
 }
 
-// Loops returns the last iterations, oldest first.
-func (m *Model) Loops() []Loop {
-	out := make([]Loop, 0, m.loops.Len())
+// Loops returns the last iterations, oldest first. Their effects must not be changed.
+func (m *Model) Loops() []Loop { return m.AppendLoops(make([]Loop, 0, m.loops.Len())) }
+
+// AppendLoops appends the result of Loops to dst.
+func (m *Model) AppendLoops(dst []Loop) []Loop {
 	m.loops.Each(func(l *loop) {
 		c := l.Loop
-		c.Caused = append([]Effect(nil), l.Caused...)
-		out = append(out, c)
+		c.Caused = slices.Clip(c.Caused) // more are only appended
+		dst = append(dst, c)
 	})
-	return out
+	return dst
 }
 
 func (m *Model) applyLoop(r *trace.Record, e *trace.Loop) {

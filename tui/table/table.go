@@ -37,7 +37,8 @@ type Table[R any] struct {
 	cfg    Config[R]
 	w, h   int
 	all    []R
-	shown  []R
+	shown  []R // all, if nothing is left out and the order is the given one
+	some   []R // the memory of shown otherwise
 	filter *query.Filter
 	sort   int // column, -1 for the order given
 	pick   int // column that the user has chosen to sort by, -1 none
@@ -87,12 +88,18 @@ func (t *Table[R]) Len() (shown, all int) { return len(t.shown), len(t.all) }
 
 // arrange filters and sorts, and finds the cursor's row again.
 func (t *Table[R]) arrange() {
-	t.shown = t.shown[:0]
+	if t.filter == nil && t.sort < 0 && !t.upside {
+		t.shown = t.all
+		t.find()
+		return
+	}
+	t.some = t.some[:0]
 	for _, r := range t.all {
 		if t.filter == nil || t.filter.Match(t.row(r)) {
-			t.shown = append(t.shown, r)
+			t.some = append(t.some, r)
 		}
 	}
+	t.shown = t.some
 	t.order()
 	t.find()
 }

@@ -27,6 +27,7 @@ type CRI struct {
 	calls   list[model.Call]
 	methods methods
 	now     time.Time
+	rows    []model.Call // of the last frame
 	times   trend
 	about   string // the method that the trend is of, "" all
 }
@@ -80,9 +81,9 @@ func (p *CRI) Refresh(f Frame) {
 			p.about = m.Name
 		}
 	} else {
-		rows := f.Model.Calls()
-		slices.Reverse(rows)
-		p.calls.tbl.SetRows(rows)
+		p.rows = f.Model.AppendCalls(p.rows[:0])
+		slices.Reverse(p.rows)
+		p.calls.tbl.SetRows(p.rows)
 		if c, ok := p.calls.tbl.Selected(); ok && !p.calls.tbl.Following() {
 			p.about = c.Method
 		}

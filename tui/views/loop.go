@@ -27,6 +27,7 @@ type Loop struct {
 	history *History
 	now     time.Time
 	times   trend
+	rows    []model.Loop // of the last frame
 }
 
 // NewLoop returns the page.
@@ -52,9 +53,9 @@ func (p *Loop) Refresh(f Frame) {
 	if p.above() > 0 {
 		p.times.refresh(f.Now, "iteration time", f.Model.LoopTimes())
 	}
-	rows := f.Model.Loops()
-	slices.Reverse(rows)
-	p.tbl.SetRows(rows)
+	p.rows = f.Model.AppendLoops(p.rows[:0])
+	slices.Reverse(p.rows)
+	p.tbl.SetRows(p.rows)
 }
 
 func (p *Loop) columns() []table.Column[model.Loop] {
