@@ -20,6 +20,7 @@ type looking struct {
 	scope
 	s      streams
 	output string
+	follow bool
 }
 
 func newInspect(s streams) *cobra.Command {
@@ -44,6 +45,7 @@ func newInspect(s streams) *cobra.Command {
 		Example: `  kubeloupe inspect pods
   kubeloupe inspect po -n shop
   kubeloupe inspect pod shop/cart-7d4f
+  kubeloupe inspect pods -l app=web --watch
   kubeloupe inspect cri --from session.klr -o json
   kubeloupe inspect cgroup shop/cart-7d4f -o yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -59,6 +61,7 @@ func newInspect(s streams) *cobra.Command {
 	l.addSelector(c, &l.observed, "only pods, and what is of pods,")
 	l.observed.add(c)
 	c.Flags().StringVarP(&l.output, "output", "o", "table", report.FormatNames+", with kubectl's JSONPath")
+	c.Flags().BoolVarP(&l.follow, "watch", "w", false, "print the list, then its rows that change, until Ctrl-C or until the agent stops: pods, workers and volumes")
 	c.ValidArgsFunction = podArgs(&l.observed, &l.scope, offered, 2)
 	must(c.RegisterFlagCompletionFunc("output", oneOf("table", "wide", "name", "json", "yaml", "jsonpath=")))
 	c.Flags().SortFlags = false
@@ -77,6 +80,11 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err := subject.Accepts(format); err != nil {
 		return userError{fmt.Errorf("--output: %w", err)}
 	}
+	if l.follow {
+		if err := l.canWatch(&subject); err != nil {
+			return userError{err}
+		}
+	}
 	a := report.Args{Namespace: l.only()}
 	if err := l.check(); err != nil {
 		return userError{err}
@@ -93,6 +101,13 @@ func (l *looking) run(ctx context.Context, args []string) error {
 		return userError{notRecorded(subject.Name)}
 	}
 	m := model.New(model.Options{})
+	if l.follow {
+		w := &watching{looking: l, subject: subject, args: a, model: m, print: report.NewWatch(l.text(format), format, l.width())}
+		if len(args) == 2 {
+			w.named = args[1]
+		}
+		return l.watch(ctx, w)
+	}
 	if a.Now, err = l.fold(ctx, l.s.in, l.selection.with(m)...); err != nil {
 		return err
 	}
@@ -113,15 +128,23 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if err := l.selection.learned(l.s); err != nil {
 		return err
 	}
-	width := 0 // nothing is cut in a pipe
-	if isTerminal(l.s.out) {
-		width = widthOf(l.s.out)
+	return l.withSeen(l.text(format), string(format), func(w io.Writer) error { return report.Write(w, t, format, l.width()) })
+}
+
+// width is the terminal's; nothing is cut in a pipe.
+func (l *looking) width() int {
+	if !isTerminal(l.s.out) {
+		return 0
 	}
-	out := l.s.out
+	return widthOf(l.s.out)
+}
+
+// text is the output for a format.
+func (l *looking) text(format report.Format) io.Writer {
 	if format == report.Text || format == report.Wide {
-		out = textOut(out)
+		return textOut(l.s.out)
 	}
-	return l.withSeen(out, string(format), func(w io.Writer) error { return report.Write(w, t, format, width) })
+	return l.s.out
 }
 
 // ask asks the agent for what its stream does not tell.

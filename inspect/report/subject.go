@@ -22,6 +22,8 @@ type Subject struct {
 	// OfPods says that it can be about one pod alone, Lists that it can be about the pods of one namespace.
 	OfPods bool
 	Lists  bool
+	// Watch says that its rows can be watched: each is about one thing, and changes with it.
+	Watch bool
 
 	make  func(*model.Model, Args) (*Table, error)
 	named func(cell func(key string) Value) string // nil: its rows have no names
@@ -45,14 +47,14 @@ type Args struct {
 // Subjects returns what can be inspected.
 func Subjects() []Subject {
 	return []Subject{
-		{Name: "pods", Short: []string{"po"}, About: "the pods of the node", OfPods: true, Lists: true, make: makePods, named: byKeys("namespace", "name")},
+		{Name: "pods", Short: []string{"po"}, About: "the pods of the node", OfPods: true, Lists: true, Watch: true, make: makePods, named: byKeys("namespace", "name")},
 		{Name: "pod", About: "one pod: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod, named: byKeys("namespace", "name")},
-		{Name: "workers", Short: []string{"worker"}, About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, Lists: true, make: makeWorkers, named: byKeys("pod")},
+		{Name: "workers", Short: []string{"worker"}, About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, Lists: true, Watch: true, make: makeWorkers, named: byKeys("pod")},
 		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
 		{Name: "cri", About: "calls to the container runtime: durations by method in the last minute, and calls in flight", OfPods: true, Lists: true, make: makeCRI, named: byKeys("method")},
 		{Name: "images", Short: []string{"image", "img"}, About: "the images on the node, and the pods that use them", Live: true, make: makeImages, named: imageName},
 		{Name: "gc", About: "the last garbage collection runs and their decisions", make: makeGC},
-		{Name: "volumes", Short: []string{"volume", "vol"}, About: "the pods' volumes", OfPods: true, Lists: true, make: makeVolumes, named: byKeys("pod", "volume")},
+		{Name: "volumes", Short: []string{"volume", "vol"}, About: "the pods' volumes", OfPods: true, Lists: true, Watch: true, make: makeVolumes, named: byKeys("pod", "volume")},
 		{Name: "cgroup", Short: []string{"cgroups", "cg"}, About: "the cgroups of the node or of a pod, with limits and usage", Live: true, OfPods: true, make: makeCgroup, named: byKeys("path")},
 		{Name: "node", Short: []string{"nodes", "no"}, About: "the agent, the runtime, the API server, and resource pressure", make: makeNode, named: byKeys("name")},
 		{Name: "config", Short: []string{"configz"}, About: "the effective configuration", Live: true, make: makeConfig},

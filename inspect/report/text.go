@@ -86,25 +86,34 @@ func (p *printer) rows(t *Table, depth int) {
 	if p.width > 0 {
 		t.fit(shown, widths, room)
 	}
+	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, t.head()) {
+		p.line(t.cells(shown, widths, row), depth)
+	}
+}
+
+// head are the names of the columns.
+func (t *Table) head() []Value {
 	head := make([]Value, len(t.Columns))
 	for i, c := range t.Columns {
 		head[i].text = c.Name
 	}
-	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, head) {
-		var cells []string
-		for n, i := range shown {
-			cut, align := fit.Cut, fit.Left
-			if t.Columns[i].Ends {
-				cut = fit.Middle
-			}
-			cell := cut(row[i].String(), widths[n], fit.Ellipsis)
-			if t.Columns[i].Right {
-				align = fit.Right
-			}
-			cells = append(cells, align(cell, widths[n]))
+	return head
+}
+
+// cells is a row's line.
+func (t *Table) cells(shown, widths []int, row []Value) string {
+	var cells []string
+	for n, i := range shown {
+		cut, align := fit.Cut, fit.Left
+		if t.Columns[i].Ends {
+			cut = fit.Middle
 		}
-		p.line(strings.Join(cells, gap), depth)
+		if t.Columns[i].Right {
+			align = fit.Right
+		}
+		cells = append(cells, align(cut(row[i].String(), widths[n], fit.Ellipsis), widths[n]))
 	}
+	return strings.Join(cells, gap)
 }
 
 // shown are the columns that text has: those with a name, wide ones for -o wide, long ones where they say something.
