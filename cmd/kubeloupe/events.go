@@ -76,11 +76,8 @@ func (l *listening) run(ctx context.Context) error {
 			return userError{fmt.Errorf("--kind: %w", err)}
 		}
 	}
-	if err := errors.Join(l.check(), l.since.check()); err != nil {
+	if err := errors.Join(l.check(), l.since.check(), checkTail(l.tail)); err != nil {
 		return userError{err}
-	}
-	if l.tail < -1 {
-		return userError{fmt.Errorf("--tail %d: must be 0 or more, or -1 for all", l.tail)}
 	}
 	if l.pod != "" {
 		var err error

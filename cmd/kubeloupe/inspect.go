@@ -21,6 +21,7 @@ type looking struct {
 	s      streams
 	output string
 	follow bool
+	since  sinceFlag
 }
 
 func newInspect(s streams) *cobra.Command {
@@ -62,6 +63,7 @@ func newInspect(s streams) *cobra.Command {
 	l.observed.add(c)
 	c.Flags().StringVarP(&l.output, "output", "o", "table", report.FormatNames+", with kubectl's JSONPath")
 	c.Flags().BoolVarP(&l.follow, "watch", "w", false, "print the list, then its rows that change, until Ctrl-C or until the agent stops: pods, workers and volumes")
+	l.since.add(c, "only pods that were first seen")
 	c.ValidArgsFunction = podArgs(&l.observed, &l.scope, offered, 2)
 	must(c.RegisterFlagCompletionFunc("output", oneOf("table", "wide", "name", "json", "yaml", "jsonpath=")))
 	c.Flags().SortFlags = false
@@ -86,7 +88,7 @@ func (l *looking) run(ctx context.Context, args []string) error {
 		}
 	}
 	a := report.Args{Namespace: l.only()}
-	if err := l.check(); err != nil {
+	if err := errors.Join(l.check(), l.since.check(), l.canSince(&subject, args)); err != nil {
 		return userError{err}
 	}
 	if l.selection.given() {
@@ -111,6 +113,7 @@ func (l *looking) run(ctx context.Context, args []string) error {
 	if a.Now, err = l.fold(ctx, l.s.in, l.selection.with(m)...); err != nil {
 		return err
 	}
+	a.Since = l.since.from(a.Now)
 	if len(args) == 2 {
 		if a.Pod, err = subject.Find(m, args[1]); err != nil {
 			return userError{err}
@@ -129,6 +132,21 @@ func (l *looking) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return l.withSeen(l.text(format), string(format), func(w io.Writer) error { return report.Write(w, t, format, l.width()) })
+}
+
+// canSince says whether --since can be used.
+func (l *looking) canSince(subject *report.Subject, args []string) error {
+	switch {
+	case l.since.ago == 0:
+		return nil
+	case !subject.Since:
+		return fmt.Errorf("inspect %s is not a list of pods by their time: remove --since", subject.Name)
+	case len(args) == 2:
+		return errors.New("--since cannot be used with the name of a pod")
+	case l.follow:
+		return errors.New("--since and --watch cannot be used together")
+	}
+	return nil
 }
 
 // width is the terminal's; nothing is cut in a pipe.

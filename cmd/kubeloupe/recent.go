@@ -30,6 +30,14 @@ func (s *sinceFlag) check() error {
 	return nil
 }
 
+// checkTail refuses what --tail cannot be.
+func checkTail(n int) error {
+	if n < -1 {
+		return fmt.Errorf("--tail %d: must be 0 or more, or -1 for all", n)
+	}
+	return nil
+}
+
 // from is the time from which something is new enough; zero if all is.
 func (s *sinceFlag) from(now time.Time) time.Time {
 	if s.ago == 0 {

@@ -42,6 +42,8 @@ type asking struct {
 	all    bool
 	failOn []string
 	where  string
+	since  sinceFlag
+	tail   int
 }
 
 func newWhy(s streams) *cobra.Command {
@@ -87,6 +89,8 @@ the whole grammar.
 	f.BoolVar(&a.all, "all", false, "explain all starts of the session, one line each")
 	f.StringArrayVar(&a.failOn, "fail-on", nil, "exit with status "+fmt.Sprint(exitHeld)+" if this condition is true, such as start>2s or KL05; can be repeated")
 	f.StringVar(&a.where, "where", "", "with --all: only starts for which these `CONDITIONS` are true, for example 'ns=shop start>2s'; see docs/conditions.md")
+	a.since.add(c, "with --all: only starts")
+	f.IntVar(&a.tail, "tail", -1, "with --all: only the last `STARTS`; -1 is all")
 	f.SortFlags = false
 	c.ValidArgsFunction = podArgs(&a.observed, &a.scope, nil, 1, nodeArg)
 	must(c.RegisterFlagCompletionFunc("output", oneOf("text", "json", "yaml", "jsonpath=")))
@@ -113,7 +117,7 @@ func (a *asking) run(ctx context.Context, args []string) error {
 	if a.all == (len(args) == 1) {
 		return userError{errors.New("why needs NAMESPACE/POD, node or --all")}
 	}
-	if err := a.check(); err != nil {
+	if err := errors.Join(a.check(), a.recent()); err != nil {
 		return userError{err}
 	}
 	if args, err = a.pods(args); err != nil {
@@ -147,7 +151,18 @@ func (a *asking) run(ctx context.Context, args []string) error {
 		}
 		cases = func(yield func(*store.PodRun, *cause.Case) bool) { yield(l, s.Case(l, now)) }
 	}
-	return a.tell(cases, a.node(s, now), only, conditions)
+	return a.tell(cases, now, a.node(s, now), only, conditions)
+}
+
+// recent checks --since and --tail.
+func (a *asking) recent() error {
+	switch {
+	case !a.all && a.since.ago != 0:
+		return errors.New("--since can only be used with --all")
+	case !a.all && a.tail >= 0:
+		return errors.New("--tail can only be used with --all")
+	}
+	return errors.Join(a.since.check(), checkTail(a.tail))
 }
 
 // node is what is wrong with the node, as the log of a kubelet tells it beside the pods; nil where nothing is, or where there is no such log.
@@ -173,20 +188,25 @@ func parseWhere(text string, all bool) (*why.Condition, error) {
 	return &c, nil
 }
 
-// tell explains each life that only selects, and returns an error that names the conditions that hold.
-func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], node *why.Report, only *why.Condition, conditions []why.Condition) error {
+// tell explains each life that the flags select, and returns an error that names the conditions that hold.
+func (a *asking) tell(cases iter.Seq2[*store.PodRun, *cause.Case], now time.Time, node *why.Report, only *why.Condition, conditions []why.Condition) error {
 	var held []string
-	reports := []*why.Report{}
-	if node != nil && only == nil && a.only() == "" && !a.selection.given() {
-		reports = append(reports, node)
-		held = heldIn(node, "the node", conditions)
-	}
+	reports, pods := []*why.Report{}, []string{}
 	for l, r := range why.All(cases) {
-		if !a.holds(l.Pod) || only != nil && !only.Holds(r) {
+		if !a.holds(l.Pod) || !a.since.has(l, now) || only != nil && !only.Holds(r) {
 			continue
 		}
-		reports = append(reports, r)
-		held = append(held, heldIn(r, l.Pod.String(), conditions)...)
+		reports, pods = append(reports, r), append(pods, l.Pod.String())
+	}
+	if a.tail >= 0 && len(reports) > a.tail {
+		reports, pods = reports[len(reports)-a.tail:], pods[len(pods)-a.tail:]
+	}
+	for i, r := range reports {
+		held = append(held, heldIn(r, pods[i], conditions)...)
+	}
+	if node != nil && only == nil && a.only() == "" && !a.selection.given() {
+		reports = slices.Insert(reports, 0, node)
+		held = append(heldIn(node, "the node", conditions), held...)
 	}
 	if err := a.selection.learned(a.s); err != nil {
 		return err

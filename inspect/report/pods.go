@@ -35,7 +35,7 @@ func makePods(m *model.Model, args Args) (*Table, error) {
 	pods := m.Pods()
 	for i := range pods {
 		p := &pods[i]
-		if !args.wants(p.Key) {
+		if !args.wants(p.Key) || p.First.Before(args.Since) {
 			continue
 		}
 		known := !p.StatusAt.IsZero()

@@ -22,6 +22,8 @@ type Subject struct {
 	// OfPods says that it can be about one pod alone, Lists that it can be about the pods of one namespace.
 	OfPods bool
 	Lists  bool
+	// Since says that it can be limited to what is newer than a time.
+	Since bool
 	// Watch says that its rows can be watched: each is about one thing, and changes with it.
 	Watch bool
 
@@ -38,6 +40,8 @@ type Args struct {
 	// Selects limits lists to the pods for which it is true, those with these Labels; nil is all.
 	Selects func(trace.Pod) bool
 	Labels  string
+	// Since limits the list of pods to those that were seen later; zero is all.
+	Since time.Time
 	// Now is the time of the report: of the last record when it is about a recording.
 	Now time.Time
 	// Live is the agent's answer.
@@ -47,7 +51,7 @@ type Args struct {
 // Subjects returns what can be inspected.
 func Subjects() []Subject {
 	return []Subject{
-		{Name: "pods", Short: []string{"po"}, About: "the pods of the node", OfPods: true, Lists: true, Watch: true, make: makePods, named: byKeys("namespace", "name")},
+		{Name: "pods", Short: []string{"po"}, About: "the pods of the node", OfPods: true, Lists: true, Since: true, Watch: true, make: makePods, named: byKeys("namespace", "name")},
 		{Name: "pod", About: "one pod: worker, plan, waits, start, volumes, probes, status", OfPods: true, make: makePod, named: byKeys("namespace", "name")},
 		{Name: "workers", Short: []string{"worker"}, About: "the pod workers: what each one does, since when, and what it waits for", OfPods: true, Lists: true, Watch: true, make: makeWorkers, named: byKeys("pod")},
 		{Name: "loop", About: "the last iterations of syncLoop", make: makeLoop},
