@@ -25,7 +25,7 @@ func pageOf(command string) string {
 	switch command {
 	case "events": // events.md is generated from the types
 		command = "events-command"
-	case "version":
+	case "man", "version":
 		command = "README"
 	}
 	return command + ".md"

@@ -55,6 +55,8 @@ func newProxyInstall(s streams) *cobra.Command {
 		Short: "Set up the proxy as a systemd unit, and restart the kubelet once",
 		Long: `Set up the proxy as a systemd unit. The kubelet's containerRuntimeEndpoint becomes a symbolic link, which leads to the proxy while
 that runs, otherwise to the runtime. This needs one restart of the kubelet; the command asks first. Pods continue to run.`,
+		Example: `  kubeloupe proxy install
+  kubeloupe proxy install --runtime /run/containerd/containerd.sock`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return i.install(c.Context()) },
 	}
@@ -70,8 +72,9 @@ func newProxyUninstall(s streams) *cobra.Command {
 		Short: "Remove the unit of the proxy, and restart the kubelet once",
 		Long: `Restore the kubelet's containerRuntimeEndpoint and remove the unit of the proxy. This needs one restart of the kubelet; the command
 asks first. To only stop the proxy, use systemctl stop ` + install.Unit + `: the kubelet then connects to the runtime.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return i.uninstall(c.Context()) },
+		Example: `  kubeloupe proxy uninstall`,
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return i.uninstall(c.Context()) },
 	}
 	i.add(c)
 	return c
@@ -80,10 +83,11 @@ asks first. To only stop the proxy, use systemctl stop ` + install.Unit + `: the
 func newProxyBypass() *cobra.Command {
 	var runtime, endpoint string
 	c := &cobra.Command{
-		Use:   "bypass",
-		Short: "Point the kubelet's endpoint to the runtime",
-		Long:  "Lead the symbolic link that the kubelet has as its endpoint to the runtime. The unit of the proxy runs this when the proxy has ended.",
-		Args:  cobra.NoArgs,
+		Use:     "bypass",
+		Short:   "Point the kubelet's endpoint to the runtime",
+		Long:    "Lead the symbolic link that the kubelet has as its endpoint to the runtime. The unit of the proxy runs this when the proxy has ended.",
+		Example: `  kubeloupe proxy bypass --runtime /run/containerd/containerd.sock --endpoint /run/kubeloupe/containerd.sock`,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !filepath.IsAbs(runtime) || !filepath.IsAbs(endpoint) {
 				return userError{errors.New("--runtime and --endpoint are required: absolute paths")}

@@ -25,6 +25,8 @@ func newProxyStatus(s streams) *cobra.Command {
 		Long: `Show whether the kubelet's calls go through the proxy that is installed as a systemd unit, or with --endpoint, through one that was
 started in another way. It exits with status 1 if the endpoint leads to a socket on which nobody listens: then the kubelet has no container
 runtime.`,
+		Example: `  kubeloupe proxy status
+  kubeloupe proxy status --runtime /run/containerd/containerd.sock --endpoint /run/kubeloupe/containerd.sock`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return i.status(c.Context()) },
 	}

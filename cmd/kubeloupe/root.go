@@ -98,7 +98,7 @@ takes. The other commands connect to a running agent, or read a recording of its
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return userError{flagError(c, err)} })
-	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newExplain(s), newTour(s), newVersion(s))
+	root.AddCommand(newRun(s), newStep(s), newTrace(s), newWhy(s), newTUI(s), newAttach(s), newVerbosityWatchdog(s), newVerbosityPutBack(), newProxy(s), newInspect(s), newEvents(s), newRecord(s), newReplay(s), newExplain(s), newTour(s), newMan(s), newVersion(s))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	completeFlags(root)
@@ -124,9 +124,10 @@ func wrapArgs(c *cobra.Command) {
 
 func newVersion(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: `  kubeloupe version`,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(s.out, "kubeloupe "+versionText())
 			return err
