@@ -35,10 +35,10 @@ func LabelsOf(all map[string]string) *Labels {
 }
 
 // Get returns the value of a label, and whether the pod has it.
-func (l *Labels) Get(key string) (value string, ok bool) {
-	for i := range l.Items {
-		if l.Items[i].K == key {
-			return l.Items[i].V, true
+func (e *Labels) Get(key string) (value string, ok bool) {
+	for i := range e.Items {
+		if e.Items[i].K == key {
+			return e.Items[i].V, true
 		}
 	}
 	return "", false

@@ -10,8 +10,12 @@ import (
 // listOf is a table of pods for tests.
 func listOf(rows ...[]Value) *Table {
 	t := &Table{named: byKeys("name"), Columns: []Column{
-		{Name: "NAME", Key: "name"}, {Key: "uid"}, {Name: "STATE", Key: "state"}, {Name: "AGE", Key: "seen", Right: true},
-		{Name: "IP", Key: "ip", Wide: true}, {Name: "DOING", Key: "doing", Long: true},
+		{Name: "NAME", Key: "name"},
+		{Key: "uid"},
+		{Name: "STATE", Key: "state"},
+		{Name: "AGE", Key: "seen", Right: true},
+		{Name: "IP", Key: "ip", Wide: true},
+		{Name: "DOING", Key: "doing", Long: true},
 	}}
 	t.Rows = rows
 	return t

@@ -16,11 +16,11 @@ func port(p *v1.Pod, protocol v1.Protocol) *v1.Pod {
 }
 
 // refused is a case of a pod that the agent rejects.
-func refused(name, does string, make func(*scene)) fault {
+func refused(name, does string, cause func(*scene)) fault {
 	return fault{
 		name: name, class: workload, does: does, want: []string{"KL35"}, silent: []string{"KL15", "KL16", "KL07", "KL31", "KL33", "KL36"},
 		make: func(s *scene) {
-			make(s)
+			cause(s)
 			s.rejected("web")
 			s.lasts(5 * time.Second)
 		},

@@ -9,16 +9,16 @@ import (
 )
 
 // object is a case of a pod that refers to objects of the API.
-func object(name, does string, make func(*scene)) fault {
+func object(name, does string, cause func(*scene)) fault {
 	return fault{
 		name: name, class: workload, does: does, want: []string{"KL34"}, may: []string{"KL10"}, silent: []string{"KL11", "KL15", "KL31", "KL33", "KL36"},
-		cluster: true, make: make,
+		cluster: true, make: cause,
 	}
 }
 
 // fits is a case of a pod whose objects are there, as far as it needs them.
-func fits(name, does string, make func(*scene)) fault {
-	f := object(name, does, make)
+func fits(name, does string, cause func(*scene)) fault {
+	f := object(name, does, cause)
 	f.want, f.may, f.silent = nil, nil, []string{"KL34", "KL10", "KL11", "KL31", "KL15"}
 	return f
 }

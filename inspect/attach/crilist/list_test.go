@@ -16,8 +16,10 @@ func TestRecords(t *testing.T) {
 	const uid = "00000000-0000-0001-0000-000000000002"
 	since := time.Unix(1000, 0)
 	box := func(id, name, uid string, at int64) *runtimeapi.PodSandbox {
-		return &runtimeapi.PodSandbox{Id: id, Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "a", Uid: uid}, CreatedAt: at * 1e9,
-			Labels: map[string]string{"app": name, "io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "a", "io.kubernetes.pod.uid": uid}}
+		return &runtimeapi.PodSandbox{
+			Id: id, Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "a", Uid: uid}, CreatedAt: at * 1e9,
+			Labels: map[string]string{"app": name, "io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "a", "io.kubernetes.pod.uid": uid},
+		}
 	}
 	container := func(box, id, name string, state runtimeapi.ContainerState, at int64, restarts string) *runtimeapi.Container {
 		return &runtimeapi.Container{
