@@ -359,6 +359,19 @@ func TestRecords(t *testing.T) {
 			),
 			[]string{"01:06.000 begin  pod.wait: runtime runtime"},
 		},
+		"a kubelet that is restarted while its runtime is slow": {
+			lines(
+				`00:01.0 E "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m1s ago; threshold is 3m0s"`,
+				`00:02.0 E "Container runtime network not ready" networkReady="NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"`,
+				`00:04.0 I "Starting kubelet main sync loop"`,
+				`00:04.1 E "Skipping pod synchronization" err="PLEG is not healthy: pleg has yet to be successful"`,
+				`01:00.0 I "other"`,
+			),
+			[]string{
+				"00:01.000 begin  pod.wait: runtime runtime", "00:01.000 end  pod.wait: runtime runtime 0s",
+				"00:02.000 begin  pod.wait: runtime network  NetworkPluginNotReady", "00:02.000 end  pod.wait: runtime network  NetworkPluginNotReady 0s",
+			},
+		},
 		"calls that failed, by an old kubelet": {
 			lines(`00:01.0 E ListPodSandbox with filter "nil" from runtime service failed: rpc error: code = 4 desc = context deadline exceeded`),
 			[]string{"00:01.000 end  cri.call: ListPodSandbox DeadlineExceeded deadline 0s"},

@@ -182,6 +182,12 @@ func (f *Fold) restarted(_ *klog.Entry, at int64) bool {
 			p.carried = true
 		}
 	}
+	n := &f.node
+	f.end(n.runtime, n.since, relist, nil)
+	f.end(n.network, n.without, relist, nil)
+	if n.gc != nil { // nobody knows when it ended
+		f.end(n.gc, at, time.Duration(at-n.gc.from), nil)
+	}
 	f.node = nodeState{begun: at}
 	return false
 }
