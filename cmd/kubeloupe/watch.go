@@ -82,7 +82,11 @@ func (l *looking) watch(ctx context.Context, w *watching) error {
 			}
 			fold(b, into)
 			w.changed = true
-			next <- struct{}{}
+			select {
+			case next <- struct{}{}:
+			case <-ctx.Done():
+				return nil
+			}
 		}
 		if err != nil {
 			return err
