@@ -18,12 +18,16 @@ func initDominates() Rule {
 	return Rule{
 		ID: "KL21", Name: "init container dominates",
 		About: "Half of the critical path or more is the running of init containers, or of sidecars until they have passed their startup " +
-			"probe. It rests on the waits of kind init; pulling and creating their containers does not count.",
+			"probe. It rests on the waits of kind init; pulling and creating their containers does not count. It is silent where the pod has failed " +
+			"before its app containers started.",
 		Find: findInit,
 	}
 }
 
 func findInit(c *Case) []Finding {
+	if c.failed() && c.milestone(trace.MilestoneStarted) == nil {
+		return nil // the app containers never start
+	}
 	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitInit })
 	crashes := c.crashWaits()
 	w.cost = c.ranFor(&w, crashes)

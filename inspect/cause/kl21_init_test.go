@@ -23,6 +23,13 @@ func TestInitDominates(t *testing.T) {
 			},
 		},
 		{
+			name: "the pod failed", now: 10 * sec,
+			write: func(s *casetest.Script) {
+				initFor(s, "migrate", 0, 8*sec)
+				s.Point(9*sec, 0, &trace.PodStatus{Phase: trace.PodFailed, Total: 1})
+			},
+		},
+		{
 			name: "still", want: "init container migrate ran for 59.9s so far before", cost: 59900 * ms, current: true, now: 60 * sec,
 			write: func(s *casetest.Script) { initFor(s, "migrate", 0, casetest.Open) },
 		},
