@@ -27,9 +27,11 @@ func TestCompletionOfStuckAgent(t *testing.T) {
 			if accept {
 				go func() {
 					for {
-						if _, err := l.Accept(); err != nil {
+						c, err := l.Accept()
+						if err != nil {
 							return
 						}
+						defer c.Close() // it stays open until then: what nobody has, the garbage collector closes
 					}
 				}()
 			}
