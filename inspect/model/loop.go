@@ -43,10 +43,16 @@ type Effect struct {
 	Event trace.Event // as it began; do not change it. Its long texts are cut
 }
 
-// Loops returns the last iterations, oldest first. Their effects must not be changed.
-func (m *Model) Loops() []Loop { return m.AppendLoops(make([]Loop, 0, m.loops.Len())) }
+// Loops returns the last iterations, oldest first.
+func (m *Model) Loops() []Loop {
+	out := m.AppendLoops(make([]Loop, 0, m.loops.Len()))
+	for i := range out {
+		out[i].Caused = slices.Clone(out[i].Caused)
+	}
+	return out
+}
 
-// AppendLoops appends the result of Loops to dst.
+// AppendLoops appends the last iterations to dst, oldest first. It shares their effects with the model: they must not be changed.
 func (m *Model) AppendLoops(dst []Loop) []Loop {
 	m.loops.Each(func(l *loop) {
 		c := l.Loop
