@@ -71,12 +71,12 @@ func shots() []shot {
 		one("starts", "Starts: all starts of the session, the slowest first", "r", "shop/cart"),
 		{
 			name: "pod", title: "The Pod view: a start as a waterfall, with the spans of containerd and the CNI plugins",
-			keys: []string{"6", "@shop/web"}, want: []string{"why: ", "make task"}, rows: 42,
+			keys: []string{"6", "@shop/web"}, want: []string{"started in", "make task"}, rows: 42,
 		},
 		{name: "learn", title: "The learner's panel explains the selected phase", keys: []string{"L", "j", "j", "j"}, want: []string{"read: "}, rows: 42},
 		{
 			name: "causes", title: "The Pod view of a pod that cannot start: its wait, and the named cause",
-			keys: []string{"L", "@shop/search"}, want: []string{"CAUSES", "KL05"}, rows: 42,
+			keys: []string{"L", "@shop/search"}, want: []string{"cause", "KL05"}, rows: 42,
 		},
 		one("help", "Help: the keys of the view", "?", "everywhere"),
 	}
