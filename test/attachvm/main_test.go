@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("skipped: make attach-vm runs this")
 		return
 	}
-	ownnet.Main(func() int { return shared.Run(m) }, lab.BuildCluster, product.Fetch, func(ctx context.Context, _ io.Writer) error {
-		_, err := node.Debian(ctx)
+	ownnet.Main(func() int { return shared.Run(m) }, lab.BuildCluster, product.Fetch, func(ctx context.Context, log io.Writer) error {
+		_, err := node.Debian(ctx, log)
 		return err
 	})
 }

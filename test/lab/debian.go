@@ -40,6 +40,15 @@ func (b builder) debian(ctx context.Context, packages ...string) error {
 	return b.run(ctx, "", []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", args...)
 }
 
+// Packages installs Debian packages that are missing, as root.
+func Packages(ctx context.Context, log io.Writer, names ...string) error {
+	b, err := newBuilder(log)
+	if err != nil {
+		return err
+	}
+	return b.debian(ctx, names...)
+}
+
 // Chromium installs a browser, for tests of pages and pictures, where Debian
 // has one and this user may install it. Elsewhere, those tests say what they
 // need.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -21,14 +22,11 @@ const (
 	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack"
 )
 
-// Debian makes sure of the node's packages in the cache, which needs the network once, and returns the archive.
-func Debian(ctx context.Context) (string, error) {
-	for program, pkg := range map[string]string{
-		"qemu-system-x86_64": "qemu-system-x86", "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "ssh": "openssh-client", "tar": "tar",
-	} {
-		if _, err := exec.LookPath(program); err != nil {
-			return "", fmt.Errorf("no %s: run as root: apt-get install --no-install-recommends %s", program, pkg)
-		}
+// Debian makes sure of the emulator, of what makes disks, and of the node's packages in the cache, which needs the network once. It returns
+// the archive.
+func Debian(ctx context.Context, log io.Writer) (string, error) {
+	if err := lab.Packages(ctx, log, "qemu-system-x86", "mmdebstrap", "e2fsprogs", "openssh-client", "tar"); err != nil {
+		return "", err
 	}
 	cache, err := lab.Cache()
 	if err != nil {

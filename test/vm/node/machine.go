@@ -43,7 +43,7 @@ type Machine struct {
 // programs are files of this machine that the node has in /usr/local/bin.
 func Start(ctx context.Context, dir string, c *lab.Cluster, programs []string, log io.Writer) (_ *Machine, err error) {
 	m := &Machine{dir: dir, Console: filepath.Join(dir, "console"), ended: make(chan struct{})}
-	archive, err := Debian(ctx)
+	archive, err := Debian(ctx, log)
 	if err != nil {
 		return nil, err
 	}
