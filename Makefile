@@ -102,9 +102,9 @@ attach-table: ## compare what observers of upstream's kubelet tell with the prox
 	go test ./test/observers -run TestObservers -observers -captures '$(CAPTURES)' -kubelet '$(KUBELET)' -count=1 -v -timeout 1h
 
 .PHONY: attach-cost
-attach-cost: ## measure what attach and the proxy cost, in PAIRS=7 with and without: about ten minutes on a machine that is idle
-	go test ./test/attach -run 'TestCost|TestPairs' -count=1 -v -timeout 1h -pairs $(or $(PAIRS),7)
-	go test ./test/proxy -run TestCost -count=1 -v -timeout 1h -calls 2000 -pairs $(or $(PAIRS),7)
+attach-cost: ## measure what attach and the proxy cost, in PAIRS=100 with and without: about 20 minutes on a machine that is idle
+	go test ./test/attach -run 'TestCost|TestPairs' -count=1 -v -timeout 1h -pairs $(or $(PAIRS),100)
+	go test ./test/proxy -run TestCost -count=1 -v -timeout 1h -calls 2000 -starts $(or $(PAIRS),100)
 
 # The logs of what fails are in the output; with KUBELOUPE_CAUSES_TO=directory, those of the others are kept there.
 # The verbosities of upstream's kubelet.
