@@ -209,6 +209,9 @@ func (r *Report) sentence(c *cause.Case) string {
 		}
 		return s + "."
 	}
+	if s := c.WhyDown(); r.Stage == cause.Down && s != "" {
+		return s + "."
+	}
 	if len(r.Waiting) > 0 {
 		w := r.Waiting[0]
 		s := "it " + w.Text() + ", " + human.Duration(w.Dur) + " so far"
@@ -234,17 +237,23 @@ func (r *Report) sentence(c *cause.Case) string {
 	case c.Waterfall.Unknown():
 		return "no record shows what it waits for."
 	}
+	if s := c.WhyLate(r.Start, r.Ready); s != "" {
+		return s + "."
+	}
 	return strings.TrimSuffix(c.Waterfall.Why(), ".") + "."
 }
 
-// best returns the finding that explains most: a current one if the pod is not up, else a certain one if the pod has not
-// started, else the first one about the start, if it costs at least as much as any part of the critical path, or half of
+// best returns the finding that explains most: a current one if the pod is not up, else one about the time since it is no longer ready, if
+// that is so, else a certain one if the pod has not started, else the first one about the start, if it costs at least as much as any part of the critical path, or half of
 // the path. It may return nil.
 func (r *Report) best(c *cause.Case) *cause.Finding {
 	for i := range r.Findings {
 		if r.Findings[i].Current {
 			return &r.Findings[i]
 		}
+	}
+	if r.Stage == cause.Down {
+		return cause.Since(r.Findings, c.DownSince())
 	}
 	if len(r.Findings) == 0 || c.Waterfall == nil || len(r.Waiting) > 0 {
 		return nil

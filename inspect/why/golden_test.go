@@ -134,6 +134,30 @@ var situations = map[string]situation{
 		v := s.Action(0, 40*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 		s.Wait(0, 40*sec, v, trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}})
 	}},
+	// The program needed its time, and the probe's figures are not the reason.
+	"slow-program": {write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		start(s, 120*ms, "sandbox")
+		s.Milestone(160*ms, trace.MilestoneStarted)
+		at := 200 * ms
+		for range 9 {
+			s.Span(at, at+10*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP, Result: trace.ProbeFailure, Answer: trace.AnswerStatus, Code: 503})
+			s.Wait(at+10*ms, at+sec, 0, trace.Wait{For: trace.WaitProbe, Target: trace.Target{Kind: trace.TargetProbe, Name: "readiness", Container: "web"}})
+			at += sec
+		}
+		s.Span(at, at+10*ms, 0, &trace.ProbeAttempt{Container: "web", Probe: trace.ProbeReadiness, How: trace.ProbeHTTP, Result: trace.ProbeSuccess, State: trace.ProbeSays})
+		s.Milestone(at+10*ms, trace.MilestoneReady)
+		running(s, at+10*ms, 1)
+	}},
+	// A slow pull is over when a container has done its work, and the pod is not ready because of that.
+	"no-longer-ready": {now: 40 * sec, write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		pull(s, 5*sec, 14*mib, 32*mib, 50*mib, 68*mib)
+		start(s, 5*sec, "sandbox", "image shop/web:1")
+		s.Started(5040 * ms)
+		running(s, 5040*ms, 1)
+		s.Point(20*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Containers: []trace.ContainerStatus{{Name: "web", State: trace.ContainerTerminated, Reason: "Completed"}}})
+	}},
 	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},
 }
 
