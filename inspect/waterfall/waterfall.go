@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
@@ -58,6 +59,7 @@ type Waterfall struct {
 	spans  map[trace.SpanID][]*rspan
 	others map[trace.SpanID]sighting // spans of other observers
 	hasAPI bool                      // statuses are written
+	never  bool                      // it cannot start any more
 }
 
 // WaitTotal is the duration of the critical path's waits of one kind.
@@ -192,6 +194,10 @@ func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mar
 		end = ready.at
 	case started != nil && started.final && w.Ready < 0:
 		end = started.at
+	case w.Started < 0 && w.Ready < 0:
+		if at := final(own); at > 0 {
+			end, w.never = min(end, at), true
+		}
 	}
 	if m := marks[trace.MilestoneTerminating]; m != nil {
 		end = min(end, m.at)
@@ -202,6 +208,24 @@ func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mar
 			w.Phase = string(s.Phase)
 		}
 	}
+}
+
+// final returns when it was clear that a pod will not start: the kubelet rejected it, or its phase became one that it does not leave. It
+// returns 0 if that was never so.
+func final(own []trace.Record) int64 {
+	for i := range own {
+		switch e := own[i].Event.(type) {
+		case *trace.PodStatus:
+			if evidence.Done(e.Phase) {
+				return own[i].Time
+			}
+		case *trace.Decision:
+			if e.By == trace.ByAdmission && e.Verdict == trace.VerdictReject {
+				return own[i].Time
+			}
+		}
+	}
+	return 0
 }
 
 // needsOf returns what each step of the pod's plans needs, for all plans together.

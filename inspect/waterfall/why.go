@@ -236,6 +236,9 @@ func (w *Waterfall) besides() (s string) {
 
 // whyNot is Why for a pod that has not started.
 func (w *Waterfall) whyNot() string {
+	if w.never {
+		return fmt.Sprintf("it never started: that was clear after %s", human.Duration(w.End)) + w.stuck() + "."
+	}
 	if !w.SeenKnown {
 		return "not started" + w.stuck() + "."
 	}

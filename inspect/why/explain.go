@@ -24,7 +24,8 @@ func Explain(c *cause.Case) *Report {
 		r.Findings = []cause.Finding{} // an empty list in JSON too
 	}
 	r.life(c)
-	if c.Waterfall != nil {
+	rejection, rejected := c.Rejected()
+	if c.Waterfall != nil && !rejected { // nothing was done for a rejected pod
 		r.start(c)
 	}
 	if !r.Ending.IsZero() {
@@ -33,8 +34,8 @@ func Explain(c *cause.Case) *Report {
 	if r.Stage == cause.Starting || r.Stage == cause.Down || r.Stage == cause.Ending {
 		r.Waiting = waiting(c)
 	}
-	if why, ok := c.Rejected(); ok && r.Stage == cause.Starting && r.Start == 0 {
-		r.Stage, r.Phase, r.Cause = cause.Over, cmp.Or(r.Phase, "Failed"), noise.Of("the kubelet rejected it: "+strings.TrimSuffix(why, ".")+".")
+	if rejected && r.Stage == cause.Starting && r.Start == 0 {
+		r.Stage, r.Phase, r.Cause = cause.Over, cmp.Or(r.Phase, "Failed"), noise.Of("the kubelet rejected it: "+strings.TrimSuffix(rejection, ".")+".")
 		return r
 	}
 	if r.Stage == cause.Starting && r.Seen.IsZero() && r.Start == 0 && r.Ready == 0 && !r.known() {

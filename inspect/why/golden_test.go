@@ -149,6 +149,13 @@ var situations = map[string]situation{
 		s.Milestone(at+10*ms, trace.MilestoneReady)
 		running(s, at+10*ms, 1)
 	}},
+	// What the kubelet rejects never starts, and no time of it is unexplained.
+	"rejected": {now: 10 * sec, write: func(s *casetest.Script) {
+		s.Point(ms, 0, &trace.Decision{
+			By: trace.ByAdmission, Subject: "shop/web", Verdict: trace.VerdictReject, Code: "OutOfcpu", Reason: "OutOfcpu: Node didn't have enough resource: cpu, requested: 900000, used: 0, capacity: 2000",
+		})
+		s.Point(2*ms, 0, &trace.PodStatus{Phase: trace.PodFailed, Total: 1, Reason: "OutOfcpu"})
+	}},
 	// A slow pull is over when a container has done its work, and the pod is not ready because of that.
 	"no-longer-ready": {now: 40 * sec, write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)

@@ -133,6 +133,8 @@ func (r *Report) came() string {
 			return "is not up; it was there before the first record"
 		}
 		return "was there before the first record"
+	case r.Start == 0 && r.Ready == 0 && r.Stage == cause.Over:
+		return "never started"
 	case r.Start == 0 && r.Ready == 0:
 		return "has not started after " + human.Duration(r.Length)
 	case r.Ready == 0 && r.Stage == cause.Starting:
