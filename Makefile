@@ -44,8 +44,8 @@ demo: ## run real pods on a private containerd and show them live
 	go run ./test/demo
 
 .PHONY: tour
-tour: ## take a guided tour, on a simulated runtime
-	go run ./cmd/kubeloupe tour
+tour: build ## take a guided tour, on a simulated runtime
+	bin/kubeloupe tour
 
 .PHONY: bench
 bench: build ## compare the agent with the floor of the runtime and with upstream's kubelet

@@ -29,8 +29,11 @@ func widthOf(w io.Writer) int {
 	return pipeWidth
 }
 
-// heightOf is how many lines a terminal has; 0 where there is no terminal.
+// heightOf is how many lines a terminal has; 0 where there is no terminal, and where pages show text already.
 func heightOf(w io.Writer) int {
+	if _, ok := w.(*pages); ok {
+		return 0
+	}
 	if f, ok := screen(w).(*os.File); ok {
 		if _, height, err := term.GetSize(int(f.Fd())); err == nil {
 			return max(height, 0)

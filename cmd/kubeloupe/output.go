@@ -72,8 +72,11 @@ func (o *output) piece(p []byte) (int, error) {
 
 // screen is what an output writes to: the terminal itself, for what asks it for its size or draws on it.
 func screen(w io.Writer) io.Writer {
-	if o, ok := w.(*output); ok {
+	switch o := w.(type) {
+	case *output:
 		return o.to
+	case *pages:
+		return screen(o.to)
 	}
 	return w
 }

@@ -27,6 +27,14 @@ func calledAs(argv []string) (name string, args []string) {
 	return nameOwn, args
 }
 
+// typedAs returns how a person calls this program: as kubectl's plugin, by a path, or by its name.
+func typedAs(name, arg0 string) string {
+	if name == nameOwn && strings.ContainsRune(arg0, filepath.Separator) {
+		return arg0
+	}
+	return name
+}
+
 // callCommands makes help texts call the commands by the name of the program.
 func callCommands(root *cobra.Command, name string) {
 	if name == nameOwn {

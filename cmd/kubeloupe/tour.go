@@ -24,6 +24,7 @@ type tourOptions struct {
 	image      string
 	other      string
 	removeAll  bool
+	name       string // how the reader calls this program
 }
 
 func newTour(s streams) *cobra.Command {
@@ -32,8 +33,8 @@ func newTour(s streams) *cobra.Command {
 		Use:   "tour",
 		Short: "Take a guided tour of kubeloupe",
 		Long: `Take a guided tour of kubeloupe: start a pod, trace it, step through it, break and fix the pod network, and garbage-collect
-images. The command runs its own agent. Each chapter names a command, runs it and shows its output. Press Enter to continue
-and q to quit. At the end, the tour removes everything that it created.
+images. The command runs its own agent. Each chapter names a command, runs it and shows its output, in pages that fit the
+terminal. Type Enter to continue, b and Enter to go back, q and Enter to quit. At the end, the tour removes everything that it created.
 
 By default the container runtime is simulated: no root, no real containers. --runtime auto uses a real runtime, which must have
 no pods, because an agent deletes unknown pods. To break the pod network there, the tour renames the files in --cni-conf-dir
@@ -48,6 +49,7 @@ them.`,
 			if err := o.check(); err != nil {
 				return userError{err}
 			}
+			o.name = typedAs(c.Root().DisplayName(), os.Args[0])
 			return o.run(c.Context(), s)
 		},
 	}
@@ -92,7 +94,7 @@ func (o *tourOptions) check() error {
 // run makes the tour's own directory and node, and goes through it. The agent ends after the tour, not with
 // the person: it has pods to end first.
 func (o *tourOptions) run(ctx context.Context, s streams) error {
-	dir, err := os.MkdirTemp("", "kubeloupe-tour-")
+	dir, err := tourDir()
 	if err != nil {
 		return fmt.Errorf("directory for the tour: %w", err)
 	}
@@ -102,12 +104,22 @@ func (o *tourOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	t.keys = newKeys(s, o.yes)
+	t.s.out = t.keys.pages
 	signal.Ignore(syscall.SIGPIPE) // a pager that is left must not leave the network broken; its command fails
 	defer signal.Reset(syscall.SIGPIPE)
 	err = t.node.run(context.WithoutCancel(ctx), func(agent context.Context) error {
 		return t.guide(ctx, agent)
 	})
 	return errors.Join(err, t.removeCgroups())
+}
+
+// tourDir makes the tour's directory, with a name that is quickly typed if no other tour has it.
+func tourDir() (string, error) {
+	dir := filepath.Join(os.TempDir(), "kubeloupe-tour")
+	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, os.ErrExist) {
+		return dir, err
+	}
+	return os.MkdirTemp("", "kubeloupe-tour-")
 }
 
 // errLeft says that the person had enough.
@@ -126,6 +138,9 @@ func (t *tour) guide(person, agent context.Context) (err error) {
 	if errors.Is(err, errLeft) || person.Err() != nil {
 		err = nil
 	}
+	if e := t.keys.pages.release(); e != nil {
+		err = errors.Join(err, e)
+	}
 	t.say("\nRemoving everything that the tour created ...")
 	if e := t.end(agent); e != nil {
 		return errors.Join(err, e)
@@ -143,7 +158,7 @@ func (t *tour) chapters(ctx context.Context) error {
 	all := tourChapters()
 	t.prose(t.welcome())
 	for i := t.opt.chapter - 1; i < len(all); i++ {
-		if err := t.keys.goOn(ctx, t.s.out, "Press Enter to continue, q to quit: "); err != nil {
+		if err := t.keys.goOn(ctx, "Press Enter to continue, b to go back, q to quit: "); err != nil {
 			return err
 		}
 		title := fmt.Sprintf("%d of %d  %s", i+1, len(all), all[i].title)

@@ -176,7 +176,7 @@ func (t *tour) goOn(ctx context.Context) error {
 	for _, args := range [][]string{{"tui"}, {"inspect", "pods"}, {"inspect", "cri"}, {"step", "--pod", ref("web"), "--deletion"}, {"record", "tour.klr"}} {
 		t.say(t.typed(args...))
 	}
-	t.say("$ kubeloupe replay tour.klr\n")
-	t.prose("To run your own node: kubeloupe run --pod-manifest-path DIR, or --kubeconfig FILE in a cluster. docs/ describes the commands, and docs/causes/ the causes.")
-	return t.keys.goOn(ctx, t.s.out, "Press Enter to end the tour: ")
+	t.say("$ " + t.opt.name + " replay tour.klr\n")
+	t.prose("To run your own node: " + t.opt.name + " run --pod-manifest-path DIR, or --kubeconfig FILE in a cluster. docs/ describes the commands, and docs/causes/ the causes.")
+	return t.keys.goOn(ctx, "Press Enter to end the tour, b to go back: ")
 }

@@ -28,13 +28,15 @@ func (t *tour) prose(text string) {
 
 // typed is what somebody types to get the same.
 func (t *tour) typed(args ...string) string {
-	return "$ kubeloupe " + strings.Join(args, " ") + " --socket " + t.socket
+	return "$ " + t.opt.name + " " + strings.Join(args, " ") + " --socket " + t.socket
 }
 
 // kubeloupe says and runs one of the commands, as if it had been typed.
 func (t *tour) kubeloupe(ctx context.Context, args ...string) error {
+	t.keys.pages.hold() // with its output on one page, if it fits
 	t.say("\n" + t.typed(args...))
-	return t.run(ctx, t.s, args...)
+	err := t.run(ctx, t.s, args...)
+	return errors.Join(err, t.keys.pages.letGo())
 }
 
 func (t *tour) run(ctx context.Context, s streams, args ...string) error {
@@ -96,17 +98,14 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// keys is the person, who continues or leaves.
-type keys struct {
-	lines chan string // nil when nobody is asked; closed when there are no more
-}
-
 // newKeys reads what is typed for as long as the process lives.
 func newKeys(s streams, yes bool) *keys {
-	if yes || !isTerminal(s.in) {
-		return &keys{}
+	asks := !yes && isTerminal(s.in)
+	k := &keys{pages: newPages(s.out, asks)}
+	if !asks {
+		return k
 	}
-	k := &keys{lines: make(chan string)}
+	k.lines = make(chan string)
 	go func() {
 		defer close(k.lines)
 		for sc := bufio.NewScanner(s.in); sc.Scan(); {
@@ -114,27 +113,6 @@ func newKeys(s streams, yes bool) *keys {
 		}
 	}()
 	return k
-}
-
-// goOn waits for Enter. The error is errLeft when the person leaves.
-func (k *keys) goOn(ctx context.Context, w io.Writer, prompt string) error {
-	if k.lines == nil {
-		return ctx.Err()
-	}
-	for {
-		fmt.Fprint(w, "\n"+prompt) //nolint:errcheck // a person who is gone is noticed by the end of input
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case line, ok := <-k.lines:
-			if !ok || line == "q" {
-				return errLeft
-			}
-			if line == "" {
-				return nil
-			}
-		}
-	}
 }
 
 // typist gives a command its input, a line at a time, each when the person says so.
@@ -151,7 +129,7 @@ func (y *typist) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	line := y.lines[0]
-	if err := y.t.keys.goOn(y.ctx, y.t.s.out, "Press Enter to type '"+line+"', q to quit: "); err != nil {
+	if err := y.t.keys.goOn(y.ctx, "Press Enter to type '"+line+"', b to go back, q to quit: "); err != nil {
 		y.left.Store(errors.Is(err, errLeft))
 		y.lines = nil
 		return 0, io.EOF
