@@ -168,13 +168,6 @@ func (a *app) filterBy(text string) tea.Cmd {
 	return nil
 }
 
-// learn opens the learner's panel, or closes it.
-func (a *app) learn() tea.Cmd {
-	a.look.Scene.Learn = !a.look.Scene.Learn
-	a.resize(a.w, a.h)
-	return nil
-}
-
 // changeTheme takes the colors for a background; auto asks the terminal for its own.
 func (a *app) changeTheme(name string) tea.Cmd {
 	a.cfg.Theme = name

@@ -29,7 +29,7 @@ func (a *app) above(p views.Page) int {
 
 // body draws the page that is shown with what is around it, and what floats over it.
 func (a *app) body() []string {
-	lines := a.page(a.under())
+	lines := a.taught(a.page(a.under()))
 	if l, ok := a.top().(layer); ok {
 		lines = l.over(lines, a.look.Theme, a.w, a.bodyHeight())
 	}
@@ -46,7 +46,7 @@ func (a *app) page(p views.Page) []string {
 	title, count := heading(p)
 	switch {
 	case a.framed(p):
-		return th.Panel(style.Panel{Title: title, Count: count, Focus: true}, lines, a.w, a.bodyHeight())
+		return th.Panel(style.Panel{Title: title, Count: count, Focus: true}, lines, a.w, a.pageHeight())
 	case a.above(p) > 0:
 		return append([]string{th.Rule(strings.TrimSpace(title+"  "+count), a.w)}, lines...)
 	}

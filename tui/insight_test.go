@@ -38,9 +38,9 @@ func testLearn(t *testing.T) {
 	d.keys("L").want("─ learn: image") // what took longest
 	d.keys("/ s a n d b o x enter j").want("─ learn: sandbox", "read: KEP-3085")
 	d.keys("esc ]").want("─ learn: sandbox")
-	d.keys("/ n o t h i n g enter").want("Select a row of the waterfall")
+	d.keys("/ n o t h i n g enter").want("─ learn: ")
 	d.keys("esc")
-	d.keys("1 6 ?").want("explain the selected row, for learners")
+	d.keys("1 6 ? pgdown").want("explain the selected row, for learners")
 	d.keys("esc L").wantNot("─ learn")
 	small := drive(t, Config{}, 60, 16).play().keys("6 L")
 	within(t, small.screen(), 60, 16)

@@ -42,6 +42,8 @@ func (a *app) key(msg tea.KeyPressMsg) tea.Cmd {
 		return a.export()
 	case key.Matches(msg, k.Copy):
 		return a.copy()
+	case key.Matches(msg, k.Learn):
+		return a.learn()
 	case key.Matches(msg, k.Times):
 		a.changeTimes()
 	case key.Matches(msg, k.Mouse):
@@ -132,7 +134,7 @@ func (a *app) push(page views.Page) {
 	a.refresh()
 }
 
-// back takes away, in this order: the filter, the page on top, the view.
+// back takes away, in this order: the filter, the page on top, the learner's panel, the view.
 func (a *app) back() {
 	switch {
 	case a.filters[a.top()] != "":
@@ -141,6 +143,8 @@ func (a *app) back() {
 		delete(a.filters, a.top())
 		a.stack = a.stack[:len(a.stack)-1]
 		a.refresh()
+	case a.look.Scene.Learn:
+		a.learn()
 	case a.before != a.active:
 		a.show(a.before)
 		a.before = a.active
@@ -257,7 +261,7 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 		return nil
 	}
 	msg.Y -= bodyTop + a.above(a.top())
-	if msg.Y < 0 || msg.Y >= a.bodyHeight()-a.above(a.top()) {
+	if msg.Y < 0 || msg.Y >= a.pageHeight()-a.above(a.top()) {
 		return nil
 	}
 	return a.top().Update(msg)

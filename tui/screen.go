@@ -23,6 +23,11 @@ func (a *app) tooSmall() bool { return a.w < minWidth || a.h < minHeight }
 func (a *app) resize(w, h int) {
 	a.w, a.h = w, h
 	a.look.Scene.Panels = w >= panelColumns && h >= panelLines
+	a.refit()
+}
+
+// refit tells all pages their sizes.
+func (a *app) refit() {
 	for _, t := range a.tabs {
 		a.fit(t.page)
 	}
@@ -34,9 +39,9 @@ func (a *app) resize(w, h int) {
 
 // fit tells a page its size; pages need not cope with less than what is drawn at all.
 func (a *app) fit(p views.Page) {
-	w, h := max(a.w, minWidth), max(a.bodyHeight(), minHeight-bodyTop-bottom)
+	w, h := max(a.w, minWidth), max(a.pageHeight(), minHeight-bodyTop-bottom-a.lessonHeight())
 	if l, ok := p.(layer); ok {
-		l.fit(w, h)
+		l.fit(w, h+a.lessonHeight())
 		return
 	}
 	if a.framed(p) {

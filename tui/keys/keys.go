@@ -15,6 +15,7 @@ type Map struct {
 	Filter, Sort, Reverse, Follow           key.Binding
 	ColumnLeft, ColumnRight                 key.Binding
 	Freeze, Export, Copy, Times, Mouse      key.Binding
+	Learn                                   key.Binding
 	Views, NextView, PrevView               key.Binding
 	Help, Redraw, Quit                      key.Binding
 	Replay                                  Replay
@@ -60,6 +61,7 @@ func New(views ...string) Map {
 		Export:      Of("write the screen to a file", "e"),
 		Copy:        Of("copy the row or text to the clipboard", "c", "y"),
 		Times:       Of("show times as time of day, age, or time since the start", "T"),
+		Learn:       Of("explain the selected row, for learners", "L"),
 		Mouse:       Of("mouse support on or off", "M"),
 		Views:       Of("go to a view", views...),
 		NextView:    Of("next view", "tab"),
@@ -109,7 +111,7 @@ func (m Map) Moving() []key.Binding {
 // lists them.
 func (m Map) Global() []key.Binding {
 	return []key.Binding{
-		m.Back, m.Palette, m.Pick, m.Filter, m.Freeze, m.Copy, m.Export, m.Times, m.Mouse, m.NextView, m.PrevView, m.Help, m.Redraw, m.Quit,
+		m.Back, m.Palette, m.Pick, m.Filter, m.Freeze, m.Copy, m.Export, m.Learn, m.Times, m.Mouse, m.NextView, m.PrevView, m.Help, m.Redraw, m.Quit,
 	}
 }
 

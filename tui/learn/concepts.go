@@ -53,4 +53,79 @@ var concepts = map[string]Lesson{
 			"It determines the pod's cgroup, and who is killed first if the node has no memory left.",
 		"kubernetes.io/docs/concepts/workloads/pods/pod-qos/",
 	},
+	"loop-config": {
+		"syncLoop: config", "A source of pods reported a change: pods to add, update, remove, reconcile or delete. " +
+			"The iteration passes each pod to its worker; a new pod is first admitted or rejected.",
+		"docs/architecture.md of kubeloupe",
+	},
+	"loop-pleg": {
+		"syncLoop: pleg", "A container or sandbox changed in the runtime, for example a container exited. " +
+			"The iteration wakes the pod's worker, which compares what is with what should be.",
+		"KEP-3386, evented PLEG",
+	},
+	"loop-sync": {
+		"syncLoop: sync", "A pod's worker asked to be woken at this time, for example because a back-off ends or a token expires. " +
+			"Nothing else happened to the pod.",
+		"docs/architecture.md of kubeloupe",
+	},
+	"loop-probe": {
+		"syncLoop: probe", "A probe's result for a container changed. The pod's readiness follows, or the container is restarted, " +
+			"or the containers that waited for a startup probe are probed from now on.",
+		"kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
+	},
+	"loop-housekeeping": {
+		"syncLoop: housekeeping", "What belongs to no pod any more is cleaned up: workers, containers, directories, cgroups, mirror pods. " +
+			"It waits until all sources have delivered their pods. It runs in the loop, so if it blocks, all pods wait (KL16).",
+		"docs/architecture.md of kubeloupe",
+	},
+	"gc": {
+		"garbage collection", "Exited containers and their sandboxes and logs are removed each minute, by their age and number for each pod. " +
+			"Images are removed if the disk is 85 % full, the least recently used first, never one that is in use. " +
+			"Each candidate has a verdict with its reason.",
+		"kubernetes.io/docs/concepts/architecture/garbage-collection/",
+	},
+	"node": {
+		"node", "What the agent reports to the control plane about the machine: capacity, what of it pods can have (allocatable), conditions, addresses, images. " +
+			"The status is written when it changes and every 5 minutes; the lease says each 10 s that the node is alive.",
+		"kubernetes.io/docs/concepts/architecture/nodes/",
+	},
+	"status": {
+		"pod status", "The agent writes the status of each pod to the API server: phase, conditions, states of containers. " +
+			"It writes only what has changed; small changes may wait half a second for others. Until it is written, nobody else knows that the pod is ready.",
+		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
+	},
+	"eviction": {
+		"eviction thresholds", "If the node has less memory, disk or process ids left than a threshold, it reports pressure and admits fewer pods. " +
+			"A kubelet then ends pods, those that use more than they requested first (KL22). The distance to each threshold is what is left until then.",
+		"kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
+	},
+	"admission": {
+		"admission", "Before a pod starts, the agent checks that it fits: node name and selector, taints, resources, host ports, operating system, sysctls, pressure. " +
+			"A pod that does not fit fails, and is not tried again (KL35).",
+		"kubernetes.io/docs/concepts/scheduling-eviction/",
+	},
+	"decision": {
+		"decision", "Each verdict is an event of its own: what was looked at, what was decided, why, and the values that it rests on. " +
+			"Enter shows the whole record.",
+		"docs/events.md of kubeloupe",
+	},
+	"source-file": {
+		"source: file", "Manifests in a directory of the node. The kernel reports each change of a file; the directory is also read every 20 s. " +
+			"A manifest with an error does not end its pod: the last good version stays in use.",
+		"kubernetes.io/docs/tasks/configure-pod-container/static-pod/",
+	},
+	"source-http": {
+		"source: http", "A URL that returns manifests, asked every 20 s. If it does not answer, or answers with an error, its pods stay as they are.",
+		"kubernetes.io/docs/tasks/configure-pod-container/static-pod/",
+	},
+	"source-api": {
+		"source: api", "The API server: a watch delivers all pods that are bound to this node. " +
+			"While it is interrupted, running pods continue, and new ones and deletions arrive late.",
+		"kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes",
+	},
+	"event": {
+		"event", "Each thing that happens on the node is one typed event: an action, a call, a wait, a decision. " +
+			"Each names the event that caused it, so Enter shows the tree from the iteration of the syncLoop down to the runtime's call.",
+		"docs/events.md of kubeloupe",
+	},
 }

@@ -31,7 +31,7 @@ func Topics() []Topic {
 	for verb, l := range verbs {
 		add(string(verb), l)
 	}
-	for _, kind := range []waterfall.RowKind{waterfall.RowSeen, waterfall.RowWait} {
+	for _, kind := range []waterfall.RowKind{waterfall.RowSeen, waterfall.RowWait, waterfall.RowCall, waterfall.RowSpan} {
 		add(kinds[kind].Title, kinds[kind])
 	}
 	add(unexplained.Title, unexplained)

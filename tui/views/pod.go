@@ -31,7 +31,6 @@ type Pod struct {
 	filter     *query.Filter
 	next, prev key.Binding
 	folds      folds
-	teach      key.Binding
 
 	chosen  trace.Pod // zero: the one seen last
 	all     []trace.Pod
@@ -74,7 +73,6 @@ func NewPod(look Look) *Pod {
 	return &Pod{
 		Look: look, acts: newActs(look), folds: newFolds(), folded: map[string]bool{},
 		next: keys.Of("next pod", "]"), prev: keys.Of("previous pod", "["),
-		teach: teachKey(),
 	}
 }
 
@@ -106,7 +104,7 @@ func (p *Pod) SetFilter(q *query.Filter) {
 
 // Keys implements Page.
 func (p *Pod) Keys() []key.Binding {
-	return append(append(p.Look.Keys.Moving(), p.acts.keys()...), p.Look.Keys.Enter, p.folds.fold, p.folds.unfold, p.next, p.prev, p.teach)
+	return append(append(p.Look.Keys.Moving(), p.acts.keys()...), p.Look.Keys.Enter, p.folds.fold, p.folds.unfold, p.next, p.prev)
 }
 
 // Hints are the keys of this page worth a reminder.
@@ -206,8 +204,6 @@ func (p *Pod) Update(msg tea.Msg) tea.Cmd {
 			return p.step(1)
 		case key.Matches(msg, p.prev):
 			return p.step(-1)
-		case key.Matches(msg, p.teach):
-			p.Scene.Learn = !p.Scene.Learn
 		case key.Matches(msg, k.Up):
 			p.move(p.cur - 1)
 		case key.Matches(msg, k.Down):

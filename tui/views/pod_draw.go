@@ -11,7 +11,7 @@ import (
 // podHead is how many lines stand above those that scroll: the title, or the border with it.
 const podHead = 1
 
-func (p *Pod) rows() int { return max(p.h-p.head()-p.panel(), 1) }
+func (p *Pod) rows() int { return max(p.h-p.head(), 1) }
 
 // head is how many of them are the page's own.
 func (p *Pod) head() int {
@@ -95,12 +95,6 @@ func (p *Pod) View() string {
 	}
 	if len(p.lines) == 0 {
 		out = append(out, th.Paint(style.Dim, " nothing matches the filter"))
-	}
-	if n := p.panel(); n > 0 {
-		for len(out) < p.h-n {
-			out = append(out, "")
-		}
-		out = append(out, p.lesson()...)
 	}
 	return p.boxed(title, out[:min(len(out), p.h)])
 }

@@ -18,7 +18,7 @@ type Scene struct {
 	Panels bool
 	// Logs reads the logs of containers; nil: the records' source has none.
 	Logs LogReader
-	// Learn says that the selected phase is explained, for learners.
+	// Learn says that what is selected is explained below the page, for learners.
 	Learn bool
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -15,7 +14,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
-	"github.com/kubeloupe/kubeloupe/tui/learn"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -32,7 +30,6 @@ type Starts struct {
 	list[model.Start]
 	acts
 	w, h     int
-	teach    key.Binding
 	now      time.Time
 	history  *History
 	stats    model.StartStats
@@ -43,7 +40,7 @@ type Starts struct {
 
 // NewStarts returns the page.
 func NewStarts(look Look) *Starts {
-	p := &Starts{list: list[model.Start]{Look: look, pod: func(r model.Start) trace.Pod { return r.Pod }}, acts: newActs(look), teach: teachKey()}
+	p := &Starts{list: list[model.Start]{Look: look, pod: func(r model.Start) trace.Pod { return r.Pod }}, acts: newActs(look)}
 	p.tbl = newTable(look, table.Config[model.Start]{
 		Columns: p.columns(),
 		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
@@ -72,12 +69,9 @@ func (p *Starts) Refresh(f Frame) {
 
 // SetSize implements Page.
 func (p *Starts) SetSize(w, h int) {
-	p.w, p.h = w, h
-	p.fit()
+	p.w = w
+	p.list.SetSize(w, h-p.top())
 }
-
-// fit leaves room for the panel that explains the longest phase, while it is open.
-func (p *Starts) fit() { p.list.SetSize(p.w, p.h-p.top()-p.panel()) }
 
 // top is how many lines stand above the table.
 func (p *Starts) top() int {
@@ -87,21 +81,13 @@ func (p *Starts) top() int {
 	return 2
 }
 
-func (p *Starts) panel() int {
-	n := lessonHeight(p.w)
-	if _, ok := p.tbl.Selected(); !p.Scene.Learn || !ok || p.h-p.top()-n < 4 {
-		return 0
-	}
-	return n
-}
-
 // Keys implements Page.
 func (p *Starts) Keys() []key.Binding {
-	return append(append(p.list.Keys(), p.acts.keys()...), p.teach)
+	return append(p.list.Keys(), p.acts.keys()...)
 }
 
 // Hints are the keys of this page worth a reminder.
-func (*Starts) Hints() string { return actHints + "  L learn" }
+func (*Starts) Hints() string { return actHints }
 
 // Update implements Page.
 func (p *Starts) Update(msg tea.Msg) tea.Cmd {
@@ -109,15 +95,8 @@ func (p *Starts) Update(msg tea.Msg) tea.Cmd {
 	if cmd, took := p.do(msg, selected.Pod); took {
 		return cmd
 	}
-	if k, ok := msg.(tea.KeyPressMsg); ok && key.Matches(k, p.teach) {
-		p.Scene.Learn = !p.Scene.Learn
-		return nil
-	}
 	if c, ok := msg.(tea.MouseClickMsg); ok {
 		if c.Y < p.top() {
-			return nil
-		}
-		if c.Y >= p.h-p.panel() {
 			return nil
 		}
 		c.Y -= p.top()
@@ -128,17 +107,7 @@ func (p *Starts) Update(msg tea.Msg) tea.Cmd {
 
 // View implements Page.
 func (p *Starts) View() string {
-	p.fit()
-	out := strings.Split(p.head()+"\n"+p.list.View(), "\n")
-	n := p.panel()
-	if n == 0 {
-		return strings.Join(out, "\n")
-	}
-	for len(out) < p.h-n {
-		out = append(out, "")
-	}
-	s, _ := p.tbl.Selected()
-	return strings.Join(append(out, drawLesson(p.Theme, new(learn.Segment(longest(s).Part)), p.w)...), "\n")
+	return p.head() + "\n" + p.list.View()
 }
 
 // spread is how durations are spread.
