@@ -119,6 +119,8 @@ func (a *app) request(msg tea.Msg) tea.Cmd {
 		return cmd
 	case views.OpenPod:
 		a.openPod(msg.Pod)
+	case views.Other:
+		a.pickStart(msg.Pod)
 	case views.OpenCalls:
 		a.cri.ShowCalls()
 		a.jump(a.cri)

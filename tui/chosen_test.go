@@ -14,11 +14,11 @@ func TestChosenPodFollows(t *testing.T) {
 		{"3 6", " jobs/flaky"},
 		{"1 6", " shop/cart-7d4f-x2z"}, // none was selected: the one seen last
 		{"3 j j 4 6", " shop/web-00"},  // past a view without it
-		{"3 j j t 6", " shop/web-00"},
-		{"3 j j t j 6", " shop/web-01"},
+		{"3 j j u 6", " shop/web-00"},
+		{"3 j j u j 6", " shop/web-01"},
 		{"3 G enter ] esc", "▶jobs/flaky"},
 		{"3 j j r", "▶shop/web-00"},
-		{"3 j j t", "▶shop/web-00"},
+		{"3 j j u", "▶shop/web-00"},
 		{"r j j 3", "▶shop/web-27"},
 		{"3 j j 6 [ 3", "▶shop/cart-7d4f-x2z"},
 		{"1 j j j 6", " shop/cart-7d4f-a1b"},

@@ -21,7 +21,8 @@ func (a *app) framed(p views.Page) bool {
 
 // above is how many lines stand above a page's own: a border, or a rule with its title.
 func (a *app) above(p views.Page) int {
-	if _, titled := p.(views.Titled); titled || a.framed(p) {
+	_, own := p.(views.Paneled)
+	if _, titled := p.(views.Titled); titled && !(own && a.look.Scene.Panels) || a.framed(p) {
 		return 1
 	}
 	return 0

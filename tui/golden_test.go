@@ -220,6 +220,8 @@ func TestGolden(t *testing.T) {
 		{"eviction", "x"},
 		{"node", "8"},
 		{"pod-learn", "1 j j j enter L j j"},
+		{"compare-pick", "1 j j j t"},
+		{"compare", "1 j j j t enter"},
 		{"pod-cause", "1 j j j enter G G / K L 0 enter G enter"},
 		{"filter-bad", "3 / / w e ( "},
 	} {
@@ -240,7 +242,7 @@ func TestGoldenCluster(t *testing.T) {
 		{"volumes", "v"},
 		{"volumes-detail", "v j j enter"},
 		{"volumes-filter", "v / a t t a c h enter"},
-		{"status", "t"},
+		{"status", "u"},
 		{"status-requests", "t m"},
 		{"status-detail", "t enter"},
 		{"status-help", "t ?"},

@@ -26,7 +26,7 @@ var shelf = []struct {
 	{"8", func(l views.Look, _ *Config) views.Page { return views.NewNode(l) }},
 	{"9", func(l views.Look, _ *Config) views.Page { return views.NewLog(l) }},
 	{"v", func(l views.Look, _ *Config) views.Page { return views.NewVolumes(l) }},
-	{"t", func(l views.Look, _ *Config) views.Page { return views.NewStatus(l) }},
+	{"u", func(l views.Look, _ *Config) views.Page { return views.NewStatus(l) }},
 	{"p", func(l views.Look, _ *Config) views.Page { return views.NewProbes(l) }},
 	{"o", func(l views.Look, _ *Config) views.Page { return views.NewSources(l) }},
 	{"x", func(l views.Look, _ *Config) views.Page { return views.NewEviction(l) }},

@@ -55,7 +55,7 @@ func TestClusterKeys(t *testing.T) { synctest.Test(t, testClusterKeys) }
 
 func testClusterKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 16}, {80, 24}, {200, 50}} {
-		for _, at := range []string{"v", "t", "p", "o", "x", "r", "8"} {
+		for _, at := range []string{"v", "u", "p", "o", "x", "r", "8"} {
 			d := drive(t, Config{}, size[0], size[1]).cluster().keys(at)
 			for _, b := range d.app.top().Keys() {
 				for _, name := range b.Keys() {
@@ -71,7 +71,7 @@ func testClusterKeys(t *testing.T) {
 			}
 		}
 	}
-	d := drive(t, Config{}, 80, 24).cluster().keys("t")
+	d := drive(t, Config{}, 80, 24).cluster().keys("u")
 	click(d, 5, bodyTop+5)
 	d.want("shop/web-02  status")
 }

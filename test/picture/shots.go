@@ -64,7 +64,7 @@ func shots() []shot {
 		{name: "node", title: "The Node: the agent, the machine, the Node object and the API server", keys: []string{"8"}, want: []string{"the node", "API server"}, rows: 42},
 		one("log", "Log: the important events", "9", "FailedMount"),
 		one("volumes", "Volumes: each pod's volumes, and what they wait for", "v", "configmap", "failed"),
-		one("status", "Status: each pod's status, and its writes to the API", "t", "lease", "in the API"),
+		one("status", "Status: each pod's status, and its writes to the API", "u", "lease", "in the API"),
 		one("probes", "Probes: the result of each probe, and how many times in a row", "p", "readiness", "liveness"),
 		one("sources", "Sources: the sources of pods", "o", "api"),
 		one("eviction", "Eviction: usage and thresholds", "x", "memory"),
