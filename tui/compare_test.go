@@ -17,7 +17,7 @@ func testCompare(t *testing.T) {
 	d := drive(t, Config{}, 120, 40).play().keys("1 j j j t")
 	d.want("─ compare with", "the median")
 	d.keys("w e b - 0 3 enter").want("compare  A shop/web-03  B shop/cart-7d4f-a1b", "seen to started", "╮╭─ shop/cart-7d4f-a1b")
-	d.keys("esc t esc").wantNot("compare")
+	d.keys("esc t esc").wantNot("compare with", "compare  A")
 	d.keys("3 t esc 6 t").want("─ compare with")
 	d.keys("esc r t").want("─ compare with")
 	empty := drive(t, Config{}, 80, 24).keys("3 t")
