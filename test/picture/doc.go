@@ -4,6 +4,7 @@
 //
 //	go run ./test/picture             # writes docs/img/*.svg; needs Linux, root and tmux
 //	go run ./test/picture -only pod   # only pictures whose names begin so
+//	go run ./test/picture -gallery docs/img/gallery   # all views in all sizes and looks, and a moving picture, from recordings: needs tmux alone
 //
 // The cluster is one of its own, in a temporary directory, and is taken down again. A network namespace
 // holds one cluster at most: see docs/lab.md.

@@ -23,10 +23,15 @@ func main() {
 	out := flag.String("out", filepath.Join("docs", "img"), "directory to write to")
 	only := flag.String("only", "", "write only pictures whose names begin with this")
 	bin := flag.String("bin", "", "a kubeloupe that is built already; unless given, the one of this work tree")
+	gallery := flag.String("gallery", "", "write pictures of all views in all sizes and themes to this directory, and a moving one, from recordings alone: no cluster")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *bin, &album{dir: *out, only: *only}); err != nil {
+	paint := func() error { return run(ctx, *bin, &album{dir: *out, only: *only}) }
+	if *gallery != "" {
+		paint = func() error { return hang(ctx, *bin, &album{dir: *gallery, only: *only}) }
+	}
+	if err := paint(); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signal
 	}
@@ -56,7 +61,7 @@ type album struct{ dir, only string }
 
 // add writes a screen, or lines, as a picture.
 func (a *album) add(name, title, screen string) error {
-	return a.write(name, []byte(svg(screen, title)))
+	return a.write(name, []byte(svg(screen, title, columns, dark)))
 }
 
 func (a *album) write(name string, picture []byte) error {

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// ground and ink are the picture's colors where the screen says nothing.
-const (
-	ground = "#12151a"
-	ink    = "#d4d7dc"
+// paper is a picture's colors where the screen says nothing.
+type paper struct{ ground, ink string }
+
+// The grounds of pictures, as terminals have them.
+var (
+	dark  = paper{ground: "#12151a", ink: "#d4d7dc"}
+	light = paper{ground: "#fbfbf8", ink: "#24292f"}
 )
 
 // palette is the sixteen colors that terminals let people choose.
@@ -30,31 +33,31 @@ type cell struct {
 	style style
 }
 
-func (s style) foreground() string {
+func (s style) foreground(on paper) string {
 	c := s.fg
 	if c == "" {
-		c = ink
+		c = on.ink
 	}
 	if s.reverse {
 		c = s.bg
 		if c == "" {
-			c = ground
+			c = on.ground
 		}
 	}
 	if s.faint {
-		c = mix(c, ground)
+		c = mix(c, on.ground)
 	}
 	return c
 }
 
-func (s style) background() string {
+func (s style) background(on paper) string {
 	if !s.reverse {
 		return s.bg
 	}
 	if s.fg != "" {
 		return s.fg
 	}
-	return ink
+	return on.ink
 }
 
 // parse reads a line as tmux captures it; the style continues from line to line.

@@ -14,43 +14,54 @@ const (
 	fontSize   = 14
 )
 
-// svg draws a captured screen as text, in its colors, on a dark ground.
-func svg(screen, title string) string {
+// svg draws a captured screen of some columns as text, in its colors, on a ground.
+func svg(screen, title string, columns int, on paper) string {
 	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
-	width, height := columns*cellWidth+2*margin, float64(len(lines)*cellHeight+2*margin)
 	var b strings.Builder
-	out := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format+"\n", args...) }
-	out(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img">`, width, height, width, height)
-	out(`<!-- Made by go run ./test/picture from a real run. Do not edit. -->`)
-	out(`<title>%s</title>`, escaped(title))
-	out(`<rect width="100%%" height="100%%" rx="8" fill="%s"/>`, ground)
-	out(`<g font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d" xml:space="preserve">`, fontSize)
+	open(&b, title, columns, len(lines), on)
 	var s style
 	for i, line := range lines {
 		var cells []cell
 		cells, s = parse(line, s)
-		y := margin + i*cellHeight
-		for _, r := range runs(cells) {
-			x, w := margin+float64(r.col)*cellWidth, float64(len(r.text))*cellWidth
-			if bg := r.style.background(); bg != "" {
-				out(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`, x, y, w, cellHeight, bg)
-			}
-			text := strings.Trim(string(r.text), " ") // those who draw it drop spaces at the ends
-			if text == "" {
-				continue
-			}
-			x += float64(len(r.text)-len([]rune(strings.TrimLeft(string(r.text), " ")))) * cellWidth
-			w = float64(len([]rune(text))) * cellWidth
-			weight := ""
-			if r.style.bold {
-				weight = ` font-weight="bold"`
-			}
-			out(`<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s"%s>%s</text>`,
-				x, y+cellHeight-5, w, r.style.foreground(), weight, escaped(text))
-		}
+		draw(&b, cells, i, on)
 	}
-	out("</g>\n</svg>")
+	b.WriteString("</g>\n</svg>\n")
 	return b.String()
+}
+
+// open begins a picture.
+func open(b *strings.Builder, title string, columns, lines int, on paper) {
+	width, height := float64(columns)*cellWidth+2*margin, float64(lines*cellHeight+2*margin)
+	out := func(format string, args ...any) { _, _ = fmt.Fprintf(b, format+"\n", args...) }
+	out(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img">`, width, height, width, height)
+	out(`<!-- Made by go run ./test/picture from a real run. Do not edit. -->`)
+	out(`<title>%s</title>`, escaped(title))
+	out(`<rect width="100%%" height="100%%" rx="8" fill="%s"/>`, on.ground)
+	out(`<g font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d" xml:space="preserve">`, fontSize)
+}
+
+// draw draws the cells of a line.
+func draw(b *strings.Builder, cells []cell, line int, on paper) {
+	out := func(format string, args ...any) { _, _ = fmt.Fprintf(b, format+"\n", args...) }
+	y := margin + line*cellHeight
+	for _, r := range runs(cells) {
+		x, w := margin+float64(r.col)*cellWidth, float64(len(r.text))*cellWidth
+		if bg := r.style.background(on); bg != "" {
+			out(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`, x, y, w, cellHeight, bg)
+		}
+		text := strings.Trim(string(r.text), " ") // those who draw it drop spaces at the ends
+		if text == "" {
+			continue
+		}
+		x += float64(len(r.text)-len([]rune(strings.TrimLeft(string(r.text), " ")))) * cellWidth
+		w = float64(len([]rune(text))) * cellWidth
+		weight := ""
+		if r.style.bold {
+			weight = ` font-weight="bold"`
+		}
+		out(`<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s"%s>%s</text>`,
+			x, y+cellHeight-5, w, r.style.foreground(on), weight, escaped(text))
+	}
 }
 
 func escaped(s string) string {
@@ -80,7 +91,7 @@ func runs(cells []cell) []span {
 		out[last].text = append(out[last].text, c.r)
 	}
 	for i := range out { // spaces at the end only matter for their ground
-		if out[i].style.background() == "" {
+		if !out[i].style.reverse && out[i].style.bg == "" {
 			out[i].text = []rune(strings.TrimRight(string(out[i].text), " "))
 		}
 	}

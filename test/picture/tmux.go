@@ -15,11 +15,17 @@ import (
 
 // terminal is a tmux server with one window.
 type terminal struct {
-	dir string
+	dir     string
+	columns int
 }
 
 // start runs a program in a terminal of its own. What it says at the end goes with the terminal.
 func start(ctx context.Context, program string, args ...string) (*terminal, error) {
+	return startSized(ctx, columns, rows, program, args...)
+}
+
+// startSized is start for a terminal of some columns and rows.
+func startSized(ctx context.Context, columns, rows int, program string, args ...string) (*terminal, error) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		return nil, errors.New("needs tmux: it is the terminal")
 	}
@@ -27,7 +33,7 @@ func start(ctx context.Context, program string, args ...string) (*terminal, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{dir: dir}
+	t := &terminal{dir: dir, columns: columns}
 	command := append([]string{"-f", os.DevNull, "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), program}, args...)
 	_, err = t.tmux(ctx, append(command, ";", "set", "-g", "status", "off", ";", "set", "-g", "default-terminal", "tmux-256color")...)
 	if err != nil {
@@ -63,7 +69,7 @@ var escape = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
 // resize gives the terminal a number of rows.
 func (t *terminal) resize(ctx context.Context, rows int) error {
-	_, err := t.tmux(ctx, "resize-window", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows))
+	_, err := t.tmux(ctx, "resize-window", "-x", strconv.Itoa(t.columns), "-y", strconv.Itoa(rows))
 	return err
 }
 
@@ -95,6 +101,27 @@ func (t *terminal) await(ctx context.Context, texts ...string) (string, error) {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// settle waits until the screen stays as it is for a second.
+func (t *terminal) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for before, same := "", 0; same < 3; {
+		screen, err := t.capture(ctx)
+		if err != nil {
+			return err
+		}
+		if same++; screen != before {
+			before, same = screen, 0
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the screen does not settle: %w", ctx.Err())
+		case <-time.After(400 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // close waits for the program to clean up, and ends tmux. One that was not asked to
