@@ -22,11 +22,11 @@ func testTabsFold(t *testing.T) {
 		active string
 		want   string
 	}{
-		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  t Status  p Probes  o Sources  x Eviction  r Starts   ? help"},
-		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v Volumes t Status p Probes o Sources : more ? help"},
+		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  u Status  p Probes  o Sources  x Eviction  r Starts   ? help"},
+		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v Volumes u Status p Probes o Sources : more ? help"},
 		{80, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log : more ? help"},
-		{80, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step▶t Status : more ? help"},
-		{60, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI▶t Status : more ? help"},
+		{80, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step▶u Status : more ? help"},
+		{60, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI▶u Status : more ? help"},
 	} {
 		active := 0
 		for i, tab := range d.app.tabs {

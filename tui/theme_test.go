@@ -27,7 +27,7 @@ func TestGoldenColors(t *testing.T) {
 		{"none", "", []string{"TERM=xterm-256color", "NO_COLOR=1"}, sizes[:1]},
 		{"ascii", "", []string{"TERM=vt220", "NO_COLOR=1"}, sizes[:1]},
 	} {
-		for view, keys := range map[string]string{"overview": "1", "pods": "3 j", "pod-slow": "1 j j j enter", "cri": "4", "node": "8", "starts": "r"} {
+		for view, keys := range map[string]string{"overview": "1", "pods": "3 j", "pod-slow": "1 j j j enter", "cri": "4", "node": "8", "starts": "r", "log": "9", "log-all": "9 a"} {
 			for _, size := range c.sizes {
 				name := fmt.Sprintf("%s-%s-%dx%d", view, c.name, size[0], size[1])
 				bubble(t, name, func(t *testing.T) {

@@ -95,6 +95,21 @@ var callStages = map[string]Stage{
 // CallStage returns the stage of a call to the container runtime, by its method.
 func CallStage(method string) Stage { return callStages[method] }
 
+// reasonStages are the stages of the reasons of the kubelet's Kubernetes Events.
+var reasonStages = map[string]Stage{
+	"Pulling": StageImage, "Pulled": StageImage, "ErrImageNeverPull": StageImage, "InspectFailed": StageImage,
+	"Created": StageCreate, "Started": StageCreate, "Killing": StageCreate,
+	"FailedPostStartHook": StageCreate, "FailedPreStopHook": StageCreate,
+	"SandboxChanged": StageSandbox, "FailedCreatePodSandBox": StageSandbox, "FailedKillPod": StageSandbox,
+	"NetworkNotReady": StageNetwork, "DNSConfigForming": StageNetwork,
+	"FailedMount": StageVolumes, "FailedMapVolume": StageVolumes,
+	"Unhealthy": StageProbe, "ProbeWarning": StageProbe,
+	"BackOff": StageWait,
+}
+
+// ReasonStage returns the stage of a Kubernetes Event of the kubelet, by its reason.
+func ReasonStage(reason string) Stage { return reasonStages[reason] }
+
 // Stage returns the part's stage.
 func (p Part) Stage() Stage {
 	switch {

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
@@ -88,7 +89,7 @@ func (p *Log) Refresh(f Frame) {
 func (p *Log) columns() []table.Column[logRow] {
 	return []table.Column[logRow]{
 		clock(p.Look, "time", 3, logRow.at),
-		toned(text("what", 14, 0, 0, p.label), logRow.tone),
+		toned(text("what", 14, 0, 0, p.label), logRow.hue),
 		text("pod", 19, 1, 1, func(r logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
 		toned(table.Column[logRow]{
 			Title: "text", Width: 20, Flex: 4,
@@ -139,6 +140,25 @@ func (r logRow) tone() style.Tone {
 		return style.Dim
 	}
 	return style.Plain
+}
+
+// hue is the tone of what a row is about: trouble first, then its phase.
+func (r logRow) hue() style.Tone {
+	trouble := r.tone()
+	if trouble == style.Fail || trouble == style.Slow {
+		return trouble
+	}
+	stage := waterfall.ReasonStage(r.line.Reason)
+	if r.rec != nil {
+		stage = waterfall.EventStage(r.rec.Event)
+		if e, ok := r.rec.Event.(*trace.NodeEvent); ok {
+			stage = waterfall.ReasonStage(e.Reason)
+		}
+	}
+	if stage != waterfall.StageNone {
+		return phase(stage)
+	}
+	return trouble
 }
 
 // label is the reason or level of a line, the kind of a record.
