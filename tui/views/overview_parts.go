@@ -74,7 +74,7 @@ func (d *overviewDraw) startingRow(pod *model.Pod) {
 	}
 	cells := []span{
 		{text: d.name(pod.Key.String())},
-		{text: " " + th.Left(doing, did), tone: tone},
+		{text: " " + d.moves(pod) + " " + th.Left(doing, did-2), tone: tone},
 		{text: " " + th.Right(age, style.DurWidth)},
 	}
 	cells = append(cells, span{text: "  " + th.Left(progress(th, pod), 21), tone: style.Image})
@@ -83,6 +83,14 @@ func (d *overviewDraw) startingRow(pod *model.Pod) {
 		cells = append(cells, span{text: th.Right(total+" in all", 14), tone: style.Dim})
 	}
 	d.row(cells...)
+}
+
+// moves is a spinner beside a pod for which something works, and the glyph of waits beside one that only waits.
+func (d *overviewDraw) moves(pod *model.Pod) string {
+	if len(pod.Waits) > 0 && len(pod.Pulls) == 0 {
+		return d.Theme.Glyphs.Wait
+	}
+	return d.Theme.Glyphs.Spinner(d.now)
 }
 
 // progress draws how far a pod's pull has come.
