@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -76,8 +77,8 @@ func (a *app) drawLesson(n int) []string {
 
 // lesson is that of the page that is shown, or of the nearest one below it that has one.
 func (a *app) lesson() learn.Lesson {
-	for i := len(a.stack) - 1; i >= 0; i-- {
-		if t, ok := a.stack[i].(views.Teacher); ok {
+	for _, p := range slices.Backward(a.stack) {
+		if t, ok := p.(views.Teacher); ok {
 			return t.Lesson()
 		}
 	}

@@ -11,9 +11,6 @@ import (
 // fifth is what only V5 writes, each second.
 const fifth = `"GenericPLEG: Relisting"`
 
-// fourth is what V4 writes, each two seconds.
-const fourth = `"SyncLoop (housekeeping)"`
-
 // raised counts the lines that only a raised verbosity has written.
 func (b *bench) raised(t *testing.T) int {
 	t.Helper()

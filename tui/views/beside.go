@@ -41,11 +41,11 @@ func NewBeside(look Look, a, b trace.Pod) *Beside {
 func diffText(f Frame, a, b trace.Pod) (string, error) {
 	wa, err := f.Model.Waterfall(a, f.Now)
 	if err != nil {
-		return "", fmt.Errorf("A: %w", err)
+		return "", fmt.Errorf("start A: %w", err)
 	}
 	wb, err := f.Model.Waterfall(b, f.Now)
 	if err != nil {
-		return "", fmt.Errorf("B: %w", err)
+		return "", fmt.Errorf("start B: %w", err)
 	}
 	var out bytes.Buffer
 	err = compare.Text(&out, compare.Diff(wa, wb))

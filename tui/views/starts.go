@@ -29,7 +29,7 @@ const (
 type Starts struct {
 	list[model.Start]
 	acts
-	w, h     int
+	w        int
 	now      time.Time
 	history  *History
 	stats    model.StartStats
