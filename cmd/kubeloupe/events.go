@@ -176,19 +176,25 @@ func (l *listening) sink() printer.Sink {
 	if len(l.kinds) == 0 || l.output == "json" {
 		return sinkFor(l.output, l.s.out)
 	}
-	opt := printer.TextOptions{Every: true}
-	if l.output == "wide" {
-		opt.Width = -1
-	}
+	opt := textOptions(l.output, l.s.out)
+	opt.Every = true
 	return printer.Text(textOut(l.s.out), opt)
 }
 
 func sinkFor(output string, w io.Writer) printer.Sink {
-	switch output {
-	case "json":
+	if output == "json" {
 		return printer.JSON(w)
-	case "wide":
-		return printer.Text(textOut(w), printer.TextOptions{Width: -1})
 	}
-	return printer.Text(textOut(w), printer.TextOptions{})
+	return printer.Text(textOut(w), textOptions(output, w))
+}
+
+// textOptions are those of lines: on a terminal they have its width, and the time of day.
+func textOptions(output string, w io.Writer) (o printer.TextOptions) {
+	if isTerminal(w) {
+		o.Clock, o.Width = time.Local, widthOf(w)
+	}
+	if output == "wide" {
+		o.Width = -1
+	}
+	return o
 }

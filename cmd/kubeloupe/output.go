@@ -77,6 +77,8 @@ func screen(w io.Writer) io.Writer {
 		return o.to
 	case *pages:
 		return screen(o.to)
+	case *watcher:
+		return screen(o.to)
 	}
 	return w
 }

@@ -124,7 +124,7 @@ func sample() []trace.Record {
 }
 
 func TestText(t *testing.T) {
-	for name, opt := range map[string]TextOptions{"text": {}, "relative": {Relative: true}, "wide": {Width: -1}} {
+	for name, opt := range map[string]TextOptions{"text": {}, "relative": {Relative: true}, "wide": {Width: -1}, "terminal": {Clock: time.UTC, Width: 80}} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			s := Text(&b, opt)

@@ -13,8 +13,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// podColumn is the width to which pods are padded; longer ones shift the rest.
-const podColumn = 32
+// podColumn is the width to which pods are padded, narrowPod that in lines below narrow columns; longer ones shift the rest.
+const (
+	podColumn = 32
+	narrowPod = 20
+	narrow    = 120
+)
 
 // minText is the minimum width of the description.
 const minText = 40
@@ -26,6 +30,9 @@ const DefaultWidth = 160
 type TextOptions struct {
 	// Relative writes the time since the first record instead of the time of day.
 	Relative bool
+	// Clock is for a terminal: the time of day in this zone instead of the date and time in UTC, and long lines are continued below their
+	// text. nil: not on a terminal.
+	Clock *time.Location
 	// Width is the maximum width of a line in columns; 0 means DefaultWidth, a negative one no limit. Only prose is cut
 	// (node events, decisions, log lines of level info): failures, rejections and the agent's own warnings are always
 	// complete.
@@ -92,18 +99,32 @@ func (s *TextSink) Lost(n uint64, at time.Time) error {
 func (s *TextSink) Flush() error { return s.w.Flush() }
 
 func (s *TextSink) line(ns int64, dur, pod, text string, cut bool) error {
-	stamp := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z07:00")
-	if s.opt.Relative {
+	stamp, column := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z07:00"), podColumn
+	switch {
+	case s.opt.Relative:
 		stamp = fmt.Sprintf("%9.3f", time.Duration(ns-s.first).Seconds())
+	case s.opt.Clock != nil:
+		stamp = time.Unix(0, ns).In(s.opt.Clock).Format("15:04:05.000")
+	}
+	if s.opt.Width > 0 && s.opt.Width < narrow {
+		column = narrowPod
 	}
 	if pod = human.Line(pod); pod == "" {
 		pod = "-"
 	}
-	begin := stamp + "  " + fit.Right(dur, 6) + "  " + fit.Left(pod, podColumn) + "  "
+	begin := stamp + "  " + fit.Right(dur, 6) + "  " + fit.Left(pod, column) + "  "
 	text = human.Line(text)
 	if cut && s.opt.Width > 0 {
 		text = fit.Cut(text, max(s.opt.Width-fit.Width(begin), minText), fit.Ellipsis)
 	}
-	_, err := fmt.Fprintln(s.w, begin+text)
-	return err
+	lines := []string{begin + text}
+	if s.opt.Clock != nil && s.opt.Width > 0 { // a terminal would break words
+		lines = fit.Paragraph(begin, text, s.opt.Width)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(s.w, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
