@@ -44,7 +44,7 @@ type StartStats struct {
 	P50, P99, Max time.Duration
 }
 
-// Starts returns the finished starts, oldest first, without adopted pods.
+// Starts returns the finished starts, oldest first, without those of adopted pods and those that a person held with step.
 func (m *Model) Starts() []Start {
 	out := make([]Start, 0, m.starts.Len())
 	m.starts.Each(func(s *Start) {
@@ -214,12 +214,17 @@ func (m *Model) finishStart(p *pod, r *trace.Record) {
 		p.recorded(r)
 		return
 	}
+	stepped := p.waits.total[trace.WaitGate] != nil
 	if w, err := m.waterfall(p, time.Time{}); err == nil {
+		stepped = stepped || w.Stepped()
 		p.Start.Floor = w.Floor
 		p.Start.Cause, p.Start.Reason = w.CauseAndReason()
 		for _, s := range w.Path {
 			p.Start.Segments = append(p.Start.Segments, Segment{Part: s.Part, Dur: s.Dur()})
 		}
+	}
+	if stepped {
+		return // it says how long the person took
 	}
 	c := p.Start
 	m.starts.Push(&c)

@@ -25,6 +25,8 @@ type Ranking struct {
 	// Total is the number of all starts, Started the number of finished ones; the percentiles include the latter.
 	Total   int `json:"total"`
 	Started int `json:"started"`
+	// Stepped is the number of starts that a person held with step; no figure has them, nor Started.
+	Stepped int `json:"stepped,omitempty"`
 	// Starts are the slowest, at most as many as were requested.
 	Starts []Start `json:"starts"`
 	// All has the figures of the sort key. Phases are those of the critical path, the longest in total first.
@@ -60,13 +62,21 @@ func Rank(starts []Start, opt Options) (*Ranking, error) {
 	slices.SortStableFunc(r.Starts, func(a, b Start) int {
 		x, _ := a.by(opt.By)
 		y, _ := b.by(opt.By)
-		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.SoFar, a.SoFar), a.Seen.Compare(b.Seen))
+		return cmp.Or(last(a.Stepped)-last(b.Stepped), cmp.Compare(y, x), cmp.Compare(b.SoFar, a.SoFar), a.Seen.Compare(b.Seen))
 	})
 	r.sum(starts, keys)
 	if opt.N > 0 && opt.N < len(r.Starts) {
 		r.Starts = slices.Clip(r.Starts[:opt.N])
 	}
 	return r, nil
+}
+
+// last returns 1 for starts that follow all others.
+func last(stepped bool) int {
+	if stepped {
+		return 1
+	}
+	return 0
 }
 
 // by returns the figure that a start is ranked by, false if it has none.

@@ -129,6 +129,39 @@ func TestNoStarts(t *testing.T) {
 	}
 }
 
+// A start that a person held with step is listed last and is in no figure.
+func TestStepped(t *testing.T) {
+	pod := trace.Pod{Namespace: "shop", Name: "held", UID: "h"}
+	tp := tape.New()
+	tp.Point(0, pod, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+	start := tp.Begin(0, pod, 0, &trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
+	gate := tp.Begin(0, pod, start, &trace.Wait{For: trace.WaitGate})
+	tp.End(time.Minute, gate, nil)
+	tp.End(time.Minute+ms, start, nil)
+	tp.Point(time.Minute+ms, pod, 0, &trace.Milestone{Name: trace.MilestoneStarted, Since: time.Minute + ms})
+	f, err := waterfall.Build(tp.Records(), pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := session(t)
+	for _, by := range []string{"started", "floor", "create"} {
+		want, err := rank.Rank(others, rank.Options{By: by, Group: "namespace"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rank.Rank(append([]rank.Start{rank.Of(f)}, others...), rank.Options{By: by, Group: "namespace"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Stepped != 1 || got.Started != want.Started || got.Starts[len(got.Starts)-1].Pod != pod {
+			t.Errorf("by %s: %d stepped, %d started, last %s", by, got.Stepped, got.Started, got.Starts[len(got.Starts)-1].Pod)
+		}
+		if diff := cmp.Diff([]any{want.All, want.Phases, want.Groups}, []any{got.All, got.Phases, got.Groups}); diff != "" {
+			t.Errorf("by %s: the figures differ (-without +with):\n%s", by, diff)
+		}
+	}
+}
+
 // TestPercentiles: nearest rank.
 func TestPercentiles(t *testing.T) {
 	for _, c := range []struct {

@@ -6,12 +6,16 @@ import (
 	"time"
 )
 
-// sum sets the percentiles, of pods that have started.
+// sum sets the percentiles, of pods that have started without being held.
 func (r *Ranking) sum(starts []Start, keys func(*Start) []string) {
 	var all []time.Duration
 	phases, groups := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for i := range starts {
 		s := &starts[i]
+		if s.Stepped {
+			r.Stepped++
+			continue
+		}
 		if s.Started < 0 {
 			continue
 		}

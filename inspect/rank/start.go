@@ -20,6 +20,8 @@ type Start struct {
 	Ready   time.Duration `json:"-"`
 	SoFar   time.Duration `json:"so_far_ns"`
 	Floor   time.Duration `json:"floor_ns,omitempty"`
+	// Stepped says that a person held the start with step: it is in no figure, and is listed after all others.
+	Stepped bool `json:"stepped,omitempty"`
 	// Phases are the phases on the critical path from seen to started, such as pull, create, wait queue, unexplained.
 	Phases []Phase `json:"phases"`
 	// Cause is one line about what took the most time.
@@ -40,6 +42,7 @@ type Phase struct {
 func Of(f *waterfall.Waterfall) Start {
 	s := Start{
 		Pod: f.Pod, Source: string(f.Source), Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),
+		Stepped: f.Stepped(),
 	}
 	for _, seg := range f.Path {
 		if seg.Kind != waterfall.SegmentUnexplained {

@@ -50,8 +50,11 @@ func (t *table) head(r *Ranking) {
 	if r.Total == 1 {
 		s = "1 start"
 	}
-	if n := r.Total - r.Started; n > 0 {
+	if n := r.Total - r.Started - r.Stepped; n > 0 {
 		s += fmt.Sprintf(", %d not started", n)
+	}
+	if r.Stepped > 0 {
+		s += fmt.Sprintf(", %d stepped", r.Stepped)
 	}
 	if a := r.All; a.N > 0 {
 		figures := fmt.Sprintf("   %s p50 %s   p99 %s   max %s", human.Line(a.Name), human.Duration(a.P50), human.Duration(a.P99), human.Duration(a.Max))

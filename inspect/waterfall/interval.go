@@ -162,6 +162,14 @@ func (w *Waterfall) link(by func(trace.SpanID) *interval) {
 	}
 }
 
+// Stepped reports whether a person held the start: a gate was asked before one of its actions.
+func (w *Waterfall) Stepped() bool {
+	return slices.ContainsFunc(w.ivs, func(iv *interval) bool {
+		e, ok := iv.wait()
+		return ok && e.For == trace.WaitGate && (iv.open || iv.dur() > 0)
+	})
+}
+
 // below reports whether an interval has a root, at most n levels above it.
 func (iv *interval) below(n int) bool {
 	for range n {

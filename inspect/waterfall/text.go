@@ -76,6 +76,8 @@ func (w *Waterfall) Title() string {
 		parts = append(parts, "ready "+human.Duration(w.Ready))
 	case w.Started >= 0:
 		parts = append(parts, "started "+human.Duration(w.Started))
+	case w.never:
+		parts = append(parts, "never started")
 	default:
 		parts = append(parts, human.Duration(w.End)+" so far")
 	}

@@ -97,6 +97,9 @@ func (s *Sink) ended(r *trace.Record) {
 			s.runtimeOpsErrors.WithLabelValues(op).Inc()
 		}
 	case *trace.Wait:
+		if e.For == trace.WaitGate {
+			s.gate(r)
+		}
 		s.waitSeconds.WithLabelValues(string(e.For)).Add(sec)
 	case *trace.ImagePull:
 		if e.Err == "" && !e.Shared {

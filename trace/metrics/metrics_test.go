@@ -182,6 +182,32 @@ func TestGoneAndAdopted(t *testing.T) {
 	}
 }
 
+// The time in which a person held a pod with step is in no duration of starts or syncs.
+func TestHeldTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		held   time.Duration
+		starts int
+		sync   string
+	}{"held": {held: 9 * time.Second, starts: 0, sync: "1"}, "not held": {held: 0, starts: 1, sync: "10"}} {
+		t.Run(name, func(t *testing.T) {
+			s, reg := newSink(t)
+			s.Apply(&trace.Record{Time: 1, Pod: web, Event: &trace.Milestone{Name: trace.MilestoneSeen}})
+			s.Apply(&trace.Record{Pod: web, Edge: trace.EdgeEnd, Dur: c.held, Event: &trace.Wait{For: trace.WaitGate}})
+			s.Apply(&trace.Record{Pod: web, Event: &trace.Milestone{Name: trace.MilestoneStarted, Since: 10 * time.Second}})
+			s.Apply(&trace.Record{Time: int64(10 * time.Second), Pod: web, Edge: trace.EdgeEnd, Dur: 10 * time.Second, Event: &trace.Sync{Why: trace.SyncCreate}})
+			got := ours(t, reg)
+			for _, line := range []string{
+				fmt.Sprintf("kubelet_pod_start_duration_seconds_count %d", c.starts),
+				fmt.Sprintf("kubelet_pod_worker_duration_seconds_sum{operation_type=\"create\"} %s", c.sync),
+			} {
+				if !strings.Contains(got, line+"\n") {
+					t.Errorf("missing: %s", line)
+				}
+			}
+		})
+	}
+}
+
 func TestRegistersOnce(t *testing.T) {
 	_, reg := newSink(t)
 	if _, err := New(reg); err == nil {

@@ -15,6 +15,8 @@ const maxPods = 4096
 type pod struct {
 	seen    int64 // Unix nanoseconds; 0 if unknown
 	synced  bool
+	held    time.Duration     // by a person with step, since its last sync ended
+	stepped bool              // it was held since it was seen
 	init    map[string]bool   // names of init containers
 	running bool              // its sandbox runs, according to the last status
 	states  map[string]string // running or exited by container name, of the last status
@@ -40,7 +42,7 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	switch e.Name {
 	case trace.MilestoneSeen:
 		p := s.pod(r.Pod)
-		p.seen, p.synced = r.Time, false
+		p.seen, p.synced, p.stepped, p.held = r.Time, false, false, 0
 		if e.Spec != nil {
 			s.containersPerPod.Observe(float64(len(e.Spec.Containers)))
 			for _, c := range e.Spec.InitContainers {
@@ -48,6 +50,9 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 			}
 		}
 	case trace.MilestoneStarted:
+		if p := s.pods[r.Pod]; p != nil && p.stepped {
+			return // the time that a person took
+		}
 		if !e.Adopted && e.Since > 0 {
 			s.podStart.Observe(e.Since.Seconds())
 		}
@@ -55,6 +60,14 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 		delete(s.pods, r.Pod)
 		s.count()
 	case trace.MilestoneReady, trace.MilestoneTerminating:
+	}
+}
+
+// gate counts the time in which a person held the pod with step.
+func (s *Sink) gate(r *trace.Record) {
+	if p := s.pods[r.Pod]; p != nil && r.Dur > 0 {
+		p.stepped = true
+		p.held += r.Dur
 	}
 }
 
@@ -119,6 +132,10 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	if r.Edge != trace.EdgeEnd {
 		return
 	}
+	took := r.Dur
+	if p := s.pods[r.Pod]; p != nil {
+		took, p.held = max(took-p.held, 0), 0
+	}
 	op := string(e.Why)
 	switch e.Why {
 	case trace.SyncRetry:
@@ -127,7 +144,7 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 		op = "terminated"
 	case trace.SyncCreate, trace.SyncAgain, trace.SyncKill:
 	}
-	s.podWorkerDuration.WithLabelValues(op).Observe(r.Dur.Seconds())
+	s.podWorkerDuration.WithLabelValues(op).Observe(took.Seconds())
 }
 
 // action counts attempts. An attempt to start a container ends when its image or creation fails, or when its start
