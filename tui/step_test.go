@@ -100,10 +100,66 @@ func TestStepKeys(t *testing.T) {
 		end.stops <- stopAt(gate.After)
 		d.settle()
 		d.want("paused after  image redis:7.2", "failed after 2.10s", "r retries it")
-		d.keys("r s c ?").want("retry the failed action", "a shell on the node")
+		d.keys("r s c").want("running  image redis:7.2; then s, c") // typed ahead
+		end.stops <- stopAt(gate.Before)
+		d.settle()
+		end.stops <- stopAt(gate.Before)
+		d.settle()
+		d.keys("?").want("retry the failed action", "a shell on the node")
 		if want := []string{"fail x", "i", "where", "delay 2s", "retry", "s", "c"}; !slices.Equal(end.asked, want) {
 			t.Errorf("asked %q, want %q", end.asked, want)
 		}
+	})
+}
+
+// TestStepAhead: what is typed ahead is dropped after an error and by q, and bounded.
+func TestStepAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1)}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		stop := func() {
+			end.stops <- stopAt(gate.Before)
+			d.settle()
+		}
+		stop()
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("n : f a i l space x enter n").want("then fail x, n")
+		stop()
+		d.want(`fail x: "x" is no gRPC code`, "paused before")
+		for range 40 {
+			d.keys("n")
+		}
+		d.want("32 commands wait")
+		d.keys("q")
+		stop()
+		if want := []string{"n", "fail x", "n", "q"}; !slices.Equal(end.asked, want) {
+			t.Errorf("asked %q, want %q", end.asked, want)
+		}
+	})
+}
+
+// TestStepReplanned: when the pod is planned again while an action runs, the plan on the screen is the new one, without what the old one had.
+func TestStepReplanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1)}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		d.app.refresh()
+		end.stops <- stopAt(gate.Before)
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("n").want("create cart", "start cart")
+		d.now = d.now.Add(time.Second)
+		at := d.now.UnixNano()
+		d.app.apply([]chunk{{recs: []trace.Record{
+			{Seq: 1, Time: at, Pod: cart, Event: &trace.Milestone{Name: trace.MilestoneSeen}},
+			{Seq: 2, Time: at, Pod: cart, Event: &trace.Plan{Steps: []trace.PlanStep{{ID: "kill sandbox", Verb: trace.VerbStopSandbox}, {ID: "sandbox", Verb: trace.VerbSandbox}}}},
+		}}})
+		d.app.move()
+		d.want("kill sandbox")
+		d.wantNot("start cart", "create cart")
+		end.stops <- stopAt(gate.Before)
+		d.settle()
+		d.want("paused before", "start cart")
+		d.wantNot("kill sandbox")
 	})
 }
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,14 +48,17 @@ type Step struct {
 	asks    *Ask
 
 	stop    step.Stop
-	have    bool   // a stop was told
-	busy    bool   // the action was let go and no stop came yet
-	over    bool   // no more stops
-	done    bool   // nothing waits any more: all containers run
-	leaving bool   // cleaning up before the end
-	running string // what the pod does while busy
-	scroll  int    // of the request
+	have    bool     // a stop was told
+	busy    bool     // the action was let go and no stop came yet
+	over    bool     // no more stops
+	done    bool     // nothing waits any more: all containers run
+	leaving bool     // cleaning up before the end
+	running string   // what the pod does while busy
+	ahead   []string // commands that were typed meanwhile
+	scroll  int      // of the request
 	now     time.Time
+	taken   time.Time // when the stop was told
+	planned time.Time // when the plan was made that is shown; zero: it is the stop's
 }
 
 type stepKeys struct {
@@ -110,6 +114,7 @@ func (p *Step) Refresh(f Frame) {
 	if p.done {
 		p.running = "all containers run"
 	}
+	p.replan(&pod)
 	p.took(f)
 	for i := range p.stop.Actions {
 		if a := &p.stop.Actions[i]; doing[a.ID] {
@@ -118,8 +123,36 @@ func (p *Step) Refresh(f Frame) {
 	}
 }
 
+// replan shows the plan that was made since the stop, in place of the stop's.
+func (p *Step) replan(pod *model.Pod) {
+	if pod.Plan == nil || !pod.PlanAt.After(p.taken) || pod.PlanAt.Equal(p.planned) || p.shows(pod.Plan) {
+		return
+	}
+	p.planned = pod.PlanAt
+	p.stop.Actions = p.stop.Actions[:0]
+	for _, s := range pod.Plan.Steps {
+		p.stop.Actions = append(p.stop.Actions, step.Action{ID: s.ID, Verb: s.Verb, State: step.Todo})
+	}
+	p.stop.Total = len(p.stop.Actions)
+}
+
+// shows reports whether the plan on the screen is this one: it has all of its steps, and no other that is still to be done.
+func (p *Step) shows(plan *trace.Plan) bool {
+	for _, s := range plan.Steps {
+		if !slices.ContainsFunc(p.stop.Actions, func(a step.Action) bool { return a.ID == s.ID }) {
+			return false
+		}
+	}
+	for _, a := range p.stop.Actions {
+		if a.State == step.Todo && !slices.ContainsFunc(plan.Steps, func(s trace.PlanStep) bool { return s.ID == a.ID }) {
+			return false
+		}
+	}
+	return true
+}
+
 // took notes which actions have ended since the stop, and how long each took without
-// the person's time.
+// the person's time. Those of an earlier plan do not count.
 func (p *Step) took(f Frame) {
 	recs, _ := f.Model.StartRecords(p.stop.Pod)
 	person := map[trace.SpanID]time.Duration{}
@@ -129,7 +162,7 @@ func (p *Step) took(f Frame) {
 		}
 	}
 	for i := range recs {
-		if a, ok := recs[i].Event.(*trace.Action); ok && recs[i].Edge == trace.EdgeEnd {
+		if a, ok := recs[i].Event.(*trace.Action); ok && recs[i].Edge == trace.EdgeEnd && !recs[i].At().Before(p.planned) {
 			p.did(a, max(recs[i].Dur-person[recs[i].Span], 0))
 		}
 	}
@@ -217,17 +250,30 @@ func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
 	}
 	p.stop, p.have, p.scroll = msg.Stop, true, 0
 	p.stop.Actions = slices.Clone(msg.Stop.Actions)
+	p.taken, p.planned = p.now, time.Time{}
 	if !p.stop.Waits() {
 		p.busy, p.running = p.stop.Total > 0 || p.stop.News() != "", p.stop.News()
+		return p.Listen(ctx)
 	}
-	return p.Listen(ctx)
+	return tea.Batch(p.Listen(ctx), p.typeAhead())
+}
+
+// typeAhead carries out what was typed while the action ran: up to a command that lets the next one go.
+func (p *Step) typeAhead() tea.Cmd {
+	var all []tea.Cmd
+	for len(p.ahead) > 0 && !p.busy {
+		line := p.ahead[0]
+		p.ahead = p.ahead[1:]
+		all = append(all, p.do(line))
+	}
+	return tea.Sequence(all...)
 }
 
 // Reply takes the answer to a command.
 func (p *Step) Reply(msg StepReply) tea.Cmd {
 	if msg.Err != nil {
 		p.busy = p.busy && !msg.moved
-		p.leaving = false
+		p.leaving, p.ahead = false, nil // what follows may rest on it
 		return send(Say{Text: msg.Line + ": " + msg.Err.Error(), Bad: true})
 	}
 	switch name, _ := step.Split(msg.Line); {
@@ -355,11 +401,23 @@ func (p *Step) shell(line string) tea.Cmd {
 // moving are the commands that let the waiting action go.
 var moving = []string{"next", "step", "continue", "until", "retry", "fail", "delay"}
 
-// do sends a command.
+// mostAhead bounds the commands that are kept while an action runs.
+const mostAhead = 32
+
+// do sends a command; one that lets an action go is kept while another one runs.
 func (p *Step) do(line string) tea.Cmd {
 	name, _ := step.Split(line)
 	if p.over && name != "quit" {
 		return send(Say{Text: "stepping has ended"})
+	}
+	if name == "quit" {
+		p.ahead = nil
+	} else if p.busy && p.stop.Waits() && slices.Contains(moving, name) {
+		if len(p.ahead) >= mostAhead {
+			return send(Say{Text: fmt.Sprintf("%d commands wait for the action to end: no more are kept", mostAhead), Bad: true})
+		}
+		p.ahead = append(p.ahead, line)
+		return nil
 	}
 	moved := slices.Contains(moving, name) && !p.busy && p.stop.Waits()
 	if moved {

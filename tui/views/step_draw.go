@@ -74,6 +74,9 @@ func (p *Step) heading() string {
 		where = "over"
 	case p.busy:
 		where = p.running
+		if len(p.ahead) > 0 {
+			where += "; then " + p.Theme.Clean(strings.Join(p.ahead, ", "))
+		}
 	case !p.stop.Waits() && p.stop.Attached:
 		where = p.stop.Awaits()
 	case !p.stop.Waits():
