@@ -130,9 +130,11 @@ func TestStepAhead(t *testing.T) {
 			d.keys("n")
 		}
 		d.want("32 commands wait")
-		d.keys("q")
+		end.stops <- stopAt(gate.After) // it failed
+		d.settle()
+		d.keys("n q n")
 		stop()
-		if want := []string{"n", "fail x", "n", "q"}; !slices.Equal(end.asked, want) {
+		if want := []string{"n", "fail x", "n", "n", "q"}; !slices.Equal(end.asked, want) {
 			t.Errorf("asked %q, want %q", end.asked, want)
 		}
 	})

@@ -251,6 +251,9 @@ func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
 	p.stop, p.have, p.scroll = msg.Stop, true, 0
 	p.stop.Actions = slices.Clone(msg.Stop.Actions)
 	p.taken, p.planned = p.now, time.Time{}
+	if msg.Stop.Err != "" {
+		p.ahead = nil // it was typed for an action that works
+	}
 	if !p.stop.Waits() {
 		p.busy, p.running = p.stop.Total > 0 || p.stop.News() != "", p.stop.News()
 		return p.Listen(ctx)
@@ -413,6 +416,9 @@ func (p *Step) do(line string) tea.Cmd {
 	if name == "quit" {
 		p.ahead = nil
 	} else if p.busy && p.stop.Waits() && slices.Contains(moving, name) {
+		if p.leaving {
+			return nil
+		}
 		if len(p.ahead) >= mostAhead {
 			return send(Say{Text: fmt.Sprintf("%d commands wait for the action to end: no more are kept", mostAhead), Bad: true})
 		}
