@@ -11,7 +11,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// ending returns a manifest whose only container ends at once with that code.
+// ending returns a manifest whose only container ends with that code, after a second: containerd notes when a container started once its start
+// returns, and a program that ends before that has ended before it started.
 func ending(name, policy, code string) string {
 	return strings.NewReplacer("NAME", name, "POLICY", policy, "CODE", code).Replace(`
 apiVersion: v1
@@ -19,7 +20,7 @@ kind: Pod
 metadata: {name: NAME}
 spec:
   restartPolicy: POLICY
-  containers: [{name: main, image: $BUSYBOX, command: [sh, -c, 'echo words > /dev/termination-log; exit CODE']}]
+  containers: [{name: main, image: $BUSYBOX, command: [sh, -c, 'echo words > /dev/termination-log; sleep 1; exit CODE']}]
 `)
 }
 
