@@ -70,7 +70,7 @@ var concepts = map[string]Lesson{
 	},
 	"loop-probe": {
 		"syncLoop: probe", "A probe's result for a container changed. The pod's readiness follows, or the container is restarted, " +
-			"or the containers that waited for a startup probe are probed from now on.",
+			"or, after a startup probe, the readiness and liveness probes begin.",
 		"kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
 	},
 	"loop-housekeeping": {

@@ -10,20 +10,20 @@ import (
 type Teacher interface{ Lesson() learn.Lesson }
 
 // lessonOf is the lesson about the selected row, or about the page if none is selected.
-func lessonOf[R any](l *list[R], row func(R) learn.Lesson, page string) learn.Lesson {
+func lessonOf[R any](l *list[R], row func(R) learn.Lesson, page learn.Lesson) learn.Lesson {
 	if r, ok := l.tbl.Selected(); ok {
 		return row(r)
 	}
-	return learn.Concept(page)
+	return page
 }
 
 // Lesson implements Teacher.
 func (p *Loop) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(l model.Loop) learn.Lesson { return learn.Loop(l.Case) }, "syncloop")
+	return lessonOf(&p.list, func(l model.Loop) learn.Lesson { return learn.Loop(l.Case) }, learn.Concept("syncloop"))
 }
 
 // Lesson implements Teacher.
-func (p *Pods) Lesson() learn.Lesson { return lessonOf(&p.list, podLesson, "worker") }
+func (p *Pods) Lesson() learn.Lesson { return lessonOf(&p.list, podLesson, learn.Concept("worker")) }
 
 // podLesson is about what a pod waits for or does, or about its worker.
 func podLesson(p model.Pod) learn.Lesson {
@@ -41,9 +41,9 @@ func podLesson(p model.Pod) learn.Lesson {
 // Lesson implements Teacher.
 func (p *CRI) Lesson() learn.Lesson {
 	if p.part == part(&p.methods) {
-		return lessonOf(&p.methods.list, func(m model.Method) learn.Lesson { return learn.Call(m.Name) }, "cri")
+		return lessonOf(&p.methods.list, func(m model.Method) learn.Lesson { return learn.Call(m.Name) }, learn.Concept("cri"))
 	}
-	return lessonOf(&p.calls, func(c model.Call) learn.Lesson { return learn.Call(c.Method) }, "cri")
+	return lessonOf(&p.calls, func(c model.Call) learn.Lesson { return learn.Call(c.Method) }, learn.Concept("cri"))
 }
 
 // Lesson implements Teacher.
@@ -69,27 +69,27 @@ func (p *Log) Lesson() learn.Lesson {
 			return learn.Concept("event")
 		}
 		return learn.Event(r.rec.Event)
-	}, "event")
+	}, learn.Concept("event"))
 }
 
 // Lesson implements Teacher.
 func (p *Volumes) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(v model.Volume) learn.Lesson { return learn.Volume(v.Op) }, "source-api")
+	return lessonOf(&p.list, func(v model.Volume) learn.Lesson { return learn.Volume(v.Op) }, learn.Action(trace.VerbVolumes))
 }
 
 // Lesson implements Teacher.
 func (p *Probes) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(r model.Probe) learn.Lesson { return learn.Probe(r.Kind) }, "loop-probe")
+	return lessonOf(&p.list, func(r model.Probe) learn.Lesson { return learn.Probe(r.Kind) }, learn.Probe(trace.ProbeReadiness))
 }
 
 // Lesson implements Teacher.
 func (p *Sources) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(r sourceRow) learn.Lesson { return learn.Source(r.Name) }, "source-file")
+	return lessonOf(&p.list, func(r sourceRow) learn.Lesson { return learn.Source(r.Name) }, learn.Source(trace.SourceFile))
 }
 
 // Lesson implements Teacher: it is about the longest phase of a start.
 func (p *Starts) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(s model.Start) learn.Lesson { return learn.Segment(longest(s).Part) }, "critical-path")
+	return lessonOf(&p.list, func(s model.Start) learn.Lesson { return learn.Segment(longest(s).Part) }, learn.Concept("critical-path"))
 }
 
 // Lesson implements Teacher: it is about the row under the cursor; above and below the waterfall about the one that took most of the start.
