@@ -51,23 +51,30 @@ func (a *app) taught(lines []string) []string {
 	for len(lines) < a.pageHeight() {
 		lines = append(lines, "")
 	}
-	return append(lines[:a.pageHeight()], a.drawLesson(n)...)
+	return append(lines[:a.pageHeight()], a.drawLesson(a.lesson(), n)...)
 }
 
-// drawLesson draws the panel.
-func (a *app) drawLesson(n int) []string {
-	th, l := a.look.Theme, a.lesson()
+// drawLesson draws the panel with a lesson.
+func (a *app) drawLesson(l learn.Lesson, n int) []string {
+	th, w := a.look.Theme, a.w
+	if a.look.Scene.Panels {
+		w -= style.PanelSides
+	}
 	var out []string
-	for _, line := range fit.Wrap(l.Text, a.w-2) {
+	for _, line := range fit.Wrap(l.Text, w-2) {
 		out = append(out, " "+line)
 	}
 	lead := " read: "
 	for rest := l.Read; rest != ""; lead = "       " {
 		line := rest
-		if room := a.w - 2 - len(lead) - 1; len(line) > room { // addresses have no spaces: break at a slash
-			line = rest[:max(strings.LastIndexByte(rest[:room], '/')+1, 1)]
+		if room := w - len(lead) - 1; len(line) > room { // addresses have no spaces: break at a slash, too
+			at := strings.LastIndexAny(rest[:room], "/ ") + 1
+			if at == 0 {
+				at = room
+			}
+			line = rest[:at]
 		}
-		out, rest = append(out, th.Paint(style.Dim, th.Cut(lead+line, a.w-2))), rest[len(line):]
+		out, rest = append(out, th.Paint(style.Dim, th.Cut(lead+line, w))), rest[len(line):]
 	}
 	if a.look.Scene.Panels {
 		return th.Panel(style.Panel{Title: "learn: " + l.Title, Count: "L closes"}, out, a.w, n)

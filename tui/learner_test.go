@@ -45,3 +45,21 @@ func testLearner(t *testing.T) {
 	d.keys("L").want("too few lines")
 	d.wantNot("─ learn")
 }
+
+// TestLessonsFit: the panel has room for each lesson.
+func TestLessonsFit(t *testing.T) { synctest.Test(t, testLessonsFit) }
+
+func testLessonsFit(t *testing.T) {
+	for _, size := range [][2]int{{60, 24}, {80, 24}, {99, 40}, {120, 40}, {200, 50}} {
+		d := drive(t, Config{}, size[0], size[1]).play().keys("L")
+		n := d.app.lessonHeight()
+		for _, topic := range learn.Topics() {
+			lines := d.app.drawLesson(topic.Lesson, n)
+			text := strings.Join(lines, "\n")
+			words := strings.Fields(topic.Text)
+			if len(lines) > n || !strings.Contains(text, words[len(words)-1]) {
+				t.Errorf("%dx%d: %s takes %d lines of %d:\n%s", size[0], size[1], topic.Name, len(lines), n, text)
+			}
+		}
+	}
+}
