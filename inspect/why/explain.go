@@ -24,6 +24,7 @@ func Explain(c *cause.Case) *Report {
 		r.Findings = []cause.Finding{} // an empty list in JSON too
 	}
 	r.life(c)
+	r.told(c)
 	rejection, rejected := c.Rejected()
 	if c.Waterfall != nil && !rejected { // nothing was done for a rejected pod
 		r.start(c)

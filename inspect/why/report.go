@@ -20,6 +20,14 @@ type Report struct {
 	// Stage is starting, up, down, ending, over, or unknown; Phase is the pod's phase as its last status has it.
 	Stage cause.Stage `json:"stage"`
 	Phase string      `json:"phase,omitempty"`
+	// Reason and Message are of the pod's last status: Evicted, DeadlineExceeded, ...; empty if it has none.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Containers are the containers' states by the last status that has them. Warnings are the Kubernetes Events that warn, the last one last;
+	// WarningsClipped is how many different ones were omitted.
+	Containers      []trace.ContainerStatus `json:"containers,omitempty"`
+	Warnings        []Warning               `json:"warnings,omitempty"`
+	WarningsClipped int                     `json:"warnings_clipped,omitempty"`
 	// Found says that the pod was found running: its start began before this agent, and nothing is known of it. SeenReady says that
 	// records show it ready.
 	Found     bool `json:"found_running,omitempty"`

@@ -39,6 +39,8 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 	p := newPage(b, opt)
 	p.title(r)
 	p.waiting(r)
+	p.containers(r)
+	p.warnings(r)
 	p.phases("PHASE", r.Phases, r.Length)
 	p.waits(r)
 	p.path(r)
@@ -197,6 +199,9 @@ func (p *page) title(r *Report) {
 		p.line("Seen     %s", seen)
 	}
 	p.line("Phase    %s", cmp.Or(r.Phase, "not told"))
+	if r.Reason != "" {
+		p.wrapped("Reason   ", strings.TrimSuffix(r.Reason+": "+r.Message, ": "))
+	}
 	if !r.Ending.IsZero() {
 		p.line("Ending   since %s", p.day(r.Ending))
 	}

@@ -1,0 +1,98 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/say"
+)
+
+// maxWarnings is how many different warnings a report has: the last ones.
+const maxWarnings = 16
+
+// Warning is Kubernetes Events of type Warning about the pod that say the same, as kubectl describe counts them.
+type Warning struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Count is how many were seen: the first at First, the last at Last.
+	Count int       `json:"count"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+}
+
+// told sets what statuses and Events say of the pod, which is what kubectl describe shows.
+func (r *Report) told(c *cause.Case) {
+	at := map[[2]string]int{}
+	for i := range c.Records {
+		rec := &c.Records[i]
+		switch e := rec.Event.(type) {
+		case *trace.PodStatus:
+			r.Reason, r.Message = e.Reason, e.Message
+			if len(e.Containers) > 0 {
+				r.Containers = e.Containers
+			}
+		case *trace.NodeEvent:
+			if e.Type != trace.EventWarning {
+				continue
+			}
+			key := [2]string{e.Reason, say.NodeEvent(e)}
+			n, known := at[key]
+			if !known {
+				n = len(r.Warnings)
+				at[key] = n
+				r.Warnings = append(r.Warnings, Warning{Reason: e.Reason, Message: key[1], First: rec.At()})
+			}
+			r.Warnings[n].Count++
+			r.Warnings[n].Last = rec.At()
+		}
+	}
+	slices.SortStableFunc(r.Warnings, func(a, b Warning) int { return a.Last.Compare(b.Last) })
+	if n := len(r.Warnings) - maxWarnings; n > 0 {
+		r.Warnings, r.WarningsClipped = r.Warnings[n:], n
+	}
+}
+
+// containers writes the containers' states, where there is more to say of them than that they run.
+func (p *page) containers(r *Report) {
+	quiet := func(c trace.ContainerStatus) bool {
+		return c.State == trace.ContainerRunning && c.Restarts == 0 && c.Last == nil || c.Init && c.State == trace.ContainerTerminated && c.ExitCode == 0
+	}
+	if !slices.ContainsFunc(r.Containers, func(c trace.ContainerStatus) bool { return !quiet(c) }) {
+		return
+	}
+	p.head("CONTAINERS")
+	for i := range r.Containers {
+		c := &r.Containers[i]
+		name := c.Name
+		if c.Init {
+			name = "init " + name
+		}
+		p.wrapped("  "+name+"  ", say.Container(c))
+	}
+}
+
+// warnings writes what Events warn of.
+func (p *page) warnings(r *Report) {
+	if len(r.Warnings) == 0 {
+		return
+	}
+	p.head("WARNINGS (Kubernetes Events)")
+	if r.WarningsClipped > 0 {
+		p.line("  ... %d earlier ones", r.WarningsClipped)
+	}
+	for i := range r.Warnings {
+		w := &r.Warnings[i]
+		p.wrapped("  "+p.clock(w.Last)+" ", w.Reason+timesText(w.Count)+": "+human.Line(w.Message))
+	}
+}
+
+func timesText(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return " (" + fmt.Sprintf("%d times", n) + ")"
+}
