@@ -107,29 +107,35 @@ func (v *verdict) String() string {
 // report is the figures over all verdicts, those over the cases that were held out, and then each verdict.
 func report(all []*verdict) string {
 	var b strings.Builder
-	known, held := split(all)
-	b.WriteString(total(known))
-	if len(held) > 0 {
-		b.WriteString("\nheld out: written when the rules had been changed for the cases above. At first there were 1 false alarm and 1 that was\n" +
-			"certain and wrong, both KL21 of held-init-failed, which was changed for it\n" + total(held))
+	for round, heading := range rounds {
+		if list := ofRound(all, round); len(list) > 0 {
+			b.WriteString(heading + total(list) + "\n")
+		}
 	}
-	b.WriteByte('\n')
-	for _, v := range slices.Concat(known, held) {
-		b.WriteString(v.String())
+	for round := range rounds {
+		for _, v := range ofRound(all, round) {
+			b.WriteString(v.String())
+		}
 	}
 	return b.String()
 }
 
-// split separates the cases that were held out.
-func split(all []*verdict) (known, held []*verdict) {
+// rounds are the headings of the figures of each round.
+var rounds = []string{
+	"",
+	"held out: written when the rules had been changed for the cases above. At first there were 1 false alarm and 1 that was\n" +
+		"certain and wrong, both KL21 of held-init-failed, which was changed for it\n",
+	"second round: held out, written and recorded after all of the above, without a look at the rules\n",
+}
+
+// ofRound are the verdicts on the cases of a round.
+func ofRound(all []*verdict, round int) (list []*verdict) {
 	for _, v := range all {
-		if v.held {
-			held = append(held, v)
-		} else {
-			known = append(known, v)
+		if v.round == round {
+			list = append(list, v)
 		}
 	}
-	return known, held
+	return list
 }
 
 // total is the figures over some verdicts.
