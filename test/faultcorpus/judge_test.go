@@ -35,6 +35,8 @@ type verdict struct {
 	found              []cause.Finding
 	named, first       bool
 	falseAlarms, wrong []string
+	// machine says that the load of the machine that recorded was named, which nobody made: it is no false alarm, and is counted apart.
+	machine bool
 	unexplained        float64
 }
 
@@ -60,20 +62,41 @@ func judge(f *fault, file string) (*verdict, error) {
 	r := why.Explain(s.Case(run, s.Last()))
 	v := &verdict{fault: f, found: r.Findings, unexplained: r.UnexplainedPercent, named: true}
 	ids := make([]string, len(r.Findings))
-	for i, k := range r.Findings {
-		ids[i] = k.ID
-		if slices.Contains(f.silent, k.ID) && !slices.Contains(v.falseAlarms, k.ID) {
-			v.falseAlarms = append(v.falseAlarms, k.ID)
-		}
-		if k.Confidence == cause.Certain && !slices.Contains(f.want, k.ID) && !slices.Contains(f.may, k.ID) {
-			v.wrong = append(v.wrong, k.ID)
-		}
+	for i := range r.Findings {
+		ids[i] = r.Findings[i].ID
+		v.weigh(&r.Findings[i])
 	}
 	for _, id := range f.want {
 		v.named = v.named && slices.Contains(ids, id)
 	}
 	v.first = v.named && (len(f.want) == 0 || ids[0] == f.want[0])
 	return v, nil
+}
+
+// weigh says whether a finding should not be there. What is in silent is a false alarm, and so is, where no cause must be named, all that
+// is likely or certain and not in may. What is certain and was not expected is also wrong.
+func (v *verdict) weigh(k *cause.Finding) {
+	expected := slices.Contains(v.want, k.ID) || slices.Contains(v.may, k.ID)
+	sure := k.Confidence == cause.Certain || k.Confidence == cause.Likely
+	switch {
+	case slices.Contains(v.silent, k.ID), len(v.want) == 0 && !expected && sure && k.ID != ofMachine:
+		v.falseAlarms = add(v.falseAlarms, k.ID)
+	case k.ID == ofMachine && !expected && k.Confidence != cause.Certain:
+		v.machine = true
+	}
+	if k.Confidence == cause.Certain && !expected {
+		v.wrong = add(v.wrong, k.ID)
+	}
+}
+
+// ofMachine is the cause that the machine that records has a part in: CPU pressure.
+const ofMachine = "KL23"
+
+func add(list []string, id string) []string {
+	if slices.Contains(list, id) {
+		return list
+	}
+	return append(list, id)
 }
 
 // String is the verdict on one line, with what was found below it.
@@ -96,6 +119,9 @@ func (v *verdict) String() string {
 	}
 	for _, id := range v.wrong {
 		said += ", CERTAIN AND WRONG " + id
+	}
+	if v.machine {
+		said += ", likely of the machine " + ofMachine
 	}
 	fmt.Fprintf(&b, "%s/%s: %s; unexplained %s\n", v.class, v.name, said, human.Percent(v.unexplained))
 	for _, f := range v.found {
@@ -140,16 +166,18 @@ func ofRound(all []*verdict, round int) (list []*verdict) {
 
 // total is the figures over some verdicts.
 func total(all []*verdict) string {
-	var faults, named, first, nears, alarms, wrong, n int
+	var faults, named, first, quiet, nears, alarms, wrong, machine, n int
 	var unexplained []float64
 	for _, v := range all {
 		n++
+		wrong += count(len(v.wrong) > 0)
+		machine += count(v.machine)
+		quiet += count(len(v.want) == 0)
 		unexplained = append(unexplained, v.unexplained)
 		if len(v.want) > 0 {
 			faults++
 			named += count(v.named)
 			first += count(v.first)
-			wrong += count(len(v.wrong) > 0)
 		}
 		if v.nearMiss() {
 			nears++
@@ -158,11 +186,12 @@ func total(all []*verdict) string {
 	}
 	slices.Sort(unexplained)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d cases: %d in which a cause must be named, %d near-misses in which one must not\n", n, faults, nears)
+	fmt.Fprintf(&b, "%d cases: %d in which a cause must be named, %d in which none must; in %d causes that look alike must not\n", n, faults, quiet, nears)
 	fmt.Fprintf(&b, "named                %s\n", of(named, faults))
 	fmt.Fprintf(&b, "named first          %s\n", of(first, faults))
 	fmt.Fprintf(&b, "false alarms         %s\n", of(alarms, nears))
-	fmt.Fprintf(&b, "certain and wrong    %s\n", of(wrong, faults))
+	fmt.Fprintf(&b, "certain and wrong    %s\n", of(wrong, n))
+	fmt.Fprintf(&b, "likely, of machine   %s: %s, CPU pressure, where the case does not make it\n", of(machine, n), ofMachine)
 	fmt.Fprintf(&b, "unexplained          median %s, at worst %s\n", human.Percent(unexplained[n/2]), human.Percent(unexplained[n-1]))
 	return b.String()
 }
