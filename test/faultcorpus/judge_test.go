@@ -36,8 +36,8 @@ type verdict struct {
 	named, first       bool
 	falseAlarms, wrong []string
 	// machine says that the load of the machine that recorded was named, which nobody made: it is no false alarm, and is counted apart.
-	machine bool
-	unexplained        float64
+	machine     bool
+	unexplained float64
 }
 
 // judge asks why of a case's recording.
