@@ -1,6 +1,7 @@
 package faultcorpus_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -25,7 +26,7 @@ func (s *scene) oneAddress() {
 			s.t.Error(err)
 		}
 		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			r, err := s.runtime.Status(s.t.Context(), &runtimeapi.StatusRequest{Verbose: true})
+			r, err := s.runtime.Status(context.WithoutCancel(s.t.Context()), &runtimeapi.StatusRequest{Verbose: true})
 			if err == nil && strings.Contains(r.Info["cniconfig"], "rangeStart") == (has != "") && strings.Contains(r.Info["cniconfig"], "moody") {
 				return
 			}

@@ -47,6 +47,10 @@ func runtimeAgain() []fault {
 				for n := range 15 {
 					pods = append(pods, s.pod(fmt.Sprintf("other-%02d", n)))
 				}
+				s.set(pods...)
+				for _, p := range pods {
+					s.reached(p.Name, trace.MilestoneSeen)
+				}
 				s.set(append(pods, s.pod("web"))...)
 				s.ready("web")
 			},
