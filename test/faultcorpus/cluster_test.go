@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -57,7 +58,7 @@ func (s *scene) create(p *v1.Pod) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		if err := pods.Delete(context.WithoutCancel(s.t.Context()), p.Name, metav1.DeleteOptions{}); err != nil {
+		if err := pods.Delete(context.WithoutCancel(s.t.Context()), p.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			s.t.Error(err)
 			return
 		}

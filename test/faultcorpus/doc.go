@@ -8,8 +8,8 @@
 //	go test ./test/faultcorpus -run TestRealize -realize -keep DIR
 //
 // make fault-corpus does this with testdata as DIR. Cases about objects of the API, and pods that name their node, happen in the laboratory's
-// cluster. A case is never written from what the rules say: figures-before.txt and figures-before-workload.txt have what the rules gave
-// when the cases came.
+// cluster. A case is never written from what the rules say: figures-before.txt, figures-before-workload.txt and figures-before-round2.txt
+// have what the rules gave when the cases came. The figures are by round: the cases of rounds 1 and 2 were held out.
 //
 // It holds nothing that the product uses, and publishes no events.
 package faultcorpus

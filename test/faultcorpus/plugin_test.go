@@ -14,17 +14,24 @@ import (
 // plugin is a CNI plugin that does what the file beside it says, and then what portmap does.
 const plugin = `#!/bin/sh
 read -r what < '%[1]s'
-if [ "$CNI_COMMAND" = ADD ]; then
-	case "$what" in
-	fail)
-		sleep 1 # a run that is over before it is looked at is not seen
-		echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no address is left in the range"}'
-		exit 1
-		;;
-	hang) while read -r what < '%[1]s' && [ "$what" = hang ]; do sleep 0.1; done ;;
-	*) sleep "$what" ;;
-	esac
-fi
+hang() { while read -r now < '%[1]s' && [ "$now" = "$what" ]; do sleep 0.1; done; }
+case "$CNI_COMMAND $what" in
+'ADD fail')
+	sleep 1 # a run that is over before it is looked at is not seen
+	echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no address is left in the range"}'
+	exit 1
+	;;
+'ADD garbage')
+	cat > /dev/null
+	sleep 1
+	echo '<html>502 Bad Gateway</html>'
+	exit 0
+	;;
+'ADD hang' | 'DEL hang-del') hang ;;
+'ADD hang-others') case "$CNI_ARGS" in *K8S_POD_NAME=other*) hang ;; esac ;;
+'DEL slow-del') sleep 2 ;;
+'ADD '[0-9]*) sleep "$what" ;;
+esac
 '%[2]s/portmap'
 `
 
@@ -75,7 +82,8 @@ func (b *bed) network(ctx context.Context, want bool) error {
 	}
 }
 
-// plugin says what the plugin does until the case ends: sleep for some seconds, fail, or hang.
+// plugin says what the plugin does until the case ends: sleep for some seconds, fail, hang, hang for the pods whose name begins with
+// other (hang-others), answer garbage, or hang or be slow when a network is removed (hang-del, slow-del).
 func (s *scene) plugin(what string) {
 	s.t.Helper()
 	put := func(what string) {

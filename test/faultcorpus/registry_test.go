@@ -105,6 +105,24 @@ func status(code int, id, message string) answers {
 	}
 }
 
+// withToken wants a token, for which its own server of tokens takes some time.
+func withToken(takes time.Duration) answers {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.URL.Path == "/token":
+			time.Sleep(takes)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprint(w, `{"token":"t","expires_in":300}`)
+		case r.Header.Get("Authorization") == "":
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="http://%s/token",service="r",scope="repository:kubeloupe/http:pull"`, r.Host))
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			return false
+		}
+		return true
+	}
+}
+
 // broken is a case of an image that cannot be pulled.
 func broken(name, does string, imageOf func(*scene) string) fault {
 	return fault{
@@ -187,20 +205,7 @@ func registryFaults() []fault {
 			name: "registry-slow-token", class: "registry", want: []string{"KL37"}, silent: []string{"KL01", "KL04", "KL15", "KL03", "KL05"},
 			does: "The server of tokens takes 5 s. The layers are on the node.",
 			make: func(s *scene) {
-				addr := s.front(false, func(w http.ResponseWriter, r *http.Request) bool {
-					switch {
-					case r.URL.Path == "/token":
-						time.Sleep(5 * time.Second)
-						w.Header().Set("Content-Type", "application/json")
-						_, _ = fmt.Fprint(w, `{"token":"t","expires_in":300}`)
-					case r.Header.Get("Authorization") == "":
-						w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="http://%s/token",service="r",scope="repository:kubeloupe/http:pull"`, r.Host))
-						w.WriteHeader(http.StatusUnauthorized)
-					default:
-						return false
-					}
-					return true
-				})
+				addr := s.front(false, withToken(5*time.Second))
 				s.set(s.image("web", ref(addr, lab.ImageHTTP)))
 				s.pulled("web")
 			},

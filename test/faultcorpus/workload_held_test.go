@@ -78,7 +78,7 @@ func heldFaults() []fault {
 		},
 	}
 	for i := range all {
-		all[i].held = true
+		all[i].round = 1
 	}
 	return all
 }
