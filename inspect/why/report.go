@@ -24,7 +24,7 @@ type Report struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Containers are the containers' states by the last status that has them. Warnings are the Kubernetes Events that warn, the last one last;
-	// WarningsClipped is how many different ones were omitted.
+	// WarningsClipped is how many were omitted.
 	Containers      []trace.ContainerStatus `json:"containers,omitempty"`
 	Warnings        []Warning               `json:"warnings,omitempty"`
 	WarningsClipped int                     `json:"warnings_clipped,omitempty"`

@@ -11,13 +11,17 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
-// maxWarnings is how many different warnings a report has: the last ones.
+// maxWarnings is how many warnings a report has: the last ones.
 const maxWarnings = 16
 
-// Warning is Kubernetes Events of type Warning about the pod that say the same, as kubectl describe counts them.
+// Warning is Kubernetes Events of type Warning about one thing: the pod or a container, with one reason.
 type Warning struct {
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	Reason string `json:"reason"`
+	// Field is the field of the pod that they are about, such as spec.containers{web}.
+	Field string `json:"field,omitempty"`
+	// Message is what the last one says, FirstMessage what the first said where there were several.
+	Message      string `json:"message"`
+	FirstMessage string `json:"first_message,omitempty"`
 	// Count is how many were seen: the first at First, the last at Last.
 	Count int       `json:"count"`
 	First time.Time `json:"first"`
@@ -39,15 +43,18 @@ func (r *Report) told(c *cause.Case) {
 			if e.Type != trace.EventWarning {
 				continue
 			}
-			key := [2]string{e.Reason, say.NodeEvent(e)}
+			key := [2]string{e.Reason, e.Field}
 			n, known := at[key]
 			if !known {
 				n = len(r.Warnings)
 				at[key] = n
-				r.Warnings = append(r.Warnings, Warning{Reason: e.Reason, Message: key[1], First: rec.At()})
+				r.Warnings = append(r.Warnings, Warning{Reason: e.Reason, Field: e.Field, First: rec.At()})
 			}
-			r.Warnings[n].Count++
-			r.Warnings[n].Last = rec.At()
+			w := &r.Warnings[n]
+			if w.Count == 1 {
+				w.FirstMessage = w.Message
+			}
+			w.Count, w.Last, w.Message = w.Count+1, rec.At(), say.NodeEvent(e)
 		}
 	}
 	slices.SortStableFunc(r.Warnings, func(a, b Warning) int { return a.Last.Compare(b.Last) })
@@ -86,13 +93,13 @@ func (p *page) warnings(r *Report) {
 	}
 	for i := range r.Warnings {
 		w := &r.Warnings[i]
-		p.wrapped("  "+p.clock(w.Last)+" ", w.Reason+timesText(w.Count)+": "+human.Line(w.Message))
+		if w.Count > 1 && w.FirstMessage != w.Message {
+			p.wrapped("  "+p.clock(w.First)+" ", w.Reason+": "+human.Line(w.FirstMessage))
+		}
+		text := w.Reason
+		if w.Count > 1 {
+			text += fmt.Sprintf(" (%d times)", w.Count)
+		}
+		p.wrapped("  "+p.clock(w.Last)+" ", text+": "+human.Line(w.Message))
 	}
-}
-
-func timesText(n int) string {
-	if n < 2 {
-		return ""
-	}
-	return " (" + fmt.Sprintf("%d times", n) + ")"
 }

@@ -116,7 +116,8 @@ func more(p *v1.Pod, events []v1.Event, r *why.Report) string {
 			continue
 		}
 		need(slices.ContainsFunc(r.Warnings, func(w why.Warning) bool {
-			return w.Reason == e.Reason && strings.Contains(w.Message, strings.TrimSpace(e.Message))
+			has := func(said string) bool { return strings.Contains(said, strings.TrimSpace(e.Message)) }
+			return w.Reason == e.Reason && w.Field == e.InvolvedObject.FieldPath && (w.Count > 2 || has(w.Message) || has(w.FirstMessage))
 		}), "Event %s: %s", e.Reason, e.Message)
 	}
 	if len(events) == 0 {

@@ -53,16 +53,20 @@ var texts = []string{
 	"trace .rows[].note",
 	"trace .why",
 	"why .cause",
+	"why .containers[].message",
 	"why .findings[].disproof",
 	"why .findings[].evidence[].text",
 	"why .findings[].remedy",
 	"why .findings[].sentence",
+	"why .message",
 	"why .path[].on",
 	"why .phases[].note",
 	"why .waiting[].detail",
 	"why .waiting[].next",
 	"why .waiting[].on",
 	"why .waits[].on",
+	"why .warnings[].first_message",
+	"why .warnings[].message",
 }
 
 // mixed are fields that are a text or a fact: what a row is about is a wait in words, or an image; a failure is an error, or a code.
