@@ -213,6 +213,7 @@ func (m *Manager) tidy() {
 func describe(pod *v1.Pod) *trace.PodSpec {
 	spec := &trace.PodSpec{
 		RestartPolicy: restartPolicy(pod.Spec.RestartPolicy), QoS: qosClass(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,
+		ReadinessGates: len(pod.Spec.ReadinessGates),
 	}
 	for i := range pod.Spec.InitContainers {
 		spec.InitContainers = append(spec.InitContainers, describeContainer(&pod.Spec.InitContainers[i]))

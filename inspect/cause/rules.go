@@ -12,7 +12,7 @@ func podRules() []Rule {
 	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung()}
 }
 
-// workloadRules are KL30 to KL36: what is wrong with the pod itself.
+// workloadRules are KL30 to KL36, and KL39: what is wrong with the pod itself.
 func workloadRules() []Rule {
-	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused()}
+	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused(), readinessGate()}
 }

@@ -34,7 +34,7 @@ const anyCause = "any"
 // fields returns the fields of --fail-on and --where. A cause's id is a flag.
 func fields() query.Fields {
 	f := query.Fields{
-		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, KL01 to KL38, and of a node KN01 to KN05",
+		Known: "start, ready, floor, unexplained, wait, wait.KIND (kinds are " + join(waitKinds) + "), ns, pod, source, phase, stage, cause, any, or the id of a cause, " + ids(causeIDs()) + ", and of a node " + ids(nodeIDs()),
 		All: []query.Field{
 			{Name: "start", Kind: query.Duration, Measured: true},
 			{Name: "ready", Kind: query.Duration | query.Flag, Measured: true},
@@ -53,11 +53,8 @@ func fields() query.Fields {
 	for _, kind := range waitKinds {
 		f.All = append(f.All, query.Field{Name: waitPrefix + string(kind), Kind: query.Duration, Measured: true})
 	}
-	for _, rule := range nodecause.Rules() {
-		f.All = append(f.All, query.Field{Name: rule.ID, Kind: query.Flag})
-	}
-	for _, rule := range cause.Rules() {
-		f.All = append(f.All, query.Field{Name: rule.ID, Kind: query.Flag})
+	for _, id := range slices.Concat(nodeIDs(), causeIDs()) {
+		f.All = append(f.All, query.Field{Name: id, Kind: query.Flag})
 	}
 	return f
 }
@@ -83,7 +80,7 @@ func ParseWhere(s string) (Condition, error) {
 	}
 	for _, t := range c.all.Terms() {
 		if id := strings.TrimLeft(t.Text, "!-"); t.Field == "" && likeID.MatchString(id) {
-			return Condition{}, fmt.Errorf("condition %q: there is no cause %s: ids are KL01 to KL38; quotes search for the text", s, id)
+			return Condition{}, fmt.Errorf("condition %q: there is no cause %s: ids are %s; quotes search for the text", s, id, ids(causeIDs()))
 		}
 	}
 	return c, nil
@@ -102,6 +99,23 @@ func parse(s string, f query.Fields) (Condition, error) {
 		return Condition{}, fmt.Errorf("condition %q: want a comparison such as start>2s, the id of a cause such as KL05, or any", s)
 	}
 	return c, nil
+}
+
+// ids are the first and the last of a list of ids.
+func ids(all []string) string { return all[0] + " to " + all[len(all)-1] }
+
+func causeIDs() (out []string) {
+	for _, r := range cause.Rules() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+func nodeIDs() (out []string) {
+	for _, r := range nodecause.Rules() {
+		out = append(out, r.ID)
+	}
+	return out
 }
 
 func join[T ~string](list []T) string {

@@ -49,6 +49,9 @@ func (s *Script) Probe(p trace.ProbeSpec) {
 // Finalizers gives the pod finalizers: their names, with commas between.
 func (s *Script) Finalizers(names string) { s.spec.Finalizers = names }
 
+// Gates gives the pod readiness gates.
+func (s *Script) Gates(n int) { s.spec.ReadinessGates = n }
+
 // Objects gives the pod objects that its spec refers to.
 func (s *Script) Objects(all ...trace.Object) { s.spec.Objects = all }
 
