@@ -28,6 +28,7 @@ const (
 	FailImageReach    FailureClass = "image-unreachable"  // the registry cannot be reached
 	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing, or access to it is denied
 	FailKey           FailureClass = "object-key"         // the ConfigMap or Secret does not have the key
+	FailUnbound       FailureClass = "claim-unbound"      // the claim has no volume yet
 	FailGone          FailureClass = "gone"               // the object to write no longer exists
 	FailReplaced      FailureClass = "replaced"           // another object has the name now
 	FailStart         FailureClass = "start"              // the container's first process cannot be started, for another reason than those below
@@ -58,7 +59,7 @@ func (c FailureClass) wider() FailureClass {
 		return FailNetwork
 	case FailImageNever, FailImageName, FailImageMissing, FailImageDenied, FailImageLimited, FailImageReach:
 		return FailImage
-	case FailKey:
+	case FailKey, FailUnbound:
 		return FailObject
 	case FailStartMissing, FailStartDenied, FailStartFormat, FailStartLoader, FailStartDir, FailStartWorkdir, FailStartMount, FailStartReadOnly, FailStartMemory:
 		return FailStart
@@ -83,7 +84,8 @@ var patterns = []pattern{
 	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
 	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name|Kubelet may be retrying requests that are timing out in CRI-O|Conflict\. The container name "[^"]*" is already in use by container`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
-	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|` + missingKey.String() + `|failed to fetch PVC from API server|\bPVC is not bound\b`)},
+	{FailUnbound, regexp.MustCompile(`\bPVC is not bound\b`)},
+	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|` + missingKey.String() + `|failed to fetch PVC from API server`)},
 	{FailStart, startFailed},
 	{FailSecurity, securityFailed},
 	{FailReplaced, regexp.MustCompile(`Precondition failed: UID in precondition`)},

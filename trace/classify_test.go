@@ -40,7 +40,7 @@ func TestClassify(t *testing.T) {
 		`Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage sandbox creation: context deadline exceeded: error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved`:       FailNameReserved,
 		`Error response from daemon: Conflict. The container name "/k8s_web_web_shop_u_0" is already in use by container "ab". You have to remove (or rename) that container to be able to reuse that name.`:                            FailNameReserved,
 		`Kubelet may be retrying requests that are timing out in CRI-O due to system load: error reserving pod name k8s_web_shop_u_0 for id ab: name is reserved`:                                                                       FailNameReserved,
-		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailObject,
+		`error processing PVC shop/data: PVC is not bound`:                                                                                                                                                                              FailUnbound,
 		`no space left on device`: "",
 		strings.Repeat("x", maxClassified) + ` secret "keys" not found`: "",
 	} {

@@ -10,9 +10,10 @@ import (
 // longestRetry is how long upstream's kubelet and its controllers wait at most until they try a volume again, and write the next Event.
 const longestRetry = 2*time.Minute + 10*time.Second
 
-// eventHoldups are what Events tell of storage that could not be attached or mounted, and these Events. Where nothing else is known of the pod's
+// eventHoldups are what Events tell of storage that could not be attached or mounted, and these Events: those of a class, or for "" those that
+// are not about an object. Where nothing else is known of the pod's
 // volumes, the pod waited for one from the first Event to the last, and until now if the next one is not due yet and nothing came after it.
-func (c *Case) eventHoldups() (out []holdup, told []Evidence) {
+func (c *Case) eventHoldups(class trace.FailureClass) (out []holdup, told []Evidence) {
 	volumes := ownSpans[*trace.Volume](c)
 	plugins := map[string]string{}
 	for i := range volumes {
@@ -23,7 +24,7 @@ func (c *Case) eventHoldups() (out []holdup, told []Evidence) {
 	var names []string
 	for _, p := range ownPoints[*trace.NodeEvent](c) {
 		name := p.Event.Volume
-		if name == "" || p.Event.Class.Of(trace.FailObject) || objectPlugin(plugins[name]) {
+		if name == "" || class != "" && p.Event.Class != class || class == "" && p.Event.Class.Of(trace.FailObject) || objectPlugin(plugins[name]) {
 			continue
 		}
 		if last[name] == nil {
@@ -41,7 +42,7 @@ func (c *Case) eventHoldups() (out []holdup, told []Evidence) {
 		if !c.up() && c.Now.Sub(to) <= longestRetry && !c.wentOn(to) {
 			to, open = c.Now, true
 		}
-		out = append(out, holdup{at: clip(c.stretchesOf(c.path()), first[name], to), what: "volume " + name + ": " + quoted(p.Event.Message), open: open})
+		out = append(out, holdup{at: clip(c.stretchesOf(c.path()), first[name], to), what: "volume " + name + ": " + quoted(p.Event.Message), open: open, class: p.Event.Class, plugin: plugins[name]})
 	}
 	return out, told
 }

@@ -38,14 +38,16 @@ func (c *Case) volumeHoldups() (out []holdup) {
 			continue
 		}
 		what, ev := c.setUp(v)
-		out = append(out, holdup{c.on(v.ID(), v.Start, v.Stop), what, ev, v.Open, ""})
+		out = append(out, holdup{at: c.on(v.ID(), v.Start, v.Stop), what: what, evidence: ev, open: v.Open, class: v.Event.Class, plugin: v.Event.Plugin})
 	}
 	out = append(out, c.missedVolumes()...)
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
 		w := &waits[i]
 		if what := c.volumeWait(w, plugins); what != "" {
-			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open, w.Event.Target.Kind})
+			out = append(out, holdup{
+				at: c.on(w.ID(), w.Start, w.Stop), what: what, evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind, plugin: c.pluginOf(w, plugins),
+			})
 		}
 	}
 	return out
@@ -68,7 +70,9 @@ func (c *Case) missedVolumes() (out []holdup) {
 			what = "its volumes: " + quoted(a.Err())
 		}
 		if what != "" && (a.Open || a.Err() != "") {
-			out = append(out, holdup{c.on(a.ID(), a.Start, a.Stop), what, evidence(a.Rec(), "volumes: %s; %s", took(a.Dur(), a.Open), quoted(a.Err())), a.Open, ""})
+			out = append(out, holdup{
+				at: c.on(a.ID(), a.Start, a.Stop), what: what, evidence: evidence(a.Rec(), "volumes: %s; %s", took(a.Dur(), a.Open), quoted(a.Err())), open: a.Open,
+			})
 		}
 	}
 	return out
@@ -128,7 +132,7 @@ func (c *Case) setUp(v *Span[*trace.Volume]) (what string, ev Evidence) {
 }
 
 func findVolumeWait(c *Case) []Finding {
-	told, events := c.eventHoldups()
+	told, events := c.eventHoldups("")
 	all := append(c.volumeHoldups(), told...)
 	var others []stretch
 	chowns := c.chowns()
@@ -155,10 +159,38 @@ func findVolumeWait(c *Case) []Finding {
 		}
 	}
 	f.Evidence = few(append(f.Evidence, events...))
-	f.Remedy = "Look at what the pod waits for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
-		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
+	f.Remedy = volumeRemedy(long)
 	f.RuledOutBy = "The same volume can be attached and mounted at once, manually or for another pod, on this node at that time."
 	return []Finding{f}
+}
+
+// pluginOf is the plugin of the volume that a wait outside a set-up was for; "" where it is not known, or the node does not attach it itself.
+func (c *Case) pluginOf(w *Span[*trace.Wait], plugins map[string]string) string {
+	switch {
+	case w.Event.For == trace.WaitAttach:
+		return ""
+	case w.Event.Target.Kind == trace.TargetVolume:
+		return plugins[w.Event.Target.Name]
+	}
+	if v := c.failedVolume(w, func(*trace.Volume) bool { return true }); v != nil {
+		return v.Event.Plugin
+	}
+	return ""
+}
+
+// volumeRemedy is what to do about a volume that held a pod up, by its plugin.
+func volumeRemedy(h *holdup) string {
+	switch h.plugin {
+	case "kubernetes.io/host-path", "kubernetes.io/local-volume":
+		return "Look at the path on the node (ls -ld PATH; findmnt -T PATH): type Directory, File, Socket and the like need it to exist, DirectoryOrCreate and FileOrCreate " +
+			"make it; a local volume's path must be there before its pods."
+	case "kubernetes.io/nfs":
+		return "Look at the server of the mount: mount it by hand on this node (mount -t nfs SERVER:PATH /mnt), showmount -e SERVER, and the node's kernel log (dmesg)."
+	case "kubernetes.io/empty-dir":
+		return "Look at the node's disk (df, iostat -x 1), and at the memory or hugepages that the volume's medium needs."
+	}
+	return "Look at what the pod waits for: the attach-detach controller (kubectl get volumeattachment; kubectl describe pv), the CSI driver's own log " +
+		"(kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER), or the server of the mount."
 }
 
 // mostly is what took longest. Of a set-up and a wait that makes up half of it, the wait says more: it comes later.

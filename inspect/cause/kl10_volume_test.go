@@ -2,6 +2,7 @@ package cause_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,4 +147,20 @@ func TestVolumeWait(t *testing.T) {
 			},
 		},
 	})
+}
+
+func TestVolumeRemedy(t *testing.T) {
+	for plugin, want := range map[string]string{
+		"kubernetes.io/host-path": "Look at the path on the node",
+		"kubernetes.io/nfs":       "Look at the server of the mount",
+		"kubernetes.io/csi":       "the CSI driver's own log",
+	} {
+		s := casetest.New(t)
+		s.Span(0, 3*sec, s.Action(0, 3*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes}), &trace.Volume{Op: trace.VolumeSetup, Name: "data", Plugin: plugin})
+		start(s, 3*sec, "volumes")
+		f := casetest.One(t, s.Case(0), "KL10")
+		if f == nil || !strings.Contains(f.Remedy, want) {
+			t.Errorf("%s: %+v, want a remedy with %q", plugin, f, want)
+		}
+	}
 }

@@ -26,6 +26,9 @@ type holdup struct {
 	evidence Evidence
 	open     bool
 	target   trace.TargetKind // of a wait
+	// class is why the try before the wait failed, plugin the volume's, where they are known.
+	class  trace.FailureClass
+	plugin string
 }
 
 // objectPlugins are volumes made of objects of the API server.
@@ -46,43 +49,43 @@ func (c *Case) objectHoldups() (out []holdup) {
 	for i := range waits {
 		w := &waits[i]
 		e := w.Event
-		what := ""
+		what, class := "", trace.FailureClass("")
 		switch {
 		case e.For == trace.WaitObject, e.For == trace.WaitBackoff && aboutObject(e.Target):
 			what = "for " + say.On(e)
 		case e.For == trace.WaitBackoff:
-			if err := c.objectError(w); err != "" {
-				what = "to retry after " + quoted(err)
+			if err, of := c.objectError(w); err != "" {
+				what, class = "to retry after "+quoted(err), of
 			}
 		}
 		if what != "" {
-			out = append(out, holdup{c.on(w.ID(), w.Start, w.Stop), what, waitEvidence(w), w.Open, w.Event.Target.Kind})
+			out = append(out, holdup{at: c.on(w.ID(), w.Start, w.Stop), what: what, evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind, class: class})
 		}
 	}
 	return out
 }
 
 // objectError is why the try before a wait failed, if that was an object's fault: a volume that shows one, a claim, or an environment.
-func (c *Case) objectError(w *Span[*trace.Wait]) string {
+func (c *Case) objectError(w *Span[*trace.Wait]) (err string, class trace.FailureClass) {
 	if t := w.Event.Target; t.Kind == trace.TargetVolume {
 		if v := c.failedVolume(w, func(v *trace.Volume) bool { return v.Name == t.Name }); v != nil && objectPlugin(v.Event.Plugin) {
-			return v.Err()
+			return v.Err(), v.Event.Class
 		}
-		return ""
+		return "", ""
 	}
 	a := c.failedAction(w)
 	switch {
 	case a == nil:
-		return ""
+		return "", ""
 	case a.Event.Verb == trace.VerbVolumes:
 		v := c.failedVolume(w, func(*trace.Volume) bool { return true })
 		if v == nil && a.Event.Class.Of(trace.FailObject) || v != nil && objectPlugin(v.Event.Plugin) {
-			return a.Err()
+			return a.Err(), a.Event.Class
 		}
 	case a.Event.Verb == trace.VerbCreate && a.Event.Class.Of(trace.FailObject):
-		return a.Err()
+		return a.Err(), a.Event.Class
 	}
-	return ""
+	return "", ""
 }
 
 // failedAction is the action whose failure a wait follows: the pod worker's pause after an error, or a container's back-off.
@@ -119,7 +122,11 @@ func (c *Case) failedVolume(w *Span[*trace.Wait], wanted func(*trace.Volume) boo
 }
 
 func findObjectWait(c *Case) []Finding {
-	all := c.objectHoldups()
+	told, events := c.eventHoldups(trace.FailUnbound)
+	for i := range told {
+		told[i].what = "for " + told[i].what
+	}
+	all := append(c.objectHoldups(), told...)
 	missing, stillMissing := c.missedAt()
 	cost := coveredBut(stretches(all), slices.Concat(stretches(c.throttled()), missing))
 	open := openOf(all) && !c.up() && !stillMissing
@@ -128,10 +135,17 @@ func findObjectWait(c *Case) []Finding {
 	}
 	f := Finding{Confidence: Certain, Cost: cost, Current: open}
 	f.Sentence = fmt.Sprintf("it waited %s %s", took(cost, open), longestOf(all).what)
-	for i := range all {
+	for i := range all[:len(all)-len(told)] {
 		f.Evidence = append(f.Evidence, all[i].evidence)
 	}
-	f.Evidence = few(append(f.Evidence, c.slowRequests()...))
+	f.Evidence = few(slices.Concat(f.Evidence, events, c.slowRequests()))
+	if longestOf(all).class == trace.FailUnbound {
+		f.Sentence += ": a claim has no volume"
+		f.Remedy = "Look at the claim: kubectl get pvc and kubectl describe pvc say whether it waits for a provisioner (its StorageClass names one, which must run), for a " +
+			"PersistentVolume that fits its size, class and access mode, or for a node (WaitForFirstConsumer)."
+		f.RuledOutBy = "kubectl get pvc shows the claim Bound since before that time: then the node reads a stale version of it."
+		return []Finding{f}
+	}
 	f.Remedy = "If the object is missing, create it, or mark the reference optional: true. If the API server refuses it, look at the node authorizer and RBAC; " +
 		"if it answers slowly, at the API server: kubectl get --raw /readyz?verbose."
 	f.RuledOutBy = "The object is read at once with the node's own credentials (kubectl get --kubeconfig KUBECONFIG-OF-THE-NODE -n NAMESPACE KIND NAME), and a new pod that needs it does not wait."

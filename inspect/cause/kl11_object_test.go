@@ -2,6 +2,7 @@ package cause_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause/casetest"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -40,6 +41,25 @@ func TestObjectWait(t *testing.T) {
 			write: func(s *casetest.Script) {
 				s.Action(0, 10*ms, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web", Err: `container web: env[X]: configmaps "none" not found`})
 				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "web"}, Reason: "CreateContainerConfigError"})
+			},
+		},
+		{
+			name: "a claim without a volume", want: "it waited 20.0s so far to retry after volumes: error processing PVC shop/data: PVC is not bound: a claim has no volume", cost: 19990 * ms, current: true, now: 20 * sec,
+			write: func(s *casetest.Script) {
+				err := "volumes: error processing PVC shop/data: PVC is not bound"
+				s.Action(0, 10*ms, trace.Action{ID: "volumes", Verb: trace.VerbVolumes, Err: err, Class: trace.FailUnbound})
+				s.Wait(10*ms, casetest.Open, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Cause: err})
+			},
+		},
+		{
+			name: "a claim without a volume, by Events alone", want: `it waited 58.0s so far for volume data: Unable to attach or mount volumes: error processing PVC shop/data: PVC is not bound: a claim has no volume`, cost: 58 * sec, current: true, now: 60 * sec,
+			write: func(s *casetest.Script) {
+				for _, at := range []time.Duration{2 * sec, 4 * sec, 8 * sec} {
+					s.Point(at, 0, &trace.NodeEvent{
+						Type: trace.EventWarning, Reason: "FailedMount", Volume: "data", Class: trace.FailUnbound,
+						Message: "Unable to attach or mount volumes: error processing PVC shop/data: PVC is not bound",
+					})
+				}
 			},
 		},
 		{

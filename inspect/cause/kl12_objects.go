@@ -24,7 +24,7 @@ func (c *Case) throttledObjects() (out []holdup) {
 			continue
 		}
 		what := say.Target(of)
-		out = append(out, holdup{c.onObjects(w.Start, w.Stop), what, evidence(w.Rec(), "the request for %s waited %s for client throttling", what, took(w.Dur(), w.Open)), w.Open, of.Kind})
+		out = append(out, holdup{at: c.onObjects(w.Start, w.Stop), what: what, evidence: evidence(w.Rec(), "the request for %s waited %s for client throttling", what, took(w.Dur(), w.Open)), open: w.Open, target: of.Kind})
 	}
 	return out
 }

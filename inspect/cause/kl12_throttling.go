@@ -30,7 +30,7 @@ func (c *Case) throttled() (out []holdup) {
 			continue
 		}
 		at := append(c.on(w.ID(), w.Start, w.Stop), clip(others, w.Start, w.Stop)...)
-		out = append(out, holdup{at, say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
+		out = append(out, holdup{at: at, what: say.On(w.Event), evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind})
 	}
 	return append(out, c.throttledObjects()...)
 }

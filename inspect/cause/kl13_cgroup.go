@@ -33,7 +33,7 @@ func findSlowCgroup(c *Case) []Finding {
 		if err := o.Err(); err != "" {
 			text += "; " + quoted(err)
 		}
-		all = append(all, holdup{c.on(o.ID(), o.Start, o.Stop), string(o.Event.Op) + " of " + o.Event.Path, evidence(o.Rec(), "%s", text), o.Open, ""})
+		all = append(all, holdup{at: c.on(o.ID(), o.Start, o.Stop), what: string(o.Event.Op) + " of " + o.Event.Path, evidence: evidence(o.Rec(), "%s", text), open: o.Open})
 	}
 	cost := covered(stretches(all))
 	open := openOf(all) && !c.up()

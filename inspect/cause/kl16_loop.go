@@ -65,7 +65,7 @@ func findBlockedLoop(c *Case) []Finding {
 		name := strings.TrimSpace(string(l.Event.Case) + " " + string(l.Event.Op))
 		what, doing := c.busyWith(l)
 		what = fmt.Sprintf("iteration %d (%s), %s", l.Event.N, name, cmp.Or(what, "no record shows by what"))
-		all = append(all, holdup{at, what, evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), l.Open, ""})
+		all = append(all, holdup{at: at, what: what, evidence: evidence(l.Rec(), "syncLoop iteration %d (%s): %s", l.Event.N, name, took(l.Dur(), l.Open)), open: l.Open})
 		f.Evidence = append(f.Evidence, all[len(all)-1].evidence)
 		if doing != nil {
 			f.Evidence = append(f.Evidence, *doing)

@@ -51,7 +51,7 @@ func findOrphanedVolume(c *Case) []Finding {
 		for i := range waits {
 			w := &waits[i]
 			if c.waitsForVolume(w, name) {
-				all = append(all, holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind})
+				all = append(all, holdup{at: c.on(w.ID(), w.Start, w.Stop), what: say.On(w.Event), evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind})
 			}
 		}
 		cost := covered(stretches(all))

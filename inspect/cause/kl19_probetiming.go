@@ -55,7 +55,7 @@ func (c *Case) idleProbes() (out []probeWait) {
 			continue
 		}
 		before, after := around(attempts, w)
-		p := probeWait{holdup: holdup{c.on(w.ID(), w.Start, w.Stop), say.On(w.Event), waitEvidence(w), w.Open, w.Event.Target.Kind}, probe: w.Event.Target, dur: w.Dur()}
+		p := probeWait{holdup: holdup{at: c.on(w.ID(), w.Start, w.Stop), what: say.On(w.Event), evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind}, probe: w.Event.Target, dur: w.Dur()}
 		passed := after != nil && (after.Event.Result == trace.ProbeSuccess || after.Event.Result == trace.ProbeWarning)
 		switch {
 		case before == nil && (passed || w.Open):

@@ -12,6 +12,7 @@ var (
 	fieldPath = regexp.MustCompile(`^spec\.(containers|initContainers|ephemeralContainers)\{([a-z0-9][-a-z0-9]{0,62})\}$`)
 	quoted    = regexp.MustCompile(`"([^"]+)"`)
 	imageSize = regexp.MustCompile(`Image size: (\d{1,18}) bytes`)
+	claim     = regexp.MustCompile(`error processing PVC (?:[^ :/]{1,63}/)?([^ :/]{1,253}):`)
 	volume    = regexp.MustCompile(`(?:failed|Multi-Attach error) for volume "([^"]{1,253})"`)
 	ofObject  = regexp.MustCompile(`failed to sync (?:configmap|secret) cache|not registered|failed to fetch token`)
 	pullTimes = regexp.MustCompile(` in ([0-9.a-zµ]{1,20}) \(([0-9.a-zµ]{1,20}) including waiting\)`)
@@ -72,7 +73,7 @@ func (p *Pull) Waited() time.Duration {
 	return 0
 }
 
-// FailedVolume is the volume that an Event says could not be attached or mounted, and why; "" for other Events. Upstream:
+// FailedVolume is the volume that an Event says could not be attached or mounted, or its claim, and why; "" for other Events. Upstream:
 // pkg/volume/util/operationexecutor/operation_generator.go and pkg/controller/volume/attachdetach/reconciler.
 func FailedVolume(reason, message string) (name string, class trace.FailureClass) {
 	switch reason {
@@ -81,6 +82,9 @@ func FailedVolume(reason, message string) (name string, class trace.FailureClass
 		return "", ""
 	}
 	m := volume.FindStringSubmatch(message)
+	if m == nil && trace.Classify(message) == trace.FailUnbound { // it names the claim alone
+		m = claim.FindStringSubmatch(message)
+	}
 	if m == nil {
 		return "", ""
 	}

@@ -17,6 +17,7 @@ func TestFailedVolume(t *testing.T) {
 		`MountVolume.SetUp failed for volume "keys" : failed to sync secret cache: timed out waiting for the condition`:           {"keys", trace.FailObject},
 		`MountVolume.SetUp failed for volume "kube-api-access-x" : failed to fetch token: etcdserver: leader changed`:             {"kube-api-access-x", trace.FailObject},
 		`Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[]: timed out waiting for the condition`: {},
+		`Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], failed to process volumes=[data]: error processing PVC shop/store: PVC is not bound`: {"store", trace.FailUnbound},
 		`MountVolume.SetUp failed for volume "` + "a\x1bb" + `" : x`:                                                              {`a\u001bb`, ""},
 	} {
 		for _, reason := range []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume"} {
