@@ -144,9 +144,22 @@ func (c *Case) stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall
 		if gaveUp {
 			text = m + " ended with " + k.Event.Code + " after " + took(k.Dur(), false)
 		}
-		out = append(out, stall{stretch{k.Start, k.Stop}, callEvidence(k), own, k.Open, text})
+		out = append(out, stall{stretch{k.Start, k.Stop}, callEvidence(k), own || c.silent(k), k.Open, text})
 	}
 	return out
+}
+
+// silent reports whether the runtime answered nobody for as long as a call of others took, the pod's own call among them: then that call waited
+// too, and did not work.
+func (c *Case) silent(k *Span[*trace.CRICall]) bool {
+	asked := false
+	own := ownSpans[*trace.CRICall](c)
+	for i := range own {
+		asked = asked || own[i].Event.Method != "PullImage" && covered(clip([]stretch{{own[i].Start, own[i].Stop}}, k.Start, k.Stop)) >= lateAnswer
+	}
+	return asked && !slices.ContainsFunc(slices.Concat(own, nodeSpans[*trace.CRICall](c)), func(o Span[*trace.CRICall]) bool {
+		return o.ID() != k.ID() && !o.Open && o.Err() == "" && o.Stop.After(k.Start.Add(lateNews)) && o.Stop.Before(k.Stop.Add(-lateNews))
+	})
 }
 
 // stalledRelists are relists that failed or took long, and the syncLoop's waits for the runtime.

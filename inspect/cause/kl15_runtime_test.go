@@ -29,10 +29,19 @@ func TestStalledRuntime(t *testing.T) {
 		},
 		{
 			name: "it answers nobody", want: "the container runtime did not answer or report in time, which delayed the pod for 9.00s so far: ListContainers took 9.00s so far", cost: 9 * sec, current: true,
-			now: 12 * sec, confidence: cause.Likely,
+			now: 12 * sec,
 			write: func(s *casetest.Script) {
 				s.Call(0, casetest.Open, sandbox(s, 0, casetest.Open), "RunPodSandbox", "")
 				s.Of(node(), 3*sec, casetest.Open, 0, &trace.CRICall{Method: "ListContainers"})
+			},
+		},
+		{
+			name: "another call is late, and others are answered meanwhile", want: "the container runtime did not answer or report in time, which delayed the pod for 4.00s: ListContainers took 4.00s", cost: 4 * sec, confidence: cause.Likely,
+			write: func(s *casetest.Script) {
+				s.Call(0, 5*sec, sandbox(s, 0, 5*sec), "RunPodSandbox", "")
+				s.Of(node(), sec, 5*sec, 0, &trace.CRICall{Method: "ListContainers"})
+				s.Of(node(), 2*sec, 2100*ms, 0, &trace.CRICall{Method: "CreateContainer"})
+				start(s, 5*sec)
 			},
 		},
 		{

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
@@ -32,6 +34,7 @@ func findCrashBackoff(c *Case) []Finding {
 	decisions := slices.DeleteFunc(slices.Clone(ownPoints[*trace.Decision](c)), func(p Point[*trace.Decision]) bool {
 		return p.Event.By != trace.ByRestart || p.Event.Verdict != trace.VerdictWait
 	})
+	w.cost = max(w.cost, c.besideInit(w.spans))
 	if len(w.spans) == 0 || len(decisions) == 0 || !c.fails(w.cost, w.open != nil) {
 		return nil
 	}
@@ -40,7 +43,11 @@ func findCrashBackoff(c *Case) []Finding {
 	for _, d := range decisions {
 		f.Evidence = append(f.Evidence, evidence(d.Rec, "%s: %s", d.Event.Subject, d.Event.Reason))
 	}
-	why := "keeps exiting (" + exits(last) + ")"
+	keeps := "keeps"
+	if w.open == nil {
+		keeps = "kept"
+	}
+	why := keeps + " exiting (" + exits(last) + ")"
 	done := last.ExitCode != nil && *last.ExitCode == 0
 	if done {
 		why = "completes again and again (" + exits(last) + "), although it should serve"
@@ -53,7 +60,7 @@ func findCrashBackoff(c *Case) []Finding {
 	kills := c.oomKills(last.Subject)
 	oom := probe == nil && (c.lastReason(last.Subject) == oomKilled || len(kills) > 0 && (last.ExitCode == nil || *last.ExitCode == killed))
 	if f.Evidence = append(f.Evidence, kills...); oom {
-		why = "keeps running out of memory (" + exits(last) + ")"
+		why = keeps + " running out of memory (" + exits(last) + ")"
 	}
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
@@ -64,6 +71,9 @@ func findCrashBackoff(c *Case) []Finding {
 	started := c.startFailure(last.Subject, trace.FailStart)
 	if started == nil {
 		started = c.startFailure(last.Subject, trace.FailSecurity)
+	}
+	if started != nil && started.worked {
+		started = nil
 	}
 	if started != nil && probe == nil && !oom {
 		why = "cannot be started (" + tail(started.err) + ")"
@@ -89,6 +99,17 @@ func findCrashBackoff(c *Case) []Finding {
 		f.RuledOutBy = "Something else killed the container (the OOM killer, a person): then that is the cause, and its log does not show it."
 	}
 	return []Finding{f}
+}
+
+// besideInit is how much of the critical path went by as a wait for init containers while one of them waited for its restart.
+func (c *Case) besideInit(backoffs []Span[*trace.Wait]) time.Duration {
+	var both []stretch
+	for _, at := range c.pathStretches(func(s waterfall.Segment) bool { return s.Wait == trace.WaitInit }) {
+		for _, b := range backoffs {
+			both = append(both, clip([]stretch{at}, b.Start, b.Stop)...)
+		}
+	}
+	return covered(both)
 }
 
 // crashing are the containers whose restart waits in crash-loop back-off, or has waited and is not done.

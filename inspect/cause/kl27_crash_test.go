@@ -42,6 +42,26 @@ func TestCrashBackoff(t *testing.T) {
 			},
 		},
 		{
+			name: "an init container, while the path waits for it", want: "container migrate kept exiting (exit code 1, attempt 2), and its restart had to wait: 8.00s in back-off", cost: 8 * sec,
+			write: func(s *casetest.Script) {
+				s.Action(0, 100*ms, trace.Action{ID: "start migrate", Verb: trace.VerbStart, Container: "migrate"})
+				s.Wait(100*ms, 10100*ms, 0, trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: "migrate"}})
+				s.Point(sec, 0, &trace.PLEGEvent{Type: "ContainerDied", Name: "migrate"})
+				s.Point(sec, 0, &trace.Decision{By: trace.ByRestart, Subject: "migrate", Verdict: trace.VerdictWait, Reason: "it ended", ExitCode: new(int32(1)), Attempt: 2})
+				s.Wait(sec, 9*sec, 0, trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetContainer, Name: "migrate"}, Reason: "CrashLoopBackOff"})
+				start(s, 10100*ms)
+			},
+		},
+		{
+			name: "it could not be started at first, and exits now", want: "container web keeps exiting (exit code 255 (out of range, or the program could not be executed), attempt 1), and its restart has to wait: 4.00s so far in back-off", cost: 4 * sec, current: true, now: 9 * sec,
+			write: func(s *casetest.Script) {
+				s.Action(0, 10*ms, trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web", Err: "exec format error", Class: trace.FailStartFormat})
+				s.Action(20*ms, 30*ms, trace.Action{ID: "start web", Verb: trace.VerbStart, Container: "web"})
+				s.Started(30 * ms)
+				crashed(s, 5*sec, 255)
+			},
+		},
+		{
 			name: "ended by its probe", now: 9 * sec, cost: 4 * sec, current: true,
 			want: "container web is killed again and again because its liveness probe fails (connection refused), and its restart has to wait: 4.00s so far in back-off",
 			write: func(s *casetest.Script) {

@@ -53,7 +53,7 @@ func (p *pullParts) bySpans(c *Case) bool {
 			last = s
 		}
 	}
-	if last.Rec == nil || p.pull.Open {
+	if last.Rec == nil || p.pull.Open || p.pull.Err() != "" { // the spans of a pull that was canceled have the layers' whole sizes
 		p.asked, p.bytes = time.Time{}, 0
 		return false
 	}

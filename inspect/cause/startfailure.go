@@ -15,6 +15,8 @@ type startFailure struct {
 	tries    int
 	from, to time.Time
 	current  bool
+	// worked says that a later start succeeded: how the container exits since then has another reason.
+	worked   bool
 	evidence []Evidence
 }
 
@@ -43,7 +45,7 @@ func (c *Case) startFailure(name string, wide trace.FailureClass) *startFailure 
 		}
 		switch {
 		case a.Err() == "" && a.Event.Verb == trace.VerbStart && f != nil:
-			f.current, f.to = false, a.Start
+			f.current, f.worked, f.to = false, true, a.Start
 		case a.Err() == "":
 		case !a.Event.Class.Of(wide):
 			return nil // it fails for another reason now

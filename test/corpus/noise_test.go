@@ -58,7 +58,6 @@ var texts = []string{
 	"why .findings[].evidence[].text",
 	"why .findings[].remedy",
 	"why .findings[].sentence",
-	"why .message",
 	"why .path[].on",
 	"why .phases[].note",
 	"why .waiting[].detail",
