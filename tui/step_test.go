@@ -19,12 +19,16 @@ import (
 type stepEnd struct {
 	stops chan step.Stop
 	asked []string
+	idle  bool // after one command, nothing waits
 }
 
 func (s *stepEnd) Stops() <-chan step.Stop { return s.stops }
 
 func (s *stepEnd) Do(_ context.Context, line string) (string, error) {
 	s.asked = append(s.asked, line)
+	if s.idle && len(s.asked) > 1 {
+		return "", step.ErrNothingWaits
+	}
 	switch name, _ := step.Split(line); name {
 	case "fail":
 		return "", errors.New(`"x" is no gRPC code`)
@@ -132,9 +136,43 @@ func TestStepAhead(t *testing.T) {
 		d.want("32 commands wait")
 		end.stops <- stopAt(gate.After) // it failed
 		d.settle()
-		d.keys("n q n")
+		d.want("dropped, because it was typed ahead: n, n")
+		d.keys("n i").want("dir /pods/9f/") // nothing waits before it
+		d.keys("esc n i s p").want("then n, i, s, p")
 		stop()
-		if want := []string{"n", "fail x", "n", "n", "q"}; !slices.Equal(end.asked, want) {
+		d.keys("esc").want("then i, s, p")
+		stop()
+		d.want("dir /pods/9f/")
+		d.keys("esc").want("then p")
+		d.keys("q").want("dropped, because it was typed ahead: p")
+		d.keys("n")
+		stop()
+		if want := []string{"n", "fail x", "n", "n", "i", "n", "i", "s", "q"}; !slices.Equal(end.asked, want) {
+			t.Errorf("asked %q, want %q", end.asked, want)
+		}
+	})
+}
+
+// TestStepAheadOver: what was typed ahead of the last action meets a pod of which nothing waits, once.
+func TestStepAheadOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1), idle: true}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		end.stops <- stopAt(gate.Before)
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("n s c p").want("then s, c, p")
+		stop := stopAt(gate.Before)
+		stop.Next, stop.Passed = "", []step.Milestone{{Name: trace.MilestoneStarted}}
+		end.stops <- stop
+		d.settle()
+		d.want("then s, c, p") // a hook is left
+		for i := range stop.Actions {
+			stop.Actions[i].State = step.Done
+		}
+		end.stops <- stop
+		d.settle()
+		d.want("s: no action waits", "dropped, because it was typed ahead: c, p")
+		if want := []string{"n", "s"}; !slices.Equal(end.asked, want) {
 			t.Errorf("asked %q, want %q", end.asked, want)
 		}
 	})

@@ -74,8 +74,8 @@ func (p *Step) heading() string {
 		where = "over"
 	case p.busy:
 		where = p.running
-		if len(p.ahead) > 0 {
-			where += "; then " + p.Theme.Clean(strings.Join(p.ahead, ", "))
+		if p.ahead.Waits() {
+			where += "; then " + p.Theme.Clean(p.ahead.String())
 		}
 	case !p.stop.Waits() && p.stop.Attached:
 		where = p.stop.Awaits()
