@@ -219,3 +219,37 @@ func TestStepAttached(t *testing.T) {
 		}
 	})
 }
+
+// Of a session with --creation or --deletion, the view says which actions are paused, as the line mode does.
+func TestStepOnly(t *testing.T) {
+	for only, words := range map[step.Only][3]string{
+		"":            {"waits for its next creation or deletion", "The next action of the agent for this pod", "what the agent does next to this pod stops here"},
+		step.Creation: {"waits for its next creation", "The next action that creates something of this pod", "the pod's next creation stops here"},
+		step.Deletion: {"waits for its next deletion", "The pod's deletion is paused here", "the pod's next deletion stops here"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			end := &stepEnd{stops: make(chan step.Stop, 1)}
+			d := drive(t, Config{Stepper: end}, 120, 40)
+			waits := step.Stop{Pod: cart, Attached: true, Only: only}
+			if text := waits.Text(); !strings.HasSuffix(text, words[0]) {
+				t.Errorf("the line mode says %q, want %q", text, words[0])
+			}
+			end.stops <- waits
+			d.run(d.app.step.Listen(t.Context()))
+			d.want(words[0]+" ", words[2])
+			at := d.now.UnixNano()
+			d.app.apply([]chunk{{recs: []trace.Record{
+				{Seq: 1, Time: at, Pod: cart, Event: &trace.Milestone{Name: trace.MilestoneSeen}},
+				{Seq: 2, Time: at, Pod: cart, Event: &trace.Milestone{Name: trace.MilestoneStarted, Since: 1200 * ms}},
+			}}})
+			waits.Passed, waits.Total, waits.Actions = []step.Milestone{{Name: trace.MilestoneStarted, Since: 1200 * ms}}, 1, []step.Action{{ID: "start cart", State: step.Done}}
+			end.stops <- waits
+			d.settle()
+			d.app.refresh()
+			d.want("All containers run", words[1])
+			if text := waits.Text(); !strings.HasSuffix(text, "started after 1.20s") && !strings.HasSuffix(text, "started after 1.2s") {
+				t.Errorf("the line mode says %q", text)
+			}
+		})
+	}
+}
