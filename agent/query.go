@@ -19,7 +19,8 @@ import (
 var ErrNotReady = errors.New("the agent is still starting")
 
 // Query returns state that is not in the stream of records: config, images, cgroup (of the pod in args, NAMESPACE/NAME, or of the
-// node), node, and logs (the last lines of the container in args of that pod). The values can be encoded as JSON.
+// node), node, and logs (the last lines of the container in args of that
+// pod; if previous is true, of the one before its last restart). The values can be encoded as JSON.
 func (a *Agent) Query(ctx context.Context, what string, args map[string]string) (any, error) {
 	p := a.parts.Load()
 	if p == nil {
@@ -35,7 +36,7 @@ func (a *Agent) Query(ctx context.Context, what string, args map[string]string) 
 	case "node":
 		return p.queryNode(), nil
 	case "logs":
-		return p.queryLogs(ctx, args["pod"], args["container"])
+		return p.queryLogs(ctx, args["pod"], args["container"], args["previous"] == "true")
 	}
 	return nil, fmt.Errorf("unknown query %q: must be config, images, cgroup, node or logs", what)
 }

@@ -27,8 +27,8 @@ type LogTail struct {
 	Lines []string `json:"lines"`
 }
 
-// queryLogs returns the end of the log of a pod's container: of the newest one of that name.
-func (p *parts) queryLogs(ctx context.Context, pod, container string) (LogTail, error) {
+// queryLogs returns the end of the log of a pod's container: of the newest one of that name, or of the one before it.
+func (p *parts) queryLogs(ctx context.Context, pod, container string, previous bool) (LogTail, error) {
 	namespace, name, _ := strings.Cut(pod, "/")
 	known := p.pods.store.Pod(namespace, name)
 	if known == nil {
@@ -37,6 +37,11 @@ func (p *parts) queryLogs(ctx context.Context, pod, container string) (LogTail, 
 	c := newest(p.pleg.Cache().Get(known.UID), container)
 	if c == nil {
 		return LogTail{}, fmt.Errorf("container %q of pod %s has not been created, so it has no log", container, pod)
+	}
+	if previous {
+		if c = before(p.pleg.Cache().Get(known.UID), c); c == nil {
+			return LogTail{}, fmt.Errorf("previous terminated container %q in pod %q not found", container, name)
+		}
 	}
 	if c.LogPath == "" {
 		return LogTail{}, fmt.Errorf("the container runtime has no log file of container %q of pod %s", container, pod)
@@ -48,6 +53,19 @@ func (p *parts) queryLogs(ctx context.Context, pod, container string) (LogTail, 
 		return LogTail{}, err
 	}
 	return LogTail{Container: container, Attempt: c.Attempt, Running: c.State == podstate.Running, Lines: lines}, nil
+}
+
+// before returns the container of the same name that was created last before this one, nil if there is none, or the runtime has removed it.
+func before(pod *podstate.Pod, newer *podstate.Container) (last *podstate.Container) {
+	if pod == nil {
+		return nil
+	}
+	for i := range pod.Containers {
+		if c := &pod.Containers[i]; c.Name == newer.Name && c.CreatedAt.Before(newer.CreatedAt) && (last == nil || c.CreatedAt.After(last.CreatedAt)) {
+			last = c
+		}
+	}
+	return last
 }
 
 // newest returns the container of that name that was created last, nil if there is none.

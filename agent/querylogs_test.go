@@ -16,6 +16,14 @@ func TestNewest(t *testing.T) {
 	if c := newest(pod, "main"); c == nil || c.ID != "new" {
 		t.Errorf("got %+v, want the container new", c)
 	}
+	if c := before(pod, newest(pod, "main")); c == nil || c.ID != "old" {
+		t.Errorf("got %+v, want the container old", c)
+	}
+	for _, c := range []*podstate.Container{&pod.Containers[0], &pod.Containers[1]} {
+		if c := before(pod, c); c != nil {
+			t.Errorf("got %+v before the first container", c)
+		}
+	}
 	if c := newest(pod, "other"); c != nil {
 		t.Errorf("got %+v of a name that is not there", c)
 	}

@@ -17,10 +17,13 @@ func TestLogs(t *testing.T) { synctest.Test(t, testLogs) }
 // testLogs follows a log, stays with a line, and shows nothing that controls the terminal.
 func testLogs(t *testing.T) {
 	reads, failing := 0, false
-	cfg := Config{Logs: func(_ context.Context, pod trace.Pod, container string) (views.LogTail, error) {
+	cfg := Config{Logs: func(_ context.Context, pod trace.Pod, container string, previous bool) (views.LogTail, error) {
 		reads++
 		if failing {
 			return views.LogTail{}, errors.New("the log is gone")
+		}
+		if previous {
+			return views.LogTail{Container: container, Attempt: 1, Lines: []string{"panic: out of order"}}, nil
 		}
 		tail := views.LogTail{Container: container, Running: true, Attempt: 2}
 		for i := range 50 {
@@ -49,6 +52,12 @@ func testLogs(t *testing.T) {
 	d.keys("G")
 	second()
 	d.want("line 4.49")
+	d.keys("p").want("reading the previous log of main", "› previous (p)")
+	second()
+	d.want("panic: out of order", "exited, restart 1")
+	d.keys("p").wantNot("panic", "previous (p)")
+	second()
+	d.want("line 6.49", "running, restart 2")
 	failing = true
 	second()
 	d.want("the log is gone")

@@ -19,12 +19,16 @@ import (
 type stepEnd struct {
 	stops chan step.Stop
 	asked []string
+	idle  bool // after one command, nothing waits
 }
 
 func (s *stepEnd) Stops() <-chan step.Stop { return s.stops }
 
 func (s *stepEnd) Do(_ context.Context, line string) (string, error) {
 	s.asked = append(s.asked, line)
+	if s.idle && len(s.asked) > 1 {
+		return "", step.ErrNothingWaits
+	}
 	switch name, _ := step.Split(line); name {
 	case "fail":
 		return "", errors.New(`"x" is no gRPC code`)
@@ -132,9 +136,43 @@ func TestStepAhead(t *testing.T) {
 		d.want("32 commands wait")
 		end.stops <- stopAt(gate.After) // it failed
 		d.settle()
-		d.keys("n q n")
+		d.want("dropped, because it was typed ahead: n, n")
+		d.keys("n i").want("dir /pods/9f/") // nothing waits before it
+		d.keys("esc n i s p").want("then n, i, s, p")
 		stop()
-		if want := []string{"n", "fail x", "n", "n", "q"}; !slices.Equal(end.asked, want) {
+		d.keys("esc").want("then i, s, p")
+		stop()
+		d.want("dir /pods/9f/")
+		d.keys("esc").want("then p")
+		d.keys("q").want("dropped, because it was typed ahead: p")
+		d.keys("n")
+		stop()
+		if want := []string{"n", "fail x", "n", "n", "i", "n", "i", "s", "q"}; !slices.Equal(end.asked, want) {
+			t.Errorf("asked %q, want %q", end.asked, want)
+		}
+	})
+}
+
+// TestStepAheadOver: what was typed ahead of the last action meets a pod of which nothing waits, once.
+func TestStepAheadOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := &stepEnd{stops: make(chan step.Stop, 1), idle: true}
+		d := drive(t, Config{Stepper: end}, 120, 40)
+		end.stops <- stopAt(gate.Before)
+		d.run(d.app.step.Listen(t.Context()))
+		d.keys("n s c p").want("then s, c, p")
+		stop := stopAt(gate.Before)
+		stop.Next, stop.Passed = "", []step.Milestone{{Name: trace.MilestoneStarted}}
+		end.stops <- stop
+		d.settle()
+		d.want("then s, c, p") // a hook is left
+		for i := range stop.Actions {
+			stop.Actions[i].State = step.Done
+		}
+		end.stops <- stop
+		d.settle()
+		d.want("s: no action waits", "dropped, because it was typed ahead: c, p")
+		if want := []string{"n", "s"}; !slices.Equal(end.asked, want) {
 			t.Errorf("asked %q, want %q", end.asked, want)
 		}
 	})
@@ -180,4 +218,38 @@ func TestStepAttached(t *testing.T) {
 			t.Error("help says that q deletes the pod")
 		}
 	})
+}
+
+// Of a session with --creation or --deletion, the view says which actions are paused, as the line mode does.
+func TestStepOnly(t *testing.T) {
+	for only, words := range map[step.Only][3]string{
+		"":            {"waits for its next creation or deletion", "The next action of the agent for this pod", "what the agent does next to this pod stops here"},
+		step.Creation: {"waits for its next creation", "The next action that creates something of this pod", "the pod's next creation stops here"},
+		step.Deletion: {"waits for its next deletion", "The pod's deletion is paused here", "the pod's next deletion stops here"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			end := &stepEnd{stops: make(chan step.Stop, 1)}
+			d := drive(t, Config{Stepper: end}, 120, 40)
+			waits := step.Stop{Pod: cart, Attached: true, Only: only}
+			if text := waits.Text(); !strings.HasSuffix(text, words[0]) {
+				t.Errorf("the line mode says %q, want %q", text, words[0])
+			}
+			end.stops <- waits
+			d.run(d.app.step.Listen(t.Context()))
+			d.want(words[0]+" ", words[2])
+			at := d.now.UnixNano()
+			d.app.apply([]chunk{{recs: []trace.Record{
+				{Seq: 1, Time: at, Pod: cart, Event: &trace.Milestone{Name: trace.MilestoneSeen}},
+				{Seq: 2, Time: at, Pod: cart, Event: &trace.Milestone{Name: trace.MilestoneStarted, Since: 1200 * ms}},
+			}}})
+			waits.Passed, waits.Total, waits.Actions = []step.Milestone{{Name: trace.MilestoneStarted, Since: 1200 * ms}}, 1, []step.Action{{ID: "start cart", State: step.Done}}
+			end.stops <- waits
+			d.settle()
+			d.app.refresh()
+			d.want("All containers run", words[1])
+			if text := waits.Text(); !strings.HasSuffix(text, "started after 1.20s") && !strings.HasSuffix(text, "started after 1.2s") {
+				t.Errorf("the line mode says %q", text)
+			}
+		})
+	}
 }

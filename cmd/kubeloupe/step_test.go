@@ -132,3 +132,42 @@ func TestStepOnARunningAgent(t *testing.T) {
 	agent.sees("gone after")
 	agent.sees("started after") // held by nobody
 }
+
+// With --creation, only a pod's creation is paused, with --deletion only its deletion; each says which one it waits for.
+func TestStepOnlyAPart(t *testing.T) {
+	for _, part := range []string{"creation", "deletion"} {
+		t.Run(part, func(t *testing.T) {
+			dir, pods := t.TempDir(), t.TempDir()
+			socket, script, manifest := filepath.Join(dir, "s"), filepath.Join(dir, "script"), filepath.Join(pods, "web.yaml")
+			if err := os.WriteFile(script, []byte("n\nwhere\nc\nc\nq\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			agent := startLines(t, "run", "--runtime", "sim", "--pod-manifest-path", pods, "--hostname-override", "n1", "--healthz-port", "0", "--control-socket", socket)
+			agent.sees("agent ready")
+			s := startLines(t, "step", "--pod", "default/web-n1", "--socket", socket, "--script", script, "--"+part)
+			s.sees("default/web-n1  waits for its next " + part)
+			if err := os.WriteFile(manifest, []byte(politeManifest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if part == "creation" {
+				for _, text := range []string{"paused before  cgroup", "plan      creation", "> c", "started after"} {
+					s.sees(text)
+				}
+			} else {
+				agent.sees("started after") // held by nobody
+			}
+			if err := os.Remove(manifest); err != nil {
+				t.Fatal(err)
+			}
+			if part == "deletion" {
+				for _, text := range []string{"paused before  kill web", "plan      deletion", "> c", "gone after"} {
+					s.sees(text)
+				}
+			}
+			agent.sees("gone after") // held by nobody, or let go
+			if all := s.all.String(); strings.Contains(all, "paused before  kill") != (part == "deletion") || strings.Contains(all, "paused before  cgroup") != (part == "creation") {
+				t.Errorf("not only the %s was paused:\n%s", part, all)
+			}
+		})
+	}
+}

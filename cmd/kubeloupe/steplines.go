@@ -19,7 +19,7 @@ import (
 // command, whose client is gone, stops waiting for it.
 const leaveAfter = 5 * time.Minute
 
-// typeAhead is how long a person's command waits for the next stop. A script's waits for
+// typeAhead is how long a person's command waits for the next stop before more is read. A script's waits for
 // as long as it takes.
 const typeAhead = 3 * time.Second
 
@@ -36,16 +36,24 @@ type talk struct {
 	history  []trace.Record
 	want     chan struct{} // asks for a line
 	lines    chan string
-	asking   bool   // a line is wanted
-	held     string // a script's line that wants an action to wait, until one does
+	hand     bool       // a person types
+	asking   bool       // a line is wanted
+	moved    bool       // an action was let go, and it or what follows it runs
+	ahead    step.Ahead // what was typed meanwhile, or a script's line that wants an action to wait
 	started  bool
 	giveUp   <-chan time.Time
 	patience <-chan time.Time
 }
 
-// lines is stepping without a terminal: stops are printed, commands are read.
+// lines is stepping without the UI: stops are printed, commands are read.
 func (st *stepping) lines(ctx context.Context) error {
-	t := &talk{stepping: st, want: make(chan struct{}, 1), lines: make(chan string)}
+	t := &talk{stepping: st, hand: st.script == nil && isTerminal(st.s.in)}
+	return t.run(ctx)
+}
+
+func (t *talk) run(ctx context.Context) error {
+	st := t.stepping
+	t.want, t.lines = make(chan struct{}, 1), make(chan string)
 	var news chan trace.Record
 	if st.node != nil {
 		news = make(chan trace.Record, 16)
@@ -68,10 +76,7 @@ func (st *stepping) lines(ctx context.Context) error {
 				return nil
 			}
 			t.stopped(stop)
-			if line := t.held; line != "" && stop.Waits() {
-				t.held = ""
-				t.command(ctx, line) // quits nothing
-			}
+			t.typedAhead(ctx)
 		case <-t.patience: // a person may want to quit what does not come to the next stop
 			t.ask()
 		case r, ok := <-news:
@@ -86,10 +91,54 @@ func (st *stepping) lines(ctx context.Context) error {
 				}
 				continue
 			}
-			if t.command(ctx, line) {
+			if t.typed(ctx, line) {
 				return nil
 			}
 		}
+	}
+}
+
+// typed takes a line, which may have to wait for the action that runs. done ends stepping.
+func (t *talk) typed(ctx context.Context, line string) (done bool) {
+	if isQuit(line) {
+		t.drop()
+		t.command(ctx, line)
+		return true
+	}
+	switch waits, err := t.ahead.Keep(line, t.moved); {
+	case err != nil:
+		t.say("%v\n", err)
+		t.ask()
+	case waits && t.moved:
+		t.say("running  %s; then %s\n", t.stop.Next, &t.ahead)
+		if name, _ := step.Split(line); name != "shell" { // it reads what follows
+			t.ask()
+		}
+	case waits:
+		t.typedAhead(ctx)
+	default:
+		t.command(ctx, line)
+	}
+	return false
+}
+
+// typedAhead carries out what was typed while an action ran: up to a command that lets the next one go.
+func (t *talk) typedAhead(ctx context.Context) {
+	for !t.moved && (t.hand || t.stop.Waits()) {
+		line, ok := t.ahead.Next()
+		if !ok {
+			return
+		}
+		if t.command(ctx, line) != nil {
+			t.drop() // what follows may rest on it
+		}
+	}
+}
+
+// drop drops what was typed ahead, and says so.
+func (t *talk) drop() {
+	if text := t.ahead.Drop(); text != "" {
+		t.say("%s\n", text)
 	}
 }
 
@@ -102,20 +151,23 @@ func (t *talk) ask() {
 	}
 }
 
-// byHand reports whether a person types.
-func (t *talk) byHand() bool { return t.script == nil && isTerminal(t.s.in) }
-
 // stopped takes a stop, or news of a pod of which nothing waits.
 func (t *talk) stopped(stop step.Stop) {
-	t.stop = stop
-	if t.node != nil && !stop.Waits() {
-		return // the records tell it
+	next := t.stop.Next
+	t.stop, t.moved = stop, t.moved && stop.Runs()
+	if t.moved {
+		t.stop.Next = next // as far as is known
 	}
-	t.say("\n%s\n", stop.Text())
-	if t.held != "" {
+	if t.node == nil || stop.Waits() { // otherwise the records tell it
+		t.say("\n%s\n", stop.Text())
+	}
+	if stop.Err != "" && t.hand {
+		t.drop() // it was typed for an action that works
+	}
+	if t.node != nil && !stop.Waits() || t.ahead.Waits() {
 		return
 	}
-	if stop.Waits() || t.byHand() || stop.Err != "" || passed(&stop, trace.MilestoneStarted, trace.MilestoneReady, trace.MilestoneGone) {
+	if stop.Waits() || t.hand || stop.Err != "" || passed(&stop, trace.MilestoneStarted, trace.MilestoneReady, trace.MilestoneGone) {
 		t.ask()
 	}
 }
@@ -159,39 +211,40 @@ func (t *talk) inputEnded() (over bool) {
 	return false
 }
 
-// command carries out one line. done ends stepping. A line that lets the pod move on is followed by the next
-// one after the next stop.
-func (t *talk) command(ctx context.Context, line string) (done bool) {
+// command carries out one line. A line that lets the pod move on is followed by the next one after the next stop.
+func (t *talk) command(ctx context.Context, line string) error {
 	t.say("> %s\n", line)
 	name, rest := step.Split(line)
 	switch {
 	case isQuit(line):
 		t.quit(ctx)
-		return true
+		return nil
 	case name == "shell":
+		err := t.shell(ctx, rest)
 		t.front.Heard("> "+line, nil)
-		t.front.Heard("", t.shell(ctx, rest))
+		t.front.Heard("", err)
 		t.ask()
-		return false
+		return err
 	}
 	out, err := t.front.Do(ctx, line)
 	switch {
-	case errors.Is(err, step.ErrNothingWaits) && t.node == nil && !t.byHand():
-		t.held = line
-		return false
+	case errors.Is(err, step.ErrNothingWaits) && t.node == nil && !t.hand:
+		_, err = t.ahead.Keep(line, true) // until an action waits; no other line is read before
+		return err
 	case err != nil:
 		t.say("%v\n", err)
 	case out != "":
 		t.say("%s\n", out)
 	}
-	if err == nil && (out == "" || name == "until") {
-		if t.byHand() {
-			t.patience = time.After(typeAhead)
-		}
-		return false
+	if err != nil || !step.Moves(line) {
+		t.ask()
+		return err
 	}
-	t.ask()
-	return false
+	t.moved = t.stop.Waits()
+	if t.hand {
+		t.patience = time.After(typeAhead)
+	}
+	return nil
 }
 
 func (t *talk) quit(ctx context.Context) {
@@ -210,7 +263,7 @@ func (t *talk) quit(ctx context.Context) {
 // shell runs a command line on the node. Only a person at a terminal gets a shell to type in.
 func (t *talk) shell(ctx context.Context, line string) error {
 	err := error(nil)
-	if line == "" && !t.byHand() {
+	if line == "" && !t.hand {
 		err = errors.New("shell: without a terminal, a command is needed: ! COMMAND")
 	}
 	cmd, e := step.Shell(ctx, &t.stop, line)
@@ -219,7 +272,7 @@ func (t *talk) shell(ctx context.Context, line string) error {
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = screen(t.s.out), screen(t.s.out)
-	if t.byHand() {
+	if t.hand {
 		cmd.Stdin = t.s.in
 	}
 	if err = cmd.Run(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
@@ -15,14 +16,14 @@ import (
 // askLogs asks an agent for the end of a container's log.
 const askLogs = "logs"
 
-func logArgs(pod trace.Pod, container string) map[string]string {
-	return map[string]string{"pod": pod.String(), "container": container}
+func logArgs(pod trace.Pod, container string, previous bool) map[string]string {
+	return map[string]string{"pod": pod.String(), "container": container, "previous": strconv.FormatBool(previous)}
 }
 
 // readLogs reads logs through the control socket.
 func readLogs(cl *control.Client) views.LogReader {
-	return func(ctx context.Context, pod trace.Pod, container string) (tail views.LogTail, err error) {
-		text, err := cl.Query(ctx, askLogs, logArgs(pod, container))
+	return func(ctx context.Context, pod trace.Pod, container string, previous bool) (tail views.LogTail, err error) {
+		text, err := cl.Query(ctx, askLogs, logArgs(pod, container, previous))
 		if err != nil {
 			return tail, err
 		}
@@ -34,8 +35,8 @@ func readLogs(cl *control.Client) views.LogReader {
 }
 
 // readLogs reads logs of the agent in this process.
-func (n *node) readLogs(ctx context.Context, pod trace.Pod, container string) (tail views.LogTail, err error) {
-	value, err := n.agent.Query(ctx, askLogs, logArgs(pod, container))
+func (n *node) readLogs(ctx context.Context, pod trace.Pod, container string, previous bool) (tail views.LogTail, err error) {
+	value, err := n.agent.Query(ctx, askLogs, logArgs(pod, container, previous))
 	if err != nil {
 		return tail, err
 	}

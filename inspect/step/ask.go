@@ -176,7 +176,7 @@ func (s *Session) follow(q *gate.Question) {
 func (s *Session) describe(q *gate.Question) Stop {
 	stop := Stop{
 		Pod: q.Pod, Next: q.Action, When: q.When, Call: q.Call, Attempt: q.Attempt, Ending: q.Ending, RequestTitle: q.Title,
-		Total: len(q.Plan.Steps), Sandbox: q.Sandbox, Attached: s.cfg.Attached, Passed: slices.Clone(s.passed), Took: q.Took,
+		Total: len(q.Plan.Steps), Sandbox: q.Sandbox, Attached: s.cfg.Attached, Only: s.cfg.Only, Passed: slices.Clone(s.passed), Took: q.Took,
 	}
 	if q.Err != nil {
 		stop.Err = q.Err.Error()

@@ -3,6 +3,7 @@ package step
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -88,6 +89,14 @@ type Action struct {
 
 // Waits reports whether an action is paused.
 func (s *Stop) Waits() bool { return s.Next != "" }
+
+// Runs reports whether, at a change of the pod's state, actions of its plan are left that run without a stop.
+func (s *Stop) Runs() bool {
+	if n := len(s.Passed); s.Waits() || s.Err != "" || n > 0 && s.Passed[n-1].Name == trace.MilestoneGone {
+		return false
+	}
+	return slices.ContainsFunc(s.Actions, func(a Action) bool { return a.State == Todo || a.State == Next })
+}
 
 // Left returns how long the paused action may still wait before it continues by itself; 0 if it does not.
 func (s *Stop) Left(now time.Time) time.Duration {

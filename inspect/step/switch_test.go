@@ -133,6 +133,9 @@ func TestOnlyAPartOfALife(t *testing.T) {
 			if q.Ending = ending; s.wants(q) != (ending == want) {
 				t.Errorf("only %s: ending %v: %v", only, ending, s.wants(q))
 			}
+			if stop := s.describe(q); stop.Only != only {
+				t.Errorf("only %s: a paused stop says %q", only, stop.Only)
+			}
 		}
 	}
 }

@@ -28,8 +28,8 @@ type LogTail struct {
 	Lines []string `json:"lines"`
 }
 
-// LogReader reads the end of the log of a pod's container. It may block until ctx ends.
-type LogReader func(ctx context.Context, pod trace.Pod, container string) (LogTail, error)
+// LogReader reads the end of the log of a pod's container, or of the container before its last restart. It may block until ctx ends.
+type LogReader func(ctx context.Context, pod trace.Pod, container string, previous bool) (LogTail, error)
 
 // Starter is a page that has something to do as soon as it is shown.
 type Starter interface{ Start(context.Context) tea.Cmd }
@@ -38,6 +38,7 @@ type Starter interface{ Start(context.Context) tea.Cmd }
 type LogsRead struct {
 	Page      *Logs
 	container string
+	previous  bool
 	tail      LogTail
 	err       error
 }
@@ -49,9 +50,11 @@ type Logs struct {
 	containers []string
 	at         int  // the container that is shown
 	chosen     bool // by the user
+	previous   bool // the container before the last restart
 	follow     bool // the newest line stays in view
 	state      string
 	next, prev key.Binding
+	restarted  key.Binding
 }
 
 // NewLogs returns the page. The containers become known with the first Refresh.
@@ -59,6 +62,7 @@ func NewLogs(look Look, pod trace.Pod) *Logs {
 	return &Logs{
 		Pager: NewPager(look, "Logs", "", nil).Of("logs"), pod: pod, follow: true, state: "reading",
 		next: keys.Of("next container", "]"), prev: keys.Of("previous container", "["),
+		restarted: keys.Of("log before the last restart, or the current one", "p"),
 	}
 }
 
@@ -107,7 +111,7 @@ func (p *Logs) container() string {
 func (p *Logs) Start(ctx context.Context) tea.Cmd { return p.read(ctx) }
 
 func (p *Logs) read(ctx context.Context) tea.Cmd {
-	read, name := p.Scene.Logs, p.container()
+	read, name, previous := p.Scene.Logs, p.container(), p.previous
 	switch {
 	case read == nil:
 		p.tell(fmt.Sprintf("A recording, a log file or another kubelet does not give kubeloupe what containers write; use kubectl logs -n %s %s.", p.pod.Namespace, p.pod.Name), style.Plain)
@@ -117,8 +121,8 @@ func (p *Logs) read(ctx context.Context) tea.Cmd {
 		return p.later(ctx)
 	}
 	return func() tea.Msg {
-		tail, err := read(ctx, p.pod, name)
-		return LogsRead{Page: p, container: name, tail: tail, err: err}
+		tail, err := read(ctx, p.pod, name, previous)
+		return LogsRead{Page: p, container: name, previous: previous, tail: tail, err: err}
 	}
 }
 
@@ -139,7 +143,7 @@ func (p *Logs) Take(ctx context.Context, msg LogsRead) tea.Cmd {
 	switch {
 	case msg.container == "":
 		return p.read(ctx)
-	case msg.container != p.container(): // another one was chosen meanwhile
+	case msg.container != p.container(), msg.previous != p.previous: // another one was chosen meanwhile
 		return p.read(ctx)
 	case msg.err != nil:
 		p.tell(msg.err.Error(), style.Fail)
@@ -211,8 +215,11 @@ func (p *Logs) SetFilter(q *query.Filter) {
 
 // Keys implements Page.
 func (p *Logs) Keys() []key.Binding {
-	return append(p.Pager.Keys(), p.Look.Keys.Follow, p.next, p.prev)
+	return append(p.Pager.Keys(), p.Look.Keys.Follow, p.next, p.prev, p.restarted)
 }
+
+// Takes implements KeyTaker: here p is the previous log, as in kubectl logs -p.
+func (p *Logs) Takes(msg tea.KeyPressMsg) bool { return key.Matches(msg, p.restarted) }
 
 // Following implements Follower.
 func (p *Logs) Following() bool { return p.follow }
@@ -228,6 +235,9 @@ func (p *Logs) Update(msg tea.Msg) tea.Cmd {
 		return p.choose(1)
 	case typed && key.Matches(k, p.prev):
 		return p.choose(-1)
+	case typed && key.Matches(k, p.restarted):
+		p.previous, p.follow = !p.previous, true
+		p.reading()
 	default:
 		cmd := p.Pager.Update(msg)
 		p.follow = p.top >= len(p.shown)-p.rows()
@@ -242,8 +252,16 @@ func (p *Logs) choose(by int) tea.Cmd {
 		return send(Say{Text: "the pod has no other container"})
 	}
 	p.at, p.chosen, p.follow = (p.at+by+len(p.containers))%len(p.containers), true, true
-	p.tell("reading the log of "+p.container(), style.Dim)
+	p.reading()
 	return nil
+}
+
+func (p *Logs) reading() {
+	which := "the log of "
+	if p.previous {
+		which = "the previous log of "
+	}
+	p.tell("reading "+which+p.container(), style.Dim)
 }
 
 // Title implements Titled.
@@ -255,6 +273,9 @@ func (p *Logs) Title() (title, count string) {
 	}
 	if n := len(p.containers); n > 1 {
 		title += fmt.Sprintf(" (%d of %d: [ ])", p.at+1, n)
+	}
+	if p.previous {
+		title += " › previous (p)"
 	}
 	_, count = p.Pager.Title()
 	return title, strings.TrimSpace(p.state + "  " + count)

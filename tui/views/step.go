@@ -2,7 +2,7 @@ package views
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -48,14 +48,15 @@ type Step struct {
 	asks    *Ask
 
 	stop    step.Stop
-	have    bool     // a stop was told
-	busy    bool     // the action was let go and no stop came yet
-	over    bool     // no more stops
-	done    bool     // nothing waits any more: all containers run
-	leaving bool     // cleaning up before the end
-	running string   // what the pod does while busy
-	ahead   []string // commands that were typed meanwhile
-	scroll  int      // of the request
+	have    bool       // a stop was told
+	busy    bool       // the action was let go and no stop came yet
+	over    bool       // no more stops
+	done    bool       // nothing waits any more: all containers run
+	leaving bool       // cleaning up before the end
+	running string     // what the pod does while busy
+	ahead   step.Ahead // commands that were typed meanwhile
+	asked   bool       // one of them is carried out now
+	scroll  int        // of the request
 	now     time.Time
 	taken   time.Time // when the stop was told
 	planned time.Time // when the plan was made that is shown; zero: it is the stop's
@@ -251,34 +252,50 @@ func (p *Step) Take(ctx context.Context, msg Stepped) tea.Cmd {
 	p.stop, p.have, p.scroll = msg.Stop, true, 0
 	p.stop.Actions = slices.Clone(msg.Stop.Actions)
 	p.taken, p.planned = p.now, time.Time{}
-	if msg.Stop.Err != "" {
-		p.ahead = nil // it was typed for an action that works
-	}
 	if !p.stop.Waits() {
 		p.busy, p.running = p.stop.Total > 0 || p.stop.News() != "", p.stop.News()
-		return p.Listen(ctx)
+	}
+	if msg.Stop.Err != "" {
+		if dropped := p.ahead.Drop(); dropped != "" {
+			return tea.Batch(p.Listen(ctx), send(Say{Text: dropped, Bad: true}))
+		}
 	}
 	return tea.Batch(p.Listen(ctx), p.typeAhead())
 }
 
-// typeAhead carries out what was typed while the action ran: up to a command that lets the next one go.
+// runs reports whether an action runs, as far as is known.
+func (p *Step) runs() bool { return p.busy && !p.done && (p.stop.Waits() || p.stop.Runs()) }
+
+// typeAhead carries out the first command that was typed while the action ran. Its reply carries out the next one.
 func (p *Step) typeAhead() tea.Cmd {
-	var all []tea.Cmd
-	for len(p.ahead) > 0 && !p.busy {
-		line := p.ahead[0]
-		p.ahead = p.ahead[1:]
-		all = append(all, p.do(line))
+	if p.asked || p.runs() {
+		return nil
 	}
-	return tea.Sequence(all...)
+	line, ok := p.ahead.Next()
+	if !ok {
+		return nil
+	}
+	p.asked = true
+	return p.carry(line)
 }
 
 // Reply takes the answer to a command.
 func (p *Step) Reply(msg StepReply) tea.Cmd {
+	p.asked = false
 	if msg.Err != nil {
 		p.busy = p.busy && !msg.moved
-		p.leaving, p.ahead = false, nil // what follows may rest on it
-		return send(Say{Text: msg.Line + ": " + msg.Err.Error(), Bad: true})
+		p.leaving = false
+		text := msg.Line + ": " + msg.Err.Error()
+		if dropped := p.ahead.Drop(); dropped != "" { // what follows may rest on it
+			text += "; " + dropped
+		}
+		return send(Say{Text: text, Bad: true})
 	}
+	return tea.Batch(p.tell(msg), p.typeAhead())
+}
+
+// tell shows the answer to a command.
+func (p *Step) tell(msg StepReply) tea.Cmd {
 	switch name, _ := step.Split(msg.Line); {
 	case name == "quit":
 		return send(Leave{})
@@ -342,7 +359,7 @@ func (p *Step) key(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, own.delay):
 		return p.ask("delay, as 2s: ", "delay ")
 	case key.Matches(msg, own.shell):
-		return p.shell("")
+		return p.do("!")
 	case key.Matches(msg, k.Up):
 		p.scroll = max(p.scroll-1, 0)
 	case key.Matches(msg, k.Down):
@@ -381,11 +398,8 @@ func (p *Step) Asks() *Ask {
 // StepLine is a command line that was typed.
 type StepLine struct{ Line string }
 
-// Typed carries out a command line as the line mode does.
+// Typed takes a command line as the line mode does.
 func (p *Step) Typed(msg StepLine) tea.Cmd {
-	if name, rest := step.Split(msg.Line); name == "shell" {
-		return p.shell(rest)
-	}
 	return p.do(msg.Line)
 }
 
@@ -396,36 +410,42 @@ func (p *Step) shell(line string) tea.Cmd {
 	}
 	cmd, err := step.Shell(p.ctx, &p.stop, line)
 	if err != nil {
-		return send(Say{Text: err.Error(), Bad: true})
+		err = errors.New(strings.TrimPrefix(err.Error(), "shell: "))
+		return send(StepReply{Line: "shell", Err: err})
 	}
 	return tea.ExecProcess(cmd, func(err error) tea.Msg { return StepReply{Line: "shell", Err: err} })
 }
 
-// moving are the commands that let the waiting action go.
-var moving = []string{"next", "step", "continue", "until", "retry", "fail", "delay"}
-
-// mostAhead bounds the commands that are kept while an action runs.
-const mostAhead = 32
-
-// do sends a command; one that lets an action go is kept while another one runs.
+// do takes a command; it is kept if it has to wait for the action that runs.
 func (p *Step) do(line string) tea.Cmd {
 	name, _ := step.Split(line)
-	if p.over && name != "quit" {
+	switch {
+	case name == "quit":
+		if dropped := p.ahead.Drop(); dropped != "" {
+			return tea.Batch(send(Say{Text: dropped}), p.carry(line))
+		}
+		return p.carry(line)
+	case p.over:
 		return send(Say{Text: "stepping has ended"})
-	}
-	if name == "quit" {
-		p.ahead = nil
-	} else if p.busy && p.stop.Waits() && slices.Contains(moving, name) {
-		if p.leaving {
-			return nil
-		}
-		if len(p.ahead) >= mostAhead {
-			return send(Say{Text: fmt.Sprintf("%d commands wait for the action to end: no more are kept", mostAhead), Bad: true})
-		}
-		p.ahead = append(p.ahead, line)
+	case p.leaving && step.Moves(line):
 		return nil
 	}
-	moved := slices.Contains(moving, name) && !p.busy && p.stop.Waits()
+	switch waits, err := p.ahead.Keep(line, p.runs()); {
+	case err != nil:
+		return send(Say{Text: err.Error(), Bad: true})
+	case waits:
+		return p.typeAhead()
+	}
+	return p.carry(line)
+}
+
+// carry carries out a command.
+func (p *Step) carry(line string) tea.Cmd {
+	name, rest := step.Split(line)
+	if name == "shell" {
+		return p.shell(rest)
+	}
+	moved := step.Moves(line) && !p.busy && p.stop.Waits()
 	if moved {
 		p.busy, p.running = true, "running  "+p.stop.Next
 	}

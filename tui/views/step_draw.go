@@ -74,8 +74,8 @@ func (p *Step) heading() string {
 		where = "over"
 	case p.busy:
 		where = p.running
-		if len(p.ahead) > 0 {
-			where += "; then " + p.Theme.Clean(strings.Join(p.ahead, ", "))
+		if p.ahead.Waits() {
+			where += "; then " + p.Theme.Clean(p.ahead.String())
 		}
 	case !p.stop.Waits() && p.stop.Attached:
 		where = p.stop.Awaits()
@@ -130,7 +130,14 @@ func (p *Step) ending(w int) []Text {
 		"6 shows the waterfall of its start.",
 	}
 	if p.stop.Attached {
-		what = []string{"The next action of the agent for this pod, such as its deletion, is paused here again.", "q quits; the pod continues.", what[2]}
+		next := "The next action of the agent for this pod, such as its deletion, is paused here again."
+		switch p.stop.Only {
+		case step.Creation:
+			next = "The next action that creates something of this pod, such as the restart of a container, is paused here again. Its deletion is not paused."
+		case step.Deletion:
+			next = "The pod's deletion is paused here."
+		}
+		what = []string{next, "q quits; the pod continues.", what[2]}
 	}
 	for _, s := range what {
 		for _, l := range fit.Wrap(s, w) {
@@ -175,6 +182,9 @@ func (p *Step) request(w, rows int) []Text {
 		text := "this action makes no CRI request"
 		if !p.stop.Waits() && p.stop.Attached {
 			text = "what the agent does next to this pod stops here"
+			if p.stop.Only != "" {
+				text = "the pod's next " + string(p.stop.Only) + " stops here"
+			}
 		} else if !p.stop.Waits() {
 			text = "no action is left"
 		}
