@@ -189,6 +189,9 @@ type NodeEvent struct {
 type Usage struct {
 	// Interval is the time that the figures cover.
 	Interval time.Duration `json:"interval_ns"`
+	// Late is how much later than due the agent read the figures: until then, it did not run. It was stopped (SIGSTOP) or frozen, or got no
+	// CPU (see RunDelay). Omitted below one second, and if the figures are of another process.
+	Late time.Duration `json:"late_ns,omitempty"`
 	// CPU is the CPU time of the agent.
 	CPU time.Duration `json:"cpu_ns"`
 	// RunDelay is how long the agent's threads were runnable but waited for a CPU.

@@ -9,7 +9,7 @@ type Milestone struct {
 	Source SourceName `json:"source,omitempty"`
 	// Since is the time since seen (or since terminating, for gone).
 	Since time.Duration `json:"since_ns,omitempty"`
-	// Adopted says that the agent found the containers running.
+	// Adopted says that the agent found the containers running. With terminating: it ended them at once, as no source had the pod.
 	Adopted bool `json:"adopted,omitempty"`
 	// Final says, for started, that the observer cannot see whether the pod becomes ready.
 	Final bool `json:"final,omitempty"`

@@ -76,6 +76,7 @@ func (m *Manager) orphan(span trace.Span, seen *podstate.Pod, source, why string
 		By: trace.ByHousekeeping, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictRemove, Reason: why,
 		Inputs: []trace.KV{{K: "containers", V: fmt.Sprint(len(seen.Containers))}, {K: "active", V: fmt.Sprint(seen.Active())}},
 	})
+	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneTerminating, Adopted: true})
 	m.cfg.Workers.Ask(seen.UID, worker.Ask{
 		Pod: pod, End: true, Grace: new(int64(orphanGrace)), Remove: true, Reason: why, Cause: worker.Cause{Text: "housekeeping", Span: span},
 	})

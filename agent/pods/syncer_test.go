@@ -461,7 +461,7 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 	}
 }
 
-// An unknown pod is terminated without a milestone "seen".
+// An unknown pod is terminated without a milestone "seen": it was found running.
 func TestOrphanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -473,7 +473,7 @@ func TestOrphanEnds(t *testing.T) {
 		b.Housekeep(t.Context())
 		pass(time.Second)
 		b.expect("calls of the next pass", nil, b.rt.took())
-		b.expect("milestones", []string{"gone stray"}, milestones(b.rec))
+		b.expect("milestones", []string{"terminating stray adopted", "gone stray"}, milestones(b.rec))
 		b.stop()
 	})
 }

@@ -46,6 +46,9 @@ type memo struct {
 	// at are the segments of the path that are a span, below those that are part of one, by their indices.
 	at, below map[trace.SpanID][]int
 	tells     map[trace.SpanID]bool
+	// stopped are the times in which the agent did not run.
+	stopped      []stretch
+	stoppedKnown bool
 	// explained is by the rules that were asked before those of pressure.
 	explained explained
 }

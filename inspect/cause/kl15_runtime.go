@@ -106,7 +106,7 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 	var longest time.Duration
 	what := ""
 	for _, s := range all {
-		part := clip(in.at, s.from, s.to)
+		part := without(clip(in.at, s.from, s.to), c.stopped())
 		if len(part) == 0 {
 			continue
 		}
@@ -137,7 +137,7 @@ func (c *Case) stalledCalls(calls []Span[*trace.CRICall], own bool) (out []stall
 		k := &calls[i]
 		m := k.Event.Method
 		gaveUp := !k.Open && unanswered(k.Event)
-		if !gaveUp && (!asks(m) || k.Dur() < lateAnswer) || k.Dur() >= lateAnswer && !asks(m) && c.answered(k) {
+		if ran := c.running(k.Start, k.Stop); !gaveUp && (!asks(m) || ran < lateAnswer) || ran >= lateAnswer && !asks(m) && c.answered(k) {
 			continue
 		}
 		text := m + " took " + took(k.Dur(), k.Open)
@@ -167,7 +167,7 @@ func (c *Case) stalledRelists() (out []stall) {
 	relists := nodeSpans[*trace.PLEGRelist](c)
 	for i := range relists {
 		r := &relists[i]
-		if r.Err() == "" && r.Dur() < lateAnswer {
+		if r.Err() == "" && c.running(r.Start, r.Stop) < lateAnswer {
 			continue
 		}
 		text := fmt.Sprintf("a relist (%s) took %s", r.Event.Cause, took(r.Dur(), r.Open))
@@ -196,7 +196,7 @@ func (c *Case) lateTold() (out []stall) {
 	tells := c.toTell()
 	waits := ownSpans[*trace.Wait](c)
 	for i := range waits {
-		if w := &waits[i]; tells[w.ID()] && w.Dur() >= lateNews {
+		if w := &waits[i]; tells[w.ID()] && c.running(w.Start, w.Stop) >= lateNews {
 			out = append(out, stall{stretch{w.Start, w.Stop}, waitEvidence(w), true, w.Open, "it waited for " + say.On(w.Event)})
 		}
 	}

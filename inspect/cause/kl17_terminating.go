@@ -26,6 +26,7 @@ func stuckTerminating() Rule {
 // endStep is one step of the pod's end, with all its tries.
 type endStep struct {
 	from, to time.Time
+	stopped  time.Duration // of it, how long the agent did not run
 	what     string
 	remedy   string
 	open     bool // it goes on, or will be tried again
@@ -33,7 +34,7 @@ type endStep struct {
 	evidence []Evidence
 }
 
-func (s *endStep) dur() time.Duration { return s.to.Sub(s.from) }
+func (s *endStep) dur() time.Duration { return s.to.Sub(s.from) - s.stopped }
 
 func findStuckTerminating(c *Case) []Finding {
 	ends := c.endStretch()
@@ -74,6 +75,7 @@ func (c *Case) endActions(end stretch) (out []endStep) {
 		if s.open {
 			s.to = c.Now
 		}
+		s.stopped = s.dur() - c.running(s.from, s.to)
 		if !c.tooLong(&s, last) {
 			if !failing || last.Rec().Observer != trace.ObserverKubeletLog {
 				continue
@@ -146,7 +148,7 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 			return fmt.Sprintf("the runtime, which does not stop container %s: StopContainer failed: %s", e.Container, quoted(k.Err())),
 				"Look at the runtime, not at the program: journalctl -u containerd, and the container's shim (ps -ef | grep shim); a shim that does not respond has to be killed."
 		}
-		if grace, _ := c.graceOf(a); a.Dur() > grace+stuckFor {
+		if grace, _ := c.graceOf(a); c.running(a.Start, a.Stop) > grace+stuckFor {
 			return fmt.Sprintf("the exit of container %s, which continues after the kill that follows its grace period of %s", e.Container, human.Duration(grace)),
 				"A process that SIGKILL does not terminate waits in the kernel (ps -eo pid,stat,wchan:32,cmd | grep ' D'), mostly for a disk or a mount; or the runtime is stuck (KL15)."
 		}

@@ -72,7 +72,7 @@ func (c *Case) pathStretches(wanted func(waterfall.Segment) bool) (out []stretch
 
 // on is which parts of [from, to] the critical path spent in the span, as cost counts them.
 func (c *Case) on(span trace.SpanID, from, to time.Time) []stretch {
-	return clip(c.stretchesOf(c.related(span)), from, to)
+	return without(clip(c.stretchesOf(c.related(span)), from, to), c.stopped())
 }
 
 // stretchesOf are the times of segments.

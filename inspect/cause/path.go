@@ -36,14 +36,14 @@ func (c *Case) length() time.Duration {
 	return max(c.Waterfall.Length(), c.Waterfall.Ready)
 }
 
-// cost is how much of [from, to] the critical path spent in the span: in itself, in what it is part of, or in a part of it.
+// cost is how much of [from, to] the critical path spent in the span: in itself, in what it is part of, or in a part of it. The time in
+// which the agent was stopped is KL40's.
 func (c *Case) cost(span trace.SpanID, from, to time.Time) (cost time.Duration) {
 	if c.Waterfall == nil {
 		return 0
 	}
-	a, b := from.Sub(c.Waterfall.Origin), to.Sub(c.Waterfall.Origin)
-	for _, s := range c.related(span) {
-		cost += max(min(b, s.End)-max(a, s.Start), 0)
+	for _, s := range clip(c.stretchesOf(c.related(span)), from, to) {
+		cost += c.running(s.from, s.to)
 	}
 	return cost
 }

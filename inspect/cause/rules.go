@@ -9,7 +9,7 @@ func networkRules() []Rule {
 }
 
 func podRules() []Rule {
-	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung()}
+	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung(), agentStopped()}
 }
 
 // workloadRules are KL30 to KL36, and KL39: what is wrong with the pod itself.

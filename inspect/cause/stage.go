@@ -97,7 +97,7 @@ func (c *Case) SeenReady() bool {
 
 // Found reports whether the pod was found running, so that its start was not seen.
 func (c *Case) Found() bool {
-	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted} {
+	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted, trace.MilestoneTerminating} {
 		if r := c.milestone(name); r != nil {
 			if m, ok := r.Event.(*trace.Milestone); ok && m.Adopted {
 				return true
@@ -105,6 +105,16 @@ func (c *Case) Found() bool {
 		}
 	}
 	return false
+}
+
+// Unwanted returns why housekeeping removed the pod, if it found it running and no source had it.
+func (c *Case) Unwanted() (why string, ok bool) {
+	for _, d := range ownPoints[*trace.Decision](c) {
+		if d.Event.By == trace.ByHousekeeping && d.Event.Verdict == trace.VerdictRemove {
+			why, ok = d.Event.Reason, true
+		}
+	}
+	return why, ok && c.Found()
 }
 
 // spec is what is known of the pod's spec; nil where nobody told.

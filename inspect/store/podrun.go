@@ -183,7 +183,7 @@ func (p *PodRun) add(it *Item) {
 }
 
 func (p *PodRun) mark(e *trace.Milestone) {
-	if !p.marked && e.Name != trace.MilestoneSeen {
+	if !p.marked && e.Name != trace.MilestoneSeen && !e.Adopted {
 		p.lose() // it was seen before the first record
 	}
 	p.marked = true

@@ -82,7 +82,7 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	}
 	w := &Waterfall{Pod: pod, Started: -1, Ready: -1, onPath: map[*interval]bool{}}
 	marks := milestones(own)
-	if m := marks[trace.MilestoneStarted]; m != nil && m.adopted || marks[trace.MilestoneSeen] != nil && marks[trace.MilestoneSeen].adopted {
+	if found(marks) {
 		return nil, fmt.Errorf("waterfall of %s: %w", pod, ErrAdopted)
 	}
 	end := own[0].Time
@@ -102,6 +102,16 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 	w.findPath(needsOf(own))
 	w.floor()
 	return w, nil
+}
+
+// found reports whether the pod was found running, or was found running and ended at once.
+func found(marks map[trace.MilestoneName]*mark) bool {
+	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted, trace.MilestoneTerminating} {
+		if m := marks[name]; m != nil && m.adopted {
+			return true
+		}
+	}
+	return false
 }
 
 // Rows returns the rows to draw, in order.

@@ -222,7 +222,10 @@ func (r *Report) sentence(c *cause.Case) string {
 		}
 		return s + "."
 	}
+	unwanted, ended := c.Unwanted()
 	switch {
+	case ended:
+		return "it was found running and was ended by housekeeping: " + strings.TrimSuffix(unwanted, ".") + "."
 	case r.Stage == cause.Ending:
 		return "it is terminating, and no record shows what it waits for."
 	case r.Found:

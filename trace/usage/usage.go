@@ -19,6 +19,8 @@ const (
 	Linger = 3 * time.Second
 	// Longest is how long work that does not end keeps it publishing every second.
 	Longest = 10 * time.Minute
+	// late is how much later than due a sample is that says so.
+	late = time.Second
 	// fresh is an interval too short for meaningful figures: the kernel counts some in ticks of 10 ms.
 	fresh = 100 * time.Millisecond
 )
@@ -39,7 +41,9 @@ type Config struct {
 type Sampler struct {
 	publish func(trace.Usage)
 	read    func() counters
+	own     bool // it is this process that is measured
 	born    time.Time
+	due     time.Time     // of the next sample
 	nudged  atomic.Int64  // when, as time since born, which setting a clock does not change; 0: never
 	works   atomic.Int64  // starts that are worked on
 	wake    chan struct{} // read while idle
@@ -58,7 +62,7 @@ func New(c Config) *Sampler {
 	if c.Publish == nil {
 		c.Publish = func(u trace.Usage) { trace.Point(c.Bus, trace.Span{}, u) }
 	}
-	return &Sampler{publish: c.Publish, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
+	return &Sampler{publish: c.Publish, own: c.PID == 0, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
 }
 
 // Nudge reports that a pod is starting. It never blocks. Safe for concurrent use, also before Run; a nil Sampler
@@ -98,6 +102,7 @@ func (s *Sampler) Work() (done func()) {
 func (s *Sampler) Run(ctx context.Context) error {
 	begun, timer := time.Now(), time.NewTimer(Idle)
 	defer timer.Stop()
+	s.due = begun.Add(Idle)
 	s.last = s.read()
 	awake := false
 	for {
@@ -115,12 +120,13 @@ func (s *Sampler) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		s.sample()
-		if awake = s.lately(); awake {
-			timer.Reset(Awake)
-		} else {
+		next := Awake
+		if awake = s.lately(); !awake {
 			// At the same times as the agent's other work every ten seconds, so that it wakes up once for all.
-			timer.Reset(Idle - time.Since(begun)%Idle)
+			next = Idle - time.Since(begun)%Idle
 		}
+		timer.Reset(next)
+		s.due = time.Now().Add(next)
 	}
 }
 
@@ -138,7 +144,12 @@ func (s *Sampler) sample() {
 	if time.Since(s.last.at) < fresh {
 		return
 	}
+	over := time.Since(s.due) // before it reads: what it reads may take long
 	now := s.read()
-	s.publish(between(s.last, now))
+	u := between(s.last, now)
+	if s.own && over >= late {
+		u.Late = min(over, u.Interval)
+	}
+	s.publish(u)
 	s.last = now
 }

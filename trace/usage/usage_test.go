@@ -229,3 +229,22 @@ func TestReal(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// What is read later than due says so, where it is this process that did not run.
+func TestLate(t *testing.T) {
+	for _, c := range []struct {
+		pid         int
+		after, want time.Duration
+	}{{0, 3 * time.Second, 2 * time.Second}, {0, 1500 * time.Millisecond, 0}, {0, time.Minute, 59 * time.Second}, {1, time.Minute, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var got trace.Usage
+			s := New(Config{PID: c.pid, Root: t.TempDir(), Publish: func(u trace.Usage) { got = u }})
+			s.last, s.due = s.read(), time.Now().Add(Awake)
+			time.Sleep(c.after)
+			s.sample()
+			if got.Late != c.want || got.Interval != c.after {
+				t.Errorf("process %d after %s: %s late in %s, want %s", c.pid, c.after, got.Late, got.Interval, c.want)
+			}
+		})
+	}
+}
