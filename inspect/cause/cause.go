@@ -84,6 +84,8 @@ type Finding struct {
 	End time.Duration `json:"end_ns,omitempty"`
 	// Current says that it continues.
 	Current bool `json:"current,omitempty"`
+	// Final says that the pod does not run again because of it. Its cost is then no time.
+	Final bool `json:"final,omitempty"`
 	// Remedy is what to do about it; RuledOutBy is what would show that the finding is wrong.
 	Remedy     string `json:"remedy"`
 	RuledOutBy string `json:"disproof"`
@@ -96,6 +98,8 @@ func (f *Finding) CostText(length time.Duration) string {
 		of, length = " of its end", f.End
 	}
 	switch {
+	case f.Final:
+		return noise.Of("the pod does not run again")
 	case f.Current:
 		return noise.Of(took(f.Cost, true) + ", ongoing")
 	case f.Cost == 0:

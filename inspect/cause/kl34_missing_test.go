@@ -70,20 +70,20 @@ func TestMissingObject(t *testing.T) {
 func TestRefused(t *testing.T) {
 	run(t, "KL35", []script{
 		{
-			name: "too little CPU", now: 9 * sec, cost: 8 * sec, current: true, want: "the kubelet rejected the pod (OutOfcpu): the node has too little cpu left",
+			name: "too little CPU", now: 9 * sec, current: true, want: "the kubelet rejected the pod (OutOfcpu): the node has too little cpu left",
 			write: func(s *casetest.Script) {
 				s.Point(sec, 0, &trace.Decision{By: trace.ByAdmission, Subject: "shop/web", Verdict: trace.VerdictReject, Code: "OutOfcpu", Reason: "OutOfcpu: requested 4, used 1, capacity 2"})
 				s.Point(sec, 0, &trace.PodStatus{Phase: trace.PodFailed, Reason: "OutOfcpu"})
 			},
 		},
 		{
-			name: "as its status tells it", now: 9 * sec, cost: 8 * sec, current: true, want: "the kubelet rejected the pod (NodePorts)",
+			name: "as its status tells it", now: 9 * sec, current: true, want: "the kubelet rejected the pod (NodePorts)",
 			write: func(s *casetest.Script) {
 				s.Point(sec, 0, &trace.PodStatus{Phase: trace.PodFailed, Reason: "NodePorts"})
 			},
 		},
 		{
-			name: "deadline", now: 9 * sec, cost: 4 * sec, current: true, want: "the pod was active for longer than its activeDeadlineSeconds",
+			name: "deadline", now: 9 * sec, current: true, want: "the pod was active for longer than its activeDeadlineSeconds",
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)
 				s.Point(5*sec, 0, &trace.Decision{By: trace.ByDeadline, Subject: "shop/web", Verdict: trace.VerdictEnd, Code: "DeadlineExceeded", Reason: "too long"})

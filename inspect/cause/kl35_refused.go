@@ -62,7 +62,7 @@ var rejections = map[string]string{
 }
 
 func (c *Case) refusal(rec *trace.Record, code string, rejected bool, why string) Finding {
-	f := Finding{Confidence: Certain, Cost: c.Now.Sub(rec.At()), Current: true}
+	f := Finding{Confidence: Certain, Current: true, Final: true}
 	why = strings.TrimPrefix(why, code+": ") // the agent's verdicts begin with it, as messages of the API do
 	f.Evidence = []Evidence{evidence(rec, "%s: %s", code, quoted(why))}
 	f.Remedy = rejections[code]

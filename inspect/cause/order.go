@@ -6,9 +6,12 @@ import (
 	"time"
 )
 
-// ordered sorts findings.
+// ordered sorts findings: why the pod does not run again comes before all that delayed it.
 func ordered(c *Case, out []Finding) []Finding {
 	slices.SortStableFunc(out, func(a, b Finding) int {
+		if d := first(b.Final, a.Final); d != 0 {
+			return d
+		}
 		if c.stuck() {
 			if d := cmp.Or(first(b.Current, a.Current), first(!pressing(b.ID), !pressing(a.ID))); d != 0 {
 				return d

@@ -19,7 +19,9 @@ type Start struct {
 	Started time.Duration `json:"-"`
 	Ready   time.Duration `json:"-"`
 	SoFar   time.Duration `json:"so_far_ns"`
-	Floor   time.Duration `json:"floor_ns,omitempty"`
+	// Never says that the pod cannot start any more: the kubelet rejected it, or it failed. SoFar is then how long that took to be clear.
+	Never bool          `json:"never,omitempty"`
+	Floor time.Duration `json:"floor_ns,omitempty"`
 	// Stepped says that a person held the start with step: it is in no figure, and is listed after all others.
 	Stepped bool `json:"stepped,omitempty"`
 	// Phases are the phases on the critical path from seen to started, such as pull, create, wait queue, unexplained.
@@ -42,7 +44,7 @@ type Phase struct {
 func Of(f *waterfall.Waterfall) Start {
 	s := Start{
 		Pod: f.Pod, Source: string(f.Source), Seen: f.Origin.UTC(), Started: f.Started, Ready: f.Ready, SoFar: f.Length(), Floor: f.Floor, Cause: f.Cause(),
-		Stepped: f.Stepped(),
+		Stepped: f.Stepped(), Never: f.Never(),
 	}
 	for _, seg := range f.Path {
 		if seg.Kind != waterfall.SegmentUnexplained {

@@ -98,7 +98,7 @@ func (t *table) starts(r *Ranking) {
 			row += fmt.Sprintf("%*s  ", max(len(r.By), 8), figure(s.by(r.By)))
 		}
 		goesOn := " "
-		if s.Started < 0 {
+		if s.Started < 0 && !s.Never {
 			goesOn = "…"
 		}
 		t.line(row + fmt.Sprintf("%8s%s %8s  %s  %s", human.Duration(s.SoFar), goesOn, human.Duration(s.Ready), pad(fit.Middle(human.Line(s.Pod.String()), pod, fit.Ellipsis), pod), human.Line(s.Cause)))

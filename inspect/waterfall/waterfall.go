@@ -238,6 +238,9 @@ func final(own []trace.Record) int64 {
 	return 0
 }
 
+// Never reports whether the pod cannot start any more: the kubelet rejected it, or its phase is one that it does not leave.
+func (w *Waterfall) Never() bool { return w.never }
+
 // needsOf returns what each step of the pod's plans needs, for all plans together.
 func needsOf(own []trace.Record) map[string]map[string]bool {
 	needs := map[string]map[string]bool{}

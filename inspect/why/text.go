@@ -341,7 +341,7 @@ func (p *page) findings(r *Report) {
 	p.head("CAUSES")
 	for _, f := range r.Findings {
 		cost := f.CostText(r.Length)
-		if f.Cost > 0 || f.Current {
+		if !f.Final && (f.Cost > 0 || f.Current) {
 			cost = "cost " + cost
 		}
 		p.finding(&f, cost)

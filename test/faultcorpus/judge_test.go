@@ -125,7 +125,7 @@ func (v *verdict) String() string {
 	}
 	fmt.Fprintf(&b, "%s/%s: %s; unexplained %s\n", v.class, v.name, said, human.Percent(v.unexplained))
 	for _, f := range v.found {
-		fmt.Fprintf(&b, "    %s %s %s: %s\n", f.ID, f.Confidence, human.Duration(f.Cost), f.Sentence)
+		fmt.Fprintf(&b, "    %s %s %s: %s\n", f.ID, f.Confidence, costOf(&f), f.Sentence)
 	}
 	return b.String()
 }
@@ -252,4 +252,12 @@ func TestVerdicts(t *testing.T) {
 	if diff := cmp.Diff(strings.Split(string(bytes.TrimSpace(want)), "\n"), strings.Split(strings.TrimSpace(got), "\n")); diff != "" {
 		t.Errorf("verdicts changed (-want +got); look at them, and write them anew with -update:\n%s", diff)
 	}
+}
+
+// costOf is what a finding cost, where that is a time.
+func costOf(f *cause.Finding) string {
+	if f.Final {
+		return "for good"
+	}
+	return human.Duration(f.Cost)
 }
