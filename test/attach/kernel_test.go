@@ -166,7 +166,7 @@ func TestStarvedProbe(t *testing.T) {
 	const probe = `    readinessProbe: {exec: {command: [%s]}, periodSeconds: 2, timeoutSeconds: 3}
     resources: {limits: {cpu: %s}}
 `
-	const busy = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do timeout 20 sh -c 'while :; do :; done' & done; wait; sleep 3600"
+	const busy = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do timeout 60 sh -c 'while :; do :; done' & done; wait; sleep 3600"
 	// 50 ms of a processor, whatever its speed: half a second of this limit, and more than the timeout beside sixteen others.
 	const work = "while read -r stat < /proc/self/stat; do set -- $stat; if [ $((${14}+${15})) -ge 5 ]; then exit 0; fi; done"
 	b.apply(t, "starved", "  containers:\n  - name: web\n    image: IMAGE\n    command: [sh, -c, \""+busy+"\"]\n"+fmt.Sprintf(probe, "sh, -c, \""+work+"\"", "100m"))

@@ -38,6 +38,8 @@ type StepReply struct {
 
 // Step shows a pod being stepped: its plan, the request that comes next and what
 // changed.
+//
+// Many fields: one for each state of a stepped pod that the page tells.
 type Step struct {
 	Look
 	stepper Stepper

@@ -1,10 +1,11 @@
 package containerdlog
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -69,18 +70,18 @@ func (t *told) subject() string {
 
 // The calls of containerd 1.x and 2.x.
 var (
-	runSandbox    = regexp.MustCompile(`^RunPodSandbox for (.+?)(?:( returns sandbox id "([0-9a-f]{1,128})")|( failed, error))?$`)
-	ofSandbox     = regexp.MustCompile(`^(StopPodSandbox|RemovePodSandbox|UpdatePodSandboxResources)(?: for)? "([^"]{1,128})"(?: with Overhead: .*)?(?:( returns successfully)|( failed))?$`)
-	create        = regexp.MustCompile(`^CreateContainer within sandbox "([^"]{1,128})" for (?:container )?(.+?)(?:( returns container id "([0-9a-f]{1,128})")|( failed))?$`)
-	ofContainer   = regexp.MustCompile(`^(StartContainer|StopContainer|RemoveContainer|UpdateContainerResources) for "([^"]{1,128})"(?: with timeout (-?\d{1,10}) \(s\)| with Linux: .*)?(?:( returns successfully)|( failed))?$`)
-	ofImage       = regexp.MustCompile(`^(PullImage|RemoveImage) "([^"]{1,512})"(?:( returns (?:image reference "([^"]{1,512})"|successfully))|( failed))?$`)
-	pulledImage   = regexp.MustCompile(`^Pulled image "([^"]{1,512})" with image id "[^"]{0,512}".*, size "(\d{1,18})" in `)
-	metaModern    = regexp.MustCompile(`(name|uid|namespace): ?"([^"]{0,253})"`)
-	metaOld       = regexp.MustCompile(`\b(Name|Uid|Namespace):([^,{}\s]{0,253})`)
-	exitModern    = regexp.MustCompile(`^(?:received (?:sandbox )?(?:container )?exit event|TaskExit event(?: in podsandbox handler)?) `)
-	exitFields    = regexp.MustCompile(`\b(container_id|id|exit_status|seconds|nanos):"?([0-9a-zA-Z_.-]{1,128})`)
-	exitOld       = regexp.MustCompile(`\b(ContainerID|ID|ExitStatus):([0-9a-zA-Z_.-]{1,128})`)
-	exitOldMoment = regexp.MustCompile(`ExitedAt:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [-+]\d{4})`)
+	runSandbox    = pattern.New(`^RunPodSandbox for (.+?)(?:( returns sandbox id "([0-9a-f]{1,128})")|( failed, error))?$`)
+	ofSandbox     = pattern.New(`^(StopPodSandbox|RemovePodSandbox|UpdatePodSandboxResources)(?: for)? "([^"]{1,128})"(?: with Overhead: .*)?(?:( returns successfully)|( failed))?$`)
+	create        = pattern.New(`^CreateContainer within sandbox "([^"]{1,128})" for (?:container )?(.+?)(?:( returns container id "([0-9a-f]{1,128})")|( failed))?$`)
+	ofContainer   = pattern.New(`^(StartContainer|StopContainer|RemoveContainer|UpdateContainerResources) for "([^"]{1,128})"(?: with timeout (-?\d{1,10}) \(s\)| with Linux: .*)?(?:( returns successfully)|( failed))?$`)
+	ofImage       = pattern.New(`^(PullImage|RemoveImage) "([^"]{1,512})"(?:( returns (?:image reference "([^"]{1,512})"|successfully))|( failed))?$`)
+	pulledImage   = pattern.New(`^Pulled image "([^"]{1,512})" with image id "[^"]{0,512}".*, size "(\d{1,18})" in `)
+	metaModern    = pattern.New(`(name|uid|namespace): ?"([^"]{0,253})"`)
+	metaOld       = pattern.New(`\b(Name|Uid|Namespace):([^,{}\s]{0,253})`)
+	exitModern    = pattern.New(`^(?:received (?:sandbox )?(?:container )?exit event|TaskExit event(?: in podsandbox handler)?) `)
+	exitFields    = pattern.New(`\b(container_id|id|exit_status|seconds|nanos):"?([0-9a-zA-Z_.-]{1,128})`)
+	exitOld       = pattern.New(`\b(ContainerID|ID|ExitStatus):([0-9a-zA-Z_.-]{1,128})`)
+	exitOldMoment = pattern.New(`ExitedAt:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [-+]\d{4})`)
 )
 
 // containerd reads a line of containerd; ok is false where it tells of no call.
@@ -200,7 +201,7 @@ func exitOf(l *Line) (t told, ok bool) {
 }
 
 // rpcCode is the gRPC code in an error.
-var rpcCode = regexp.MustCompile(`code = ([A-Za-z]{1,30})`)
+var rpcCode = pattern.New(`code = ([A-Za-z]{1,30})`)
 
 // codeOf is the gRPC code's name that an error tells; Unknown where it tells none.
 func codeOf(err string) string {

@@ -2,10 +2,11 @@ package containerdlog
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -17,37 +18,37 @@ var crioLines = []struct {
 	begins string
 	method string // "" is the one in the key name
 	edge   edge
-	text   *regexp.Regexp
+	text   *pattern.Pattern
 	names  []string // of the groups
 }{
-	{"Running pod sandbox: ", "RunPodSandbox", begins, regexp.MustCompile(`^Running pod sandbox: (\S{1,400})/POD$`), []string{"pod"}},
-	{"Ran pod sandbox ", "RunPodSandbox", ends, regexp.MustCompile(`^Ran pod sandbox ([0-9a-f]{12,128}) with infra container: (\S{1,400})/POD$`), []string{"sandbox", "pod"}},
-	{"runSandbox: releasing pod sandbox name: ", "RunPodSandbox", undone, regexp.MustCompile(`^`), nil},
-	{"RunSandbox: context was ", "RunPodSandbox", fails, regexp.MustCompile(`^RunSandbox: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
-	{"Stopping pod sandbox: ", "StopPodSandbox", begins, regexp.MustCompile(`^Stopping pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
-	{"Stopped pod sandbox", "StopPodSandbox", ends, regexp.MustCompile(`^Stopped pod sandbox(?: \(already stopped\))?: ([0-9a-f]{12,128})`), []string{"sandbox"}},
-	{"Removing pod sandbox: ", "RemovePodSandbox", begins, regexp.MustCompile(`^Removing pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
-	{"Removed pod sandbox: ", "RemovePodSandbox", ends, regexp.MustCompile(`^Removed pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
-	{"Creating container: ", "CreateContainer", begins, regexp.MustCompile(`^Creating container: (\S{1,400})/([^/\s]{1,253})$`), []string{"pod", "name"}},
-	{"Created container ", "CreateContainer", ends, regexp.MustCompile(`^Created container ([0-9a-f]{12,128}): (\S{1,400})/([^/\s]{1,253})$`), []string{"container", "pod", "name"}},
-	{"createCtr: releasing container name ", "CreateContainer", undone, regexp.MustCompile(`^`), nil},
-	{"CreateCtr: context was ", "CreateContainer", fails, regexp.MustCompile(`^CreateCtr: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
-	{"Starting container: ", "StartContainer", begins, regexp.MustCompile(`^Starting container: ([0-9a-f]{12,128})`), []string{"container"}},
-	{"Started container", "StartContainer", ends, regexp.MustCompile(`^Started container(?: ([0-9a-f]{12,128}): \S+)?$`), []string{"container"}},
-	{"Stopping container: ", "StopContainer", begins, regexp.MustCompile(`^Stopping container: ([0-9a-f]{12,128})(?: \(timeout: (\d{1,9})s\))?`), []string{"container", "limit"}},
-	{"Stopped container ", "StopContainer", ends, regexp.MustCompile(`^Stopped container ([0-9a-f]{12,128})`), []string{"container"}},
-	{"Removing container: ", "RemoveContainer", begins, regexp.MustCompile(`^Removing container: ([0-9a-f]{12,128})`), []string{"container"}},
-	{"Removed container ", "RemoveContainer", ends, regexp.MustCompile(`^Removed container ([0-9a-f]{12,128})`), []string{"container"}},
-	{"Pulling image: ", "PullImage", begins, regexp.MustCompile(`^Pulling image: (\S{1,512})$`), []string{"image"}},
-	{"Pulled image: ", "PullImage", ends, regexp.MustCompile(`^Pulled image: (\S{1,512})$`), []string{"ref"}},
-	{"Response error: ", "", fails, regexp.MustCompile(`^Response error: (.*)$`), []string{"err"}},
-	{"Response: ", "", ends, regexp.MustCompile(`^`), nil},
-	{"Request: &PullImageRequest{", "PullImage", asks, regexp.MustCompile(`PodSandboxMetadata\{Name:([^,]{1,253}),Uid:([^,]{1,64}),Namespace:([^,]{1,253}),`), []string{"podname", "uid", "namespace"}},
-	{"container exited and found: ", "", left, regexp.MustCompile(`^container exited and found: ([0-9a-f]{12,128})$`), []string{"container"}},
-	{"Found exit code for ", "", exits, regexp.MustCompile(`^Found exit code for ([0-9a-f]{12,128}): (\d{1,10})$`), []string{"container", "exit"}},
-	{"Got pod network ", "", named, regexp.MustCompile(`^Got pod network &\{Name:(\S{1,253}) Namespace:(\S{1,253}) ID:([0-9a-f]{12,128}) UID:([-0-9a-f]{8,64}) `), []string{"podname", "namespace", "sandbox", "uid"}},
-	{"Adding pod ", "", linking, regexp.MustCompile(`^Adding pod ([^_\s]{1,253})_(\S{1,253}) to CNI network `), []string{"namespace", "podname"}},
-	{"NetworkStart: stopping network ", "RunPodSandbox", unlinked, regexp.MustCompile(`^`), nil},
+	{"Running pod sandbox: ", "RunPodSandbox", begins, pattern.New(`^Running pod sandbox: (\S{1,400})/POD$`), []string{"pod"}},
+	{"Ran pod sandbox ", "RunPodSandbox", ends, pattern.New(`^Ran pod sandbox ([0-9a-f]{12,128}) with infra container: (\S{1,400})/POD$`), []string{"sandbox", "pod"}},
+	{"runSandbox: releasing pod sandbox name: ", "RunPodSandbox", undone, pattern.New(`^`), nil},
+	{"RunSandbox: context was ", "RunPodSandbox", fails, pattern.New(`^RunSandbox: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
+	{"Stopping pod sandbox: ", "StopPodSandbox", begins, pattern.New(`^Stopping pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
+	{"Stopped pod sandbox", "StopPodSandbox", ends, pattern.New(`^Stopped pod sandbox(?: \(already stopped\))?: ([0-9a-f]{12,128})`), []string{"sandbox"}},
+	{"Removing pod sandbox: ", "RemovePodSandbox", begins, pattern.New(`^Removing pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
+	{"Removed pod sandbox: ", "RemovePodSandbox", ends, pattern.New(`^Removed pod sandbox: ([0-9a-f]{12,128})`), []string{"sandbox"}},
+	{"Creating container: ", "CreateContainer", begins, pattern.New(`^Creating container: (\S{1,400})/([^/\s]{1,253})$`), []string{"pod", "name"}},
+	{"Created container ", "CreateContainer", ends, pattern.New(`^Created container ([0-9a-f]{12,128}): (\S{1,400})/([^/\s]{1,253})$`), []string{"container", "pod", "name"}},
+	{"createCtr: releasing container name ", "CreateContainer", undone, pattern.New(`^`), nil},
+	{"CreateCtr: context was ", "CreateContainer", fails, pattern.New(`^CreateCtr: context was either canceled or the deadline was exceeded: (.{1,200})$`), []string{"err"}},
+	{"Starting container: ", "StartContainer", begins, pattern.New(`^Starting container: ([0-9a-f]{12,128})`), []string{"container"}},
+	{"Started container", "StartContainer", ends, pattern.New(`^Started container(?: ([0-9a-f]{12,128}): \S+)?$`), []string{"container"}},
+	{"Stopping container: ", "StopContainer", begins, pattern.New(`^Stopping container: ([0-9a-f]{12,128})(?: \(timeout: (\d{1,9})s\))?`), []string{"container", "limit"}},
+	{"Stopped container ", "StopContainer", ends, pattern.New(`^Stopped container ([0-9a-f]{12,128})`), []string{"container"}},
+	{"Removing container: ", "RemoveContainer", begins, pattern.New(`^Removing container: ([0-9a-f]{12,128})`), []string{"container"}},
+	{"Removed container ", "RemoveContainer", ends, pattern.New(`^Removed container ([0-9a-f]{12,128})`), []string{"container"}},
+	{"Pulling image: ", "PullImage", begins, pattern.New(`^Pulling image: (\S{1,512})$`), []string{"image"}},
+	{"Pulled image: ", "PullImage", ends, pattern.New(`^Pulled image: (\S{1,512})$`), []string{"ref"}},
+	{"Response error: ", "", fails, pattern.New(`^Response error: (.*)$`), []string{"err"}},
+	{"Response: ", "", ends, pattern.New(`^`), nil},
+	{"Request: &PullImageRequest{", "PullImage", asks, pattern.New(`PodSandboxMetadata\{Name:([^,]{1,253}),Uid:([^,]{1,64}),Namespace:([^,]{1,253}),`), []string{"podname", "uid", "namespace"}},
+	{"container exited and found: ", "", left, pattern.New(`^container exited and found: ([0-9a-f]{12,128})$`), []string{"container"}},
+	{"Found exit code for ", "", exits, pattern.New(`^Found exit code for ([0-9a-f]{12,128}): (\d{1,10})$`), []string{"container", "exit"}},
+	{"Got pod network ", "", named, pattern.New(`^Got pod network &\{Name:(\S{1,253}) Namespace:(\S{1,253}) ID:([0-9a-f]{12,128}) UID:([-0-9a-f]{8,64}) `), []string{"podname", "namespace", "sandbox", "uid"}},
+	{"Adding pod ", "", linking, pattern.New(`^Adding pod ([^_\s]{1,253})_(\S{1,253}) to CNI network `), []string{"namespace", "podname"}},
+	{"NetworkStart: stopping network ", "RunPodSandbox", unlinked, pattern.New(`^`), nil},
 }
 
 // crio reads a line of CRI-O; ok is false if it is about no call.

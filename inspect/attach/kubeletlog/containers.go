@@ -2,10 +2,11 @@ package kubeletlog
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
@@ -91,7 +92,7 @@ func (p *pod) whyNew() string {
 }
 
 // rpcCode is the gRPC code in an error of the runtime.
-var rpcCode = regexp.MustCompile(`rpc error: code = ([A-Za-z]{1,30}|\d{1,2})`)
+var rpcCode = pattern.New(`rpc error: code = ([A-Za-z]{1,30}|\d{1,2})`)
 
 func codeOf(err string) string {
 	if m := rpcCode.FindStringSubmatch(err); m != nil {
@@ -351,7 +352,7 @@ func probe(result trace.ProbeResult) func(*Fold, *klog.Entry, int64) bool {
 }
 
 // probeTimedOut is the output of an attempt that ran into its timeout: of exec (the runtime's, and the kubelet's), HTTP, TCP and gRPC.
-var probeTimedOut = regexp.MustCompile(`timed out after|command timed out|[Cc]ontext deadline exceeded|i/o timeout|^timeout: `)
+var probeTimedOut = pattern.New(`timed out after|command timed out|[Cc]ontext deadline exceeded|i/o timeout|^timeout: `)
 
 // maxProbe is how long an attempt of a probe takes at most, to be that of which a line told the begin.
 const maxProbe = 10 * time.Minute

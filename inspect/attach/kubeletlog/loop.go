@@ -3,10 +3,11 @@ package kubeletlog
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -192,7 +193,7 @@ func (f *Fold) restarted(_ *klog.Entry, at int64) bool {
 	return false
 }
 
-var oldEvent = regexp.MustCompile(`ID:"?([-0-9a-f]{8,64})"?,? Type:"?([A-Za-z]{1,40})"?,? Data:"?([0-9a-f]{12,64})`)
+var oldEvent = pattern.New(`ID:"?([-0-9a-f]{8,64})"?,? Type:"?([A-Za-z]{1,40})"?,? Data:"?([0-9a-f]{12,64})`)
 
 // pleg is what a look at the runtime, each second, found out.
 func (f *Fold) pleg(e *klog.Entry, at int64) bool {

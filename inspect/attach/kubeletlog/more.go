@@ -2,10 +2,11 @@ package kubeletlog
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -149,7 +150,7 @@ func (f *Fold) probing(e *klog.Entry, at int64) bool {
 }
 
 // ownership is how far the change of a volume's files to the pod's fsGroup has come: a line after 30 s, then one each minute.
-var ownership = regexp.MustCompile(`^Setting volume ownership for (\S+/pods/([-0-9a-f]{8,64})/volumes/([^/\s]+)/([^/\s,]+)(?:/[^\s,]*)?)(?: and fsGroup set\.|, processed (\d{1,15}) files)`)
+var ownership = pattern.New(`^Setting volume ownership for (\S+/pods/([-0-9a-f]{8,64})/volumes/([^/\s]+)/([^/\s,]+)(?:/[^\s,]*)?)(?: and fsGroup set\.|, processed (\d{1,15}) files)`)
 
 // ownershipAfter is after which time the first line comes.
 const ownershipAfter = 30 * time.Second

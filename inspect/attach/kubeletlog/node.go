@@ -2,9 +2,10 @@ package kubeletlog
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -130,7 +131,7 @@ func (f *Fold) runtimeFailed(e *klog.Entry, at int64) bool {
 }
 
 // runtimeCall is a call to the runtime that failed, of which the kubelet's client tells: ListContainers with filter from runtime service failed.
-var runtimeCall = regexp.MustCompile(`(?s)^([A-Z][A-Za-z]{2,40})(?: with filter.*?| "[0-9a-f]{1,64}")? from (?:runtime|image) service failed(?:: (.*))?$`)
+var runtimeCall = pattern.New(`(?s)^([A-Z][A-Za-z]{2,40})(?: with filter.*?| "[0-9a-f]{1,64}")? from (?:runtime|image) service failed(?:: (.*))?$`)
 
 // runtimeCalled takes in calls that got no answer. Of others, the lines that follow tell more.
 func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {

@@ -1,8 +1,9 @@
 package kubeletlog
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 )
@@ -11,34 +12,34 @@ import (
 // says the same today, and the keys in the order of the groups.
 var old = []struct {
 	begins string
-	text   *regexp.Regexp
+	text   *pattern.Pattern
 	msg    string
 	keys   []string
 }{
-	{`SyncLoop (PLEG): "`, regexp.MustCompile(`^SyncLoop \(PLEG\): "([^"]+)", event: (.+)`), "SyncLoop (PLEG): event for pod", []string{"pod", "event"}},
-	{`SyncLoop (`, regexp.MustCompile(`^SyncLoop \((ADD|UPDATE|REMOVE|DELETE|RECONCILE), "([a-z]{1,10})"\): "(.*)"`), "", []string{"op", "source", "pods"}},
-	{`Error syncing pod `, regexp.MustCompile(`(?s)^Error syncing pod ([-0-9a-f]{8,64})(?: \("?([^" ]+?)"?\))?, skipping: (.*)`), "Error syncing pod, skipping", []string{"podUID", "pod", "err"}}, // before 1.6 without the name
-	{`No sandbox for pod "`, regexp.MustCompile(`^No sandbox for pod "([^"]+)" can be found`), "No sandbox for pod can be found. Need to start a new one", []string{"pod"}},
-	{`No ready sandbox for pod "`, regexp.MustCompile(`^No ready sandbox for pod "([^"]+)" can be found`), "No ready sandbox for pod can be found. Need to start a new one", []string{"pod"}},
-	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has changed`), "Sandbox for pod has changed. Need to start a new one", []string{"pod"}},
-	{`Sandbox for pod "`, regexp.MustCompile(`^Sandbox for pod "([^"]+)" has no IP address`), "Sandbox for pod has no IP address. Need to start a new one", []string{"pod"}},
-	{`CreatePodSandbox for pod "`, regexp.MustCompile(`(?s)^CreatePodSandbox for pod "([^"]+)" failed: (.*)`), "CreatePodSandbox for pod failed", []string{"pod", "err"}},
-	{`killPodWithSyncResult failed: `, regexp.MustCompile(`(?s)^(killPodWithSyncResult failed): (.*)`), "killPodWithSyncResult failed", []string{"text", "err"}},
-	{`Container runtime network not ready: `, regexp.MustCompile(`(?s)^Container runtime network not ready: (.*)`), "Container runtime network not ready", []string{"networkReady"}},
-	{`Container runtime sanity check failed: `, regexp.MustCompile(`(?s)^Container runtime sanity check failed: (.*)`), "Container runtime sanity check failed", []string{"err"}},
-	{`skipping pod synchronization - `, regexp.MustCompile(`(?s)^skipping pod synchronization - (.*)`), "Skipping pod synchronization", []string{"err"}},
-	{`GenericPLEG: Unable to retrieve pods: `, regexp.MustCompile(`(?s)^GenericPLEG: Unable to retrieve pods: (.*)`), "GenericPLEG: Unable to retrieve pods", []string{"err"}},
-	{`Unable to `, regexp.MustCompile(`(?s)^Unable to (?:attach or )?mount volumes for pod "([^"]+)": (.*?)(?:; skipping pod)?$`), "Unable to attach or mount volumes for pod; skipping pod", []string{"pod", "err"}},
-	{`Readiness probe for "`, regexp.MustCompile(`(?s)^Readiness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Readiness"}},
-	{`Liveness probe for "`, regexp.MustCompile(`(?s)^Liveness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Liveness"}},
-	{`Startup probe for "`, regexp.MustCompile(`(?s)^Startup probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Startup"}},
-	{`Event(v1.ObjectReference{`, regexp.MustCompile(`(?s)^Event\(v1\.ObjectReference\{Kind:"(Pod)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)", .*?FieldPath:"([^"]*)"\}\): type: '([A-Za-z]+)' reason: '([A-Za-z]+)' (.*)`), "Event occurred", []string{"kind", "ns", "object", "uid", "fieldPath", "type", "reason", "message"}},
-	{`eviction manager: must evict pod(s) to reclaim `, regexp.MustCompile(`^eviction manager: must evict pod\(s\) to reclaim ([a-z-]{1,40})`), "Eviction manager: must evict pod(s) to reclaim", []string{"resourceName"}},
-	{`Failed to admit pod `, regexp.MustCompile(`^Failed to admit pod (\S+) - node has conditions: (\[.*\])`), "Failed to admit pod to node", []string{"pod", "nodeCondition"}},
-	{`eviction manager: pod `, regexp.MustCompile(`^eviction manager: pod (\S+) is evicted successfully`), "Eviction manager: pod is evicted successfully", []string{"pod"}},
-	{`Node became not ready: {`, regexp.MustCompile(`(?s)^Node became not ready: \{.* Reason:KubeletNotReady Message:(.*)\}$`), "Node became not ready", []string{"message"}},
-	{`Removing image "`, regexp.MustCompile(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
-	{`Starting kubelet main sync loop`, regexp.MustCompile(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},
+	{`SyncLoop (PLEG): "`, pattern.New(`^SyncLoop \(PLEG\): "([^"]+)", event: (.+)`), "SyncLoop (PLEG): event for pod", []string{"pod", "event"}},
+	{`SyncLoop (`, pattern.New(`^SyncLoop \((ADD|UPDATE|REMOVE|DELETE|RECONCILE), "([a-z]{1,10})"\): "(.*)"`), "", []string{"op", "source", "pods"}},
+	{`Error syncing pod `, pattern.New(`(?s)^Error syncing pod ([-0-9a-f]{8,64})(?: \("?([^" ]+?)"?\))?, skipping: (.*)`), "Error syncing pod, skipping", []string{"podUID", "pod", "err"}}, // before 1.6 without the name
+	{`No sandbox for pod "`, pattern.New(`^No sandbox for pod "([^"]+)" can be found`), "No sandbox for pod can be found. Need to start a new one", []string{"pod"}},
+	{`No ready sandbox for pod "`, pattern.New(`^No ready sandbox for pod "([^"]+)" can be found`), "No ready sandbox for pod can be found. Need to start a new one", []string{"pod"}},
+	{`Sandbox for pod "`, pattern.New(`^Sandbox for pod "([^"]+)" has changed`), "Sandbox for pod has changed. Need to start a new one", []string{"pod"}},
+	{`Sandbox for pod "`, pattern.New(`^Sandbox for pod "([^"]+)" has no IP address`), "Sandbox for pod has no IP address. Need to start a new one", []string{"pod"}},
+	{`CreatePodSandbox for pod "`, pattern.New(`(?s)^CreatePodSandbox for pod "([^"]+)" failed: (.*)`), "CreatePodSandbox for pod failed", []string{"pod", "err"}},
+	{`killPodWithSyncResult failed: `, pattern.New(`(?s)^(killPodWithSyncResult failed): (.*)`), "killPodWithSyncResult failed", []string{"text", "err"}},
+	{`Container runtime network not ready: `, pattern.New(`(?s)^Container runtime network not ready: (.*)`), "Container runtime network not ready", []string{"networkReady"}},
+	{`Container runtime sanity check failed: `, pattern.New(`(?s)^Container runtime sanity check failed: (.*)`), "Container runtime sanity check failed", []string{"err"}},
+	{`skipping pod synchronization - `, pattern.New(`(?s)^skipping pod synchronization - (.*)`), "Skipping pod synchronization", []string{"err"}},
+	{`GenericPLEG: Unable to retrieve pods: `, pattern.New(`(?s)^GenericPLEG: Unable to retrieve pods: (.*)`), "GenericPLEG: Unable to retrieve pods", []string{"err"}},
+	{`Unable to `, pattern.New(`(?s)^Unable to (?:attach or )?mount volumes for pod "([^"]+)": (.*?)(?:; skipping pod)?$`), "Unable to attach or mount volumes for pod; skipping pod", []string{"pod", "err"}},
+	{`Readiness probe for "`, pattern.New(`(?s)^Readiness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Readiness"}},
+	{`Liveness probe for "`, pattern.New(`(?s)^Liveness probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Liveness"}},
+	{`Startup probe for "`, pattern.New(`(?s)^Startup probe for "([^":]+):([a-z0-9][-a-z0-9]*)" failed \(failure\): (.*)`), "Probe failed", []string{"pod", "containerName", "output", "probeType=Startup"}},
+	{`Event(v1.ObjectReference{`, pattern.New(`(?s)^Event\(v1\.ObjectReference\{Kind:"(Pod)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)", .*?FieldPath:"([^"]*)"\}\): type: '([A-Za-z]+)' reason: '([A-Za-z]+)' (.*)`), "Event occurred", []string{"kind", "ns", "object", "uid", "fieldPath", "type", "reason", "message"}},
+	{`eviction manager: must evict pod(s) to reclaim `, pattern.New(`^eviction manager: must evict pod\(s\) to reclaim ([a-z-]{1,40})`), "Eviction manager: must evict pod(s) to reclaim", []string{"resourceName"}},
+	{`Failed to admit pod `, pattern.New(`^Failed to admit pod (\S+) - node has conditions: (\[.*\])`), "Failed to admit pod to node", []string{"pod", "nodeCondition"}},
+	{`eviction manager: pod `, pattern.New(`^eviction manager: pod (\S+) is evicted successfully`), "Eviction manager: pod is evicted successfully", []string{"pod"}},
+	{`Node became not ready: {`, pattern.New(`(?s)^Node became not ready: \{.* Reason:KubeletNotReady Message:(.*)\}$`), "Node became not ready", []string{"message"}},
+	{`Removing image "`, pattern.New(`\[imageGCManager\]: Removing image "([^"]+)" to free`), "Removing image to free bytes", []string{"imageID"}},
+	{`Starting kubelet main sync loop`, pattern.New(`^(Starting kubelet main sync loop)`), "Starting kubelet main sync loop", []string{"text"}},
 }
 
 // modern writes an entry of an old kubelet as today's.

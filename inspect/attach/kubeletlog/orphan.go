@@ -1,18 +1,19 @@
 package kubeletlog
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-var orphanUID = regexp.MustCompile(`[Oo]rphaned pod \\?"([-0-9a-f]{8,64})\\?" found, but (.+)`)
+var orphanUID = pattern.New(`[Oo]rphaned pod \\?"([-0-9a-f]{8,64})\\?" found, but (.+)`)
 
 // leftVolume is the volume in a path below a pod's directory.
-var leftVolume = regexp.MustCompile(`/pods/[^/]+/volumes/[^/]+/([^/\s"]+)`)
+var leftVolume = pattern.New(`/pods/[^/]+/volumes/[^/]+/([^/\s"]+)`)
 
 // orphan is a directory of a pod that nobody knows any more, and that cannot be removed.
 func (f *Fold) orphan(e *klog.Entry, at int64) bool {

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"container/list"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -132,7 +133,7 @@ func newPods() pods {
 }
 
 // legacy is a pod as kubelets before 1.21 wrote it: name_namespace(uid).
-var legacy = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252})_([a-z0-9][-a-z0-9]{0,62})\(([-0-9a-f]{8,64})\)$`)
+var legacy = pattern.New(`^([a-z0-9][-a-z0-9.]{0,252})_([a-z0-9][-a-z0-9]{0,62})\(([-0-9a-f]{8,64})\)$`)
 
 // ref reads a reference to a pod: namespace/name, or the old form with its UID.
 func ref(s string) (ns, name, uid string, ok bool) {
@@ -196,7 +197,7 @@ func (f *Fold) ofUID(uid string) *pod {
 }
 
 // legacyIn is an old form of a pod within a text.
-var legacyIn = regexp.MustCompile(`([a-z0-9][-a-z0-9.]{0,252}_[a-z0-9][-a-z0-9]{0,62}\([-0-9a-f]{8,64}\))`)
+var legacyIn = pattern.New(`([a-z0-9][-a-z0-9.]{0,252}_[a-z0-9][-a-z0-9]{0,62}\([-0-9a-f]{8,64}\))`)
 
 // nameOld names pods of which the UID alone was known, where an old kubelet writes both.
 func (f *Fold) nameOld(e *klog.Entry) {
@@ -249,7 +250,7 @@ func (f *Fold) adopted(ns, name string) *pod {
 }
 
 // podName is what a pod may be called.
-var podName = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]{0,252}$`)
+var podName = pattern.New(`^[a-z0-9][-a-z0-9.]{0,252}$`)
 
 // podOf returns the pod that an entry's keys name; nil where they name none.
 func (f *Fold) podOf(e *klog.Entry) *pod {

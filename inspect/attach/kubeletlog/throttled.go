@@ -2,16 +2,17 @@ package kubeletlog
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // waitedFor is a request that waited, as client-go wrote it until Kubernetes 1.32.
-var waitedFor = regexp.MustCompile(`^Waited for ([0-9.a-zµ]{1,20}) due to (client-side throttling|server-side retry)[^:]*: ?([A-Z]{3,6}):(\S{1,1000})`)
+var waitedFor = pattern.New(`^Waited for ([0-9.a-zµ]{1,20}) due to (client-side throttling|server-side retry)[^:]*: ?([A-Z]{3,6}):(\S{1,1000})`)
 
 // throttled is a request that waited for the client's own limit.
 func (f *Fold) throttled(e *klog.Entry, at int64) bool {

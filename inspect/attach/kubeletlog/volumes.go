@@ -2,10 +2,11 @@ package kubeletlog
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -18,13 +19,13 @@ const (
 )
 
 // volumeLine is a message about one volume: what is done for volume "name" (UniqueName: "plugin/id") pod "name" (UID: "uid").
-var volumeLine = regexp.MustCompile(`^([A-Za-z.]{1,60}(?: [a-z]{1,20}){0,2}) for volume "([^"]+)"(?: \((UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\))?`)
+var volumeLine = pattern.New(`^([A-Za-z.]{1,60}(?: [a-z]{1,20}){0,2}) for volume "([^"]+)"(?: \((UniqueName|OuterVolumeSpecName): "([^"]+)"\))?(?: pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\))?`)
 
 // inner is the volume's name in the pod, where a teardown has another one.
-var inner = regexp.MustCompile(`InnerVolumeSpecName "([^"]{1,253})"\. PluginName "([^"]{1,253})"`)
+var inner = pattern.New(`InnerVolumeSpecName "([^"]{1,253})"\. PluginName "([^"]{1,253})"`)
 
 // failedOperation is a volume's operation that failed, and is not tried again for a time.
-var failedOperation = regexp.MustCompile(`^Operation for "(.+?)" failed\. No retries permitted until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) ([-+]\d{4}) \S* ?(?:m=\S+ )?\(durationBeforeRetry ([0-9a-zµ.]{1,20})\)\.\s+Error: "?(.*)`)
+var failedOperation = pattern.New(`^Operation for "(.+?)" failed\. No retries permitted until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) ([-+]\d{4}) \S* ?(?:m=\S+ )?\(durationBeforeRetry ([0-9a-zµ.]{1,20})\)\.\s+Error: "?(.*)`)
 
 // text takes in messages that hold names; it reports whether the entry is told of completely.
 func (f *Fold) text(e *klog.Entry, at int64) bool {
@@ -328,8 +329,8 @@ func (f *Fold) retried(p *pod, now int64) {
 }
 
 var (
-	regexpVolume   = regexp.MustCompile(`(?:for volume|^Volume) "([^"]*)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
-	podInOperation = regexp.MustCompile(`podName:([-0-9a-f]{8,64})`)
+	regexpVolume   = pattern.New(`(?:for volume|^Volume) "([^"]*)" \(((?:volume\.)?spec\.Name|UniqueName): "([^"]+)"\) pod "([^"]+)" \(UID: "([-0-9a-zA-Z]{1,64})"\)`)
+	podInOperation = pattern.New(`podName:([-0-9a-f]{8,64})`)
 )
 
 func firstTime(a, b int64) int64 {
@@ -426,8 +427,8 @@ func (f *Fold) volumesErr(p *pod, at int64, err string) {
 
 // unmounted are the volumes that a wait was given up for, timedOut says that nothing else is known.
 var (
-	unmounted = regexp.MustCompile(`unmounted volumes=\[([^\]]{0,1000})\]`)
-	timedOut  = regexp.MustCompile(`timed out waiting for the condition|timeout expired waiting|context deadline exceeded`)
+	unmounted = pattern.New(`unmounted volumes=\[([^\]]{0,1000})\]`)
+	timedOut  = pattern.New(`timed out waiting for the condition|timeout expired waiting|context deadline exceeded`)
 )
 
 // classOfVolumes is FailDeadline where storage did not come in time. The volumes that kubelets make of objects are none: those that the

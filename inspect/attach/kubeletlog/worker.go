@@ -2,9 +2,10 @@ package kubeletlog
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -81,8 +82,8 @@ func (f *Fold) cgroupRemoved(e *klog.Entry, at int64) bool {
 
 var (
 	// failedStep is a part of what a sync's error says: failed to "StartContainer" for "web" with CrashLoopBackOff: "back-off ...".
-	failedStep = regexp.MustCompile(`failed to "([A-Za-z]{1,40})" for "([^"]+)" with ([A-Za-z]{1,60}): ("(?:[^"\\]|\\.)*"?)`)
-	imageIn    = regexp.MustCompile(`(?:image|Back-off pulling image) \\?"([^"\\]+)`)
+	failedStep = pattern.New(`failed to "([A-Za-z]{1,40})" for "([^"]+)" with ([A-Za-z]{1,60}): ("(?:[^"\\]|\\.)*"?)`)
+	imageIn    = pattern.New(`(?:image|Back-off pulling image) \\?"([^"\\]+)`)
 )
 
 // maxError bounds how much of an error is looked at.
@@ -273,7 +274,7 @@ func (f *Fold) startFailed(p *pod, at int64, c *container, reason, err string, c
 	}
 }
 
-var backoffOf = regexp.MustCompile(`(?i)back-off ([0-9hms.]{1,12}) restarting`)
+var backoffOf = pattern.New(`(?i)back-off ([0-9hms.]{1,12}) restarting`)
 
 // decide is the verdict that a container has to wait.
 func (f *Fold) decide(p *pod, at int64, c *container, by trace.Decider, err string) {

@@ -3,10 +3,11 @@ package logfile
 import (
 	"bufio"
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 )
 
 // encoding is how a file has its characters.
@@ -86,7 +87,7 @@ func (w *wide) Read(p []byte) (n int, err error) {
 }
 
 // colors are what programs write to a terminal beside text.
-var colors = regexp.MustCompile("\x1b\\[[0-9;?]{0,32}[A-Za-z]")
+var colors = pattern.New("\x1b\\[[0-9;?]{0,32}[A-Za-z]")
 
 // uncolored is a line without colors.
 func uncolored(line string) string {

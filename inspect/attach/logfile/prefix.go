@@ -1,10 +1,11 @@
 package logfile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 )
@@ -21,11 +22,11 @@ type stripped struct {
 
 var (
 	// What journalctl and syslog write: Sep 17 10:01:34.123 host kubelet[2310]: ..., and the forms with a whole time.
-	journalLine = regexp.MustCompile(`^(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2}|\d{1,2}月|\pL{3,5}\.?) [ \d]?\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:(?:\[(\d+)\])?:| (\d+) - - ?) ?(.*)$`)
+	journalLine = pattern.New(`^(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2}|\d{1,2}月|\pL{3,5}\.?) [ \d]?\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z]{3,5})?|(?:[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)?|\d{10}\.\d+|\[ *\d+\.\d+\]) (\S+) ([^\s\[:]{1,100})(?:(?:\[(\d+)\])?:| (\d+) - - ?) ?(.*)$`)
 	// What a program of several parts writes before a header.
-	component = regexp.MustCompile(`^([a-z][-a-z0-9]{1,62}) +`)
+	component = pattern.New(`^([a-z][-a-z0-9]{1,62}) +`)
 	// What CRI runtimes write to the logs of containers.
-	criLine = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:stdout|stderr) ([PF])(?::\S*)? (.*)$`)
+	criLine = pattern.New(`^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:stdout|stderr) ([PF])(?::\S*)? (.*)$`)
 )
 
 // kubelets are the names of programs that are a kubelet or have one within.

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/inspect/attach/internal/pattern"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 )
@@ -24,8 +25,8 @@ type text struct {
 }
 
 var (
-	section    = regexp.MustCompile(`^==> (.{1,200}) <==$`)
-	suppressed = regexp.MustCompile(`^Suppressed (\d{1,12}) messages from (\S+)`)
+	section    = pattern.New(`^==> (.{1,200}) <==$`)
+	suppressed = pattern.New(`^Suppressed (\d{1,12}) messages from (\S+)`)
 )
 
 func isSection(line string) bool { return section.MatchString(line) }
