@@ -24,7 +24,8 @@ export GOWORK := off
 # processors can bear makes all of them slow.
 TEST_P ?= 2
 TEST_TIMEOUT ?= 30m
-TEST := CGO_ENABLED=1 go run ./test/gotest -race -p $(TEST_P) -timeout $(TEST_TIMEOUT)
+# Vet runs by itself, before.
+TEST := CGO_ENABLED=1 go run ./test/gotest -race -vet=off -p $(TEST_P) -timeout $(TEST_TIMEOUT)
 PKG ?= ./...
 
 ##@ Use
@@ -103,7 +104,7 @@ attach-table: ## compare what observers of upstream's kubelet tell with the prox
 
 .PHONY: attach-cost
 attach-cost: ## measure what attach and the proxy cost, in PAIRS=100 with and without: about 20 minutes on a machine that is idle
-	go test ./test/attach -run 'TestCost|TestPairs' -count=1 -v -timeout 1h -pairs $(or $(PAIRS),100)
+	go test ./test/attach -run 'TestCost|TestPairs|TestPressure' -count=1 -v -timeout 1h -pairs $(or $(PAIRS),100)
 	go test ./test/proxy -run TestCost -count=1 -v -timeout 1h -calls 2000 -starts $(or $(PAIRS),100)
 
 # The logs of what fails are in the output; with KUBELOUPE_CAUSES_TO=directory, those of the others are kept there.

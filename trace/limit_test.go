@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-const huge = 1 << 20
+const huge = 2 * MaxEvent
 
 // fill sets every text to size bytes, every list to n such items, every body to size bytes.
 func fill(v reflect.Value, size, n int) {

@@ -21,6 +21,9 @@ const (
 
 // TestCost measures attach while many pods start, and when they run. Only memory is judged: the machine is shared.
 func TestCost(t *testing.T) {
+	if *pairs == 0 {
+		t.Skip("a measurement, which takes minutes: make attach-cost")
+	}
 	b := setup(t)
 	a := b.attach(t)
 	var manifest strings.Builder

@@ -51,6 +51,9 @@ func (b *bench) beside(t *testing.T, a *attached, pod string) {
 // TestPressure has tasks of the node stall while pods start: for a disk, and, as a near-miss, for memory within a limit of their own. Node-wide
 // want of memory is not made: it would stop whatever else runs here.
 func TestPressure(t *testing.T) {
+	if *pairs == 0 {
+		t.Skip("it strains the disk and the memory of the machine for minutes: make attach-cost")
+	}
 	if _, err := os.Stat("/proc/pressure/io"); err != nil {
 		t.Skip("this kernel has no figures of pressure")
 	}

@@ -38,7 +38,7 @@ func TestAttach(t *testing.T) {
 }
 
 // stuckPods are what starts under an agent whose terminal is stuck.
-const stuckPods = 100
+const stuckPods = 40
 
 // TestStuckTerminal has the agent's own terminal, and that of a UI that is attached, take nothing more: all pods start, others can look, and it
 // ends in order. What it costs is measured by test/bench.
