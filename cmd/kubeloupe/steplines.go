@@ -102,7 +102,7 @@ func (t *talk) run(ctx context.Context) error {
 func (t *talk) typed(ctx context.Context, line string) (done bool) {
 	if isQuit(line) {
 		t.drop()
-		t.command(ctx, line)
+		_ = t.command(ctx, line) // it has said so
 		return true
 	}
 	switch waits, err := t.ahead.Keep(line, t.moved); {
@@ -117,7 +117,7 @@ func (t *talk) typed(ctx context.Context, line string) (done bool) {
 	case waits:
 		t.typedAhead(ctx)
 	default:
-		t.command(ctx, line)
+		_ = t.command(ctx, line) // it has said so
 	}
 	return false
 }

@@ -43,7 +43,7 @@ func byHand(t *testing.T, test func(t *testing.T, pod *slowPod, types func(lines
 	synctest.Test(t, func(t *testing.T) {
 		pod := &slowPod{stops: make(chan step.Stop, 1)}
 		r, w := io.Pipe()
-		defer w.Close() //nolint:errcheck // a pipe
+		defer w.Close()
 		var out bytes.Buffer
 		st := &stepping{s: streams{in: r, out: &out}, front: step.NewFront(pod)}
 		go st.front.Run(t.Context())
