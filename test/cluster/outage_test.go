@@ -13,8 +13,10 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -229,7 +231,8 @@ func signal(t *testing.T, pid int, sig syscall.Signal) {
 	}
 }
 
-// TestAgentKilled ends the agent by SIGKILL under 20 pods, which do not notice.
+// TestAgentKilled ends the agent by SIGKILL under 20 pods, which do not notice, and under one that is being deleted: the next agent says what
+// that one waits for.
 func TestAgentKilled(t *testing.T) {
 	b := setup(t)
 	a := b.node(t)
@@ -257,6 +260,15 @@ func TestAgentKilled(t *testing.T) {
 		})
 		was[p.UID] = identity(p)
 	}
+	ends := pod("ends", `trap "" TERM; while :; do sleep 1; done`)
+	ends.Spec.TerminationGracePeriodSeconds = new(int64(15))
+	s.create(ends)
+	s.ready("ends")
+	s.delete(-1, "ends")
+	a.record("kill of what was deleted", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Action)
+		return ok && e.Verb == trace.VerbKill && r.Pod.Name == "ends"
+	})
 	a.kill()
 	dead := make(chan struct{})
 	watcher, err := b.client.CoreV1().Pods(s.name).Watch(t.Context(), listOptions)
@@ -272,7 +284,17 @@ func TestAgentKilled(t *testing.T) {
 			}
 		}
 	}()
-	b.node(t)
+	a = b.node(t)
+	eventually(t, "why says what the end of ends waits for", func() string {
+		r, said := b.why(t, a, s.name+"/ends")
+		if r == nil {
+			return said
+		}
+		if r.Stage != cause.Ending || !r.Found || !strings.Contains(r.Cause, "container main") {
+			return fmt.Sprintf("%s, found %t: %s", r.Stage, r.Found, r.Cause)
+		}
+		return ""
+	})
 	s.create(pod("after", forever))
 	s.ready("after")
 	time.Sleep(3 * time.Second) // in which something could go wrong: probes have run again
@@ -287,4 +309,10 @@ func TestAgentKilled(t *testing.T) {
 			t.Errorf("%s was not ready for a while", n)
 		}
 	}
+	eventually(t, "the end of ends", func() string {
+		if _, err := s.get("ends"); !apierrors.IsNotFound(err) {
+			return fmt.Sprint("it is there: ", err)
+		}
+		return ""
+	})
 }
