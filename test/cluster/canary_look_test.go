@@ -125,31 +125,46 @@ func (c *canaries) look(where string, text []byte) {
 
 func (c *canaries) lookAt(where string, text []byte) {
 	c.t.Helper()
-	marked := slices.ContainsFunc(c.marks, func(n string) bool { return bytes.Contains(text, []byte(n)) })
+	for spelling, m := range c.marks { // few texts have any, and there are many secrets
+		for at := 0; ; {
+			i := bytes.Index(text[at:], []byte(m))
+			if i < 0 {
+				break
+			}
+			at += i
+			s := c.madeAt(spelling, text[at:])
+			switch {
+			case s == nil:
+				c.tell(where, "the beginning of one", m, text, at)
+				at += len(m)
+				continue
+			case s.may == nil || !s.may.MatchString(where):
+				c.tell(where, s.way, s.needles[spelling], text, at)
+			}
+			at += len(s.needles[spelling])
+		}
+	}
 	readable := utf8.Valid(text)
 	for _, s := range c.secrets {
-		if s.made && !marked || s.needles[0] == pin && !readable { // which any noise has
+		if s.made || s.needles[0] == pin && !readable { // which any noise has
 			continue
 		}
 		for _, n := range s.needles {
-			i := bytes.Index(text, []byte(n))
-			if i < 0 {
-				continue
-			}
-			if s.may == nil || !s.may.MatchString(where) {
+			if i := bytes.Index(text, []byte(n)); i >= 0 && (s.may == nil || !s.may.MatchString(where)) {
 				c.tell(where, s.way, n, text, i)
 			}
-			text = bytes.ReplaceAll(text, []byte(n), nil)
 		}
 	}
-	for _, n := range c.marks {
-		if !marked {
-			break
-		}
-		if i := bytes.Index(text, []byte(n)); i >= 0 {
-			c.tell(where, "the beginning of one", n, text, i)
+}
+
+// madeAt is the secret that a text begins with, in one of the spellings; nil if it is none.
+func (c *canaries) madeAt(spelling int, text []byte) *secretValue {
+	for _, s := range c.secrets {
+		if s.made && bytes.HasPrefix(text, []byte(s.needles[spelling])) {
+			return s
 		}
 	}
+	return nil
 }
 
 // tell tells of each secret once, and at the end where it was.

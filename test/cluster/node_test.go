@@ -130,6 +130,7 @@ func within(t *testing.T, limit time.Duration, what string, probe func() string)
 	t.Helper()
 	end := time.Now().Add(limit)
 	for {
+		asked := time.Now()
 		said := probe()
 		if said == "" {
 			return
@@ -137,6 +138,6 @@ func within(t *testing.T, limit time.Duration, what string, probe func() string)
 		if time.Now().After(end) || t.Context().Err() != nil {
 			t.Fatalf("waiting %s for %s: %s", limit, what, said)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(max(100*time.Millisecond, 3*time.Since(asked))) // to ask takes processor time, from what is waited for
 	}
 }
