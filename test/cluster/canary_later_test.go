@@ -30,7 +30,7 @@ const canarySigner = "kubeloupe.dev/canary"
 
 // printing has a container's probe print, and fail.
 func printing(c *v1.Container, script string) {
-	c.ReadinessProbe = &v1.Probe{PeriodSeconds: 1, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", script + "; exit 1"}}}}
+	c.ReadinessProbe = &v1.Probe{PeriodSeconds: 4, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", script + "; exit 1"}}}}
 }
 
 // later are pods to which more happens when they run, and what is said of each.

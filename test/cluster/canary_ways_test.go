@@ -199,7 +199,7 @@ func (c *canaries) main(p *v1.Pod) {
 	main.Env = append(c.env(), v1.EnvVar{Name: "SPAN", ValueFrom: fromKey("span")})
 	main.EnvFrom = []v1.EnvFromSource{{SecretRef: &v1.SecretEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "all"}}}}
 	main.Args = []string{"$(DATABASE_URL)", "--odd=$(ODD)", "--pin=$(PIN)"}
-	main.ReadinessProbe = &v1.Probe{PeriodSeconds: 1, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{
+	main.ReadinessProbe = &v1.Probe{PeriodSeconds: 4, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{
 		Command: []string{"sh", "-c", "echo $PRINT; echo $ODD >&2; exit 1"},
 	}}}
 	main.Lifecycle = &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sh", "-c", "echo $PRINT"}}}}

@@ -261,7 +261,7 @@ func TestAgentKilled(t *testing.T) {
 		was[p.UID] = identity(p)
 	}
 	ends := pod("ends", `trap "" TERM; while :; do sleep 1; done`)
-	ends.Spec.TerminationGracePeriodSeconds = new(int64(15))
+	ends.Spec.TerminationGracePeriodSeconds = new(int64(90))
 	s.create(ends)
 	s.ready("ends")
 	s.delete(-1, "ends")
@@ -309,6 +309,7 @@ func TestAgentKilled(t *testing.T) {
 			t.Errorf("%s was not ready for a while", n)
 		}
 	}
+	s.delete(0, "ends")
 	eventually(t, "the end of ends", func() string {
 		if _, err := s.get("ends"); !apierrors.IsNotFound(err) {
 			return fmt.Sprint("it is there: ", err)
