@@ -19,49 +19,49 @@ func agentStopped() Rule {
 }
 
 func findAgentStopped(c *Case) (out []Finding) {
-	path := make([]stretch, 0, len(c.path()))
-	for _, s := range c.path() {
-		path = append(path, stretch{c.Waterfall.Origin.Add(s.Start), c.Waterfall.Origin.Add(s.End)})
-	}
-	for _, part := range c.parts(path) {
-		f := Finding{Confidence: Certain, End: part.end}
-		var at []stretch
-		starved := 0
-		for _, u := range c.lateFigures() {
-			in := clip(part.at, u.Rec.At().Add(-u.Event.Late), u.Rec.At())
-			if len(in) == 0 {
-				continue
+	for _, part := range c.parts(c.stretchesOf(c.path())) {
+		for _, starved := range []bool{false, true} {
+			if f := c.notRunning(&part, starved); f != nil {
+				out = append(out, *f)
 			}
-			at = append(at, in...)
-			text := "figures of the agent that were read " + human.Duration(u.Event.Late) + " late"
-			if u.Event.RunDelay > 0 {
-				text += "; its threads waited " + human.Duration(u.Event.RunDelay) + " for a processor"
-			}
-			if starves(u.Event) {
-				starved++
-			}
-			f.Evidence = append(f.Evidence, evidence(u.Rec, "%s", text))
 		}
-		f.Cost = covered(at)
-		if len(at) == 0 || !part.worth(f.Cost) {
-			continue
-		}
-		while := "while the pod started"
-		if part.end > 0 {
-			while = "while the pod terminated"
-		}
-		f.Sentence = fmt.Sprintf("the agent itself was stopped for %s %s: it did not run, and noticed nothing", human.Duration(f.Cost), while)
-		f.Remedy = "See what stops it: kill -STOP, Ctrl+Z in its terminal, a debugger, a frozen cgroup (cat .../cgroup.freeze, freezer.state), or a virtual machine that its host pauses."
-		if starved > 0 {
-			f.Confidence = Likely
-			f.Sentence = fmt.Sprintf("the agent itself did not run for %s %s: it got no processor", human.Duration(f.Cost), while)
-			f.Remedy = "Reserve CPU for the system (kubeReserved, systemReserved), raise the CPU weight or quota of the agent's unit, and see what uses the processors (systemd-cgtop)."
-		}
-		f.RuledOutBy = "The agent's other records of that time (its syncLoop, its relists) have no gap."
-		f.Evidence = few(f.Evidence)
-		out = append(out, f)
 	}
 	return out
+}
+
+// notRunning is what it cost a part that the agent was stopped, or, if starved, that it got no processor; nil if it is not worth a word.
+func (c *Case) notRunning(part *part, starved bool) *Finding {
+	f := Finding{Confidence: Certain, End: part.end}
+	var at []stretch
+	for _, u := range c.lateFigures() {
+		in := clip(part.at, u.Rec.At().Add(-u.Event.Late), u.Rec.At())
+		if len(in) == 0 || starves(u.Event) != starved {
+			continue
+		}
+		at = append(at, in...)
+		text := "figures of the agent that were read " + human.Duration(u.Event.Late) + " late"
+		if u.Event.RunDelay > 0 {
+			text += "; its threads waited " + human.Duration(u.Event.RunDelay) + " for a processor"
+		}
+		f.Evidence = append(f.Evidence, evidence(u.Rec, "%s", text))
+	}
+	f.Cost, f.Evidence = covered(at), few(f.Evidence)
+	if len(at) == 0 || !part.worth(f.Cost) {
+		return nil
+	}
+	while := "while the pod started"
+	if part.end > 0 {
+		while = "while the pod terminated"
+	}
+	f.Sentence = fmt.Sprintf("the agent itself was stopped for %s %s: it did not run, and noticed nothing", human.Duration(f.Cost), while)
+	f.Remedy = "See what stops it: kill -STOP, Ctrl+Z in its terminal, a debugger, a frozen cgroup (cat .../cgroup.freeze, freezer.state), or a virtual machine that its host pauses."
+	if starved {
+		f.Confidence = Likely
+		f.Sentence = fmt.Sprintf("the agent itself did not run for %s %s: it got no processor", human.Duration(f.Cost), while)
+		f.Remedy = "Reserve CPU for the system (kubeReserved, systemReserved), raise the CPU weight or quota of the agent's unit, and see what uses the processors (systemd-cgtop)."
+	}
+	f.RuledOutBy = "The agent's other records of that time (its syncLoop, its relists) have no gap."
+	return &f
 }
 
 // resumed is how long an agent that runs again needs at most to notice what happened meanwhile.
@@ -111,5 +111,8 @@ func (c *Case) stopped() []stretch {
 
 // running is how much of [from, to] the agent ran.
 func (c *Case) running(from, to time.Time) time.Duration {
+	if len(c.stopped()) == 0 { // nearly always: each span asks
+		return to.Sub(from)
+	}
 	return coveredBut([]stretch{{from, to}}, clip(c.stopped(), from, to))
 }

@@ -86,3 +86,26 @@ func TestStoppedExplains(t *testing.T) {
 		},
 	}})
 }
+
+// An agent that was stopped, and at another time got no processor, has both told of it, each with its own time.
+func TestStoppedAndStarved(t *testing.T) {
+	s := casetest.New(t)
+	act := s.Action(100*ms, 5200*ms, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox})
+	s.Call(100*ms, 5200*ms, act, "RunPodSandbox", "")
+	act = s.Action(5200*ms, 11*sec, trace.Action{ID: "create web", Verb: trace.VerbCreate, Container: "web"}, "sandbox")
+	s.Call(5200*ms, 11*sec, act, "CreateContainer", "")
+	s.Started(11 * sec)
+	s.Milestone(11*sec, trace.MilestoneReady)
+	stop(s, 5*sec, 4*sec, 0)
+	stop(s, 10800*ms, 2*sec, 2*sec)
+	var got []cause.Confidence
+	var cost []time.Duration
+	for _, f := range cause.Find(s.Case(12 * sec)) {
+		if f.ID == "KL40" {
+			got, cost = append(got, f.Confidence), append(cost, f.Cost)
+		}
+	}
+	if len(got) != 2 || got[0] != cause.Certain || cost[0] != 4*sec || got[1] != cause.Likely || cost[1] != 2*sec {
+		t.Errorf("%v, cost %v", got, cost)
+	}
+}
