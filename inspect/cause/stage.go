@@ -97,11 +97,9 @@ func (c *Case) SeenReady() bool {
 
 // Found reports whether the pod was found running, so that its start was not seen.
 func (c *Case) Found() bool {
-	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted, trace.MilestoneTerminating} {
-		if r := c.milestone(name); r != nil {
-			if m, ok := r.Event.(*trace.Milestone); ok && m.Adopted {
-				return true
-			}
+	for _, m := range ownPoints[*trace.Milestone](c) {
+		if m.Event.Adopted {
+			return true
 		}
 	}
 	return false

@@ -106,8 +106,8 @@ func BuildAt(recs []trace.Record, pod trace.Pod, now time.Time) (*Waterfall, err
 
 // found reports whether the pod was found running, or was found running and ended at once.
 func found(marks map[trace.MilestoneName]*mark) bool {
-	for _, name := range []trace.MilestoneName{trace.MilestoneSeen, trace.MilestoneStarted, trace.MilestoneTerminating} {
-		if m := marks[name]; m != nil && m.adopted {
+	for _, m := range marks {
+		if m.adopted {
 			return true
 		}
 	}
