@@ -262,13 +262,12 @@ func (t *talk) quit(ctx context.Context) {
 
 // shell runs a command line on the node. Only a person at a terminal gets a shell to type in.
 func (t *talk) shell(ctx context.Context, line string) error {
-	err := error(nil)
-	if line == "" && !t.hand {
-		err = errors.New("shell: without a terminal, a command is needed: ! COMMAND")
+	cmd, err := step.Shell(ctx, &t.stop, line)
+	if err == nil && line == "" && !t.hand {
+		err = errors.New("without a terminal, a command is needed: ! COMMAND")
 	}
-	cmd, e := step.Shell(ctx, &t.stop, line)
-	if err = errors.Join(err, e); err != nil {
-		t.say("%v\n", err)
+	if err != nil {
+		t.say("shell: %v\n", err)
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = screen(t.s.out), screen(t.s.out)

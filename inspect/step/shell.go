@@ -3,7 +3,6 @@ package step
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 )
@@ -12,7 +11,7 @@ import (
 // environment. A session over a socket has none.
 func Shell(ctx context.Context, stop *Stop, line string) (*exec.Cmd, error) {
 	if stop.Attached {
-		return nil, fmt.Errorf("shell: %w", ErrElsewhere)
+		return nil, ErrElsewhere
 	}
 	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("SHELL"), "/bin/sh"))
 	if line != "" {

@@ -2,7 +2,6 @@ package views
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -412,7 +411,6 @@ func (p *Step) shell(line string) tea.Cmd {
 	}
 	cmd, err := step.Shell(p.ctx, &p.stop, line)
 	if err != nil {
-		err = errors.New(strings.TrimPrefix(err.Error(), "shell: "))
 		return send(StepReply{Line: "shell", Err: err})
 	}
 	return tea.ExecProcess(cmd, func(err error) tea.Msg { return StepReply{Line: "shell", Err: err} })
