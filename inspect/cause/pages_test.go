@@ -148,7 +148,7 @@ func checkIndex(t *testing.T) {
 
 const indexHead = `# Causes
 
-What ` + "`kubeloupe why`" + ` can name, and ` + "`kubeloupe explain`" + ` shows. Written from the rules and from test/causes (` + "`go test ./inspect/cause -run TestPages -update`" + `).
+What ` + "`kubeloupe why`" + ` can name, and ` + "`kubeloupe explain`" + ` shows. Written from the rules and from the tests (` + "`go test ./inspect/cause -run TestPages -update`" + `).
 
 Each rule has tests with scripted records, both of what it reports and of near-misses. The last column says where a test also reproduces
 the cause: on containerd; on a node of a cluster, which is containerd with Kubernetes' own control plane (both also in test/faultcorpus); on an agent with the simulated
@@ -162,17 +162,25 @@ The causes KN01 to KN05 lie in the node itself: ` + "`kubeloupe why node`" + ` n
 
 var speaks = regexp.MustCompile(`\.(?:speaks|certain|finding)\(\w+, "(KL\d\d)"|\.(?:speaks|certain|finding)\("\w+", "(KL\d\d)"`)
 
-// conditions are where test/causes what each rule speaks of, as the names of its files say, and which causes test/faultcorpus realizes.
+// conditions are where test/causes makes what each rule speaks of, as the names of its files say, or test/e2e, and which causes test/faultcorpus
+// realizes.
 func conditions(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob("../../test/causes/*_test.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d tests of conditions, %v", len(files), err)
 	}
+	drives, err := filepath.Glob("../../test/e2e/*_test.go") // the agent as a process
+	if err != nil || len(drives) == 0 {
+		t.Fatalf("%d tests of the agent, %v", len(drives), err)
+	}
+	files = append(files, drives...)
 	out := map[string][]string{}
 	for _, path := range files {
 		where := "the simulated runtime"
 		switch name := filepath.Base(path); {
+		case strings.Contains(path, "/e2e/"):
+			where = "containerd"
 		case strings.HasPrefix(name, "upstream_"):
 			continue // docs/attach.md has what is seen from outside
 		case strings.HasPrefix(name, "containerd_"):

@@ -19,7 +19,8 @@ type Start struct {
 	Started time.Duration `json:"-"`
 	Ready   time.Duration `json:"-"`
 	SoFar   time.Duration `json:"so_far_ns"`
-	// Never says that the pod cannot start any more: the kubelet rejected it, or it failed. SoFar is then how long that took to be clear.
+	// Never says that the pod cannot start any more: the kubelet rejected it, or it has failed or succeeded. SoFar is then
+	// how long it took until that was clear.
 	Never bool          `json:"never,omitempty"`
 	Floor time.Duration `json:"floor_ns,omitempty"`
 	// Stepped says that a person held the start with step: it is in no figure, and is listed after all others.

@@ -52,6 +52,14 @@ func (n *node) why(pod, what string, is func(*why.Report) bool) *why.Report {
 	return r
 }
 
+// finding is what the agent says of a pod, once it names a cause.
+func (n *node) finding(pod, id string) *why.Report {
+	n.t.Helper()
+	return n.why(pod, id+" of "+pod, func(r *why.Report) bool {
+		return slices.ContainsFunc(r.Findings, func(f cause.Finding) bool { return f.ID == id })
+	})
+}
+
 // TestWhyAfterRestart kills the agent while one pod terminates and one starts. The next agent says of both what it does with them, that it
 // found them, and never that their starts were seen.
 func TestWhyAfterRestart(t *testing.T) {
@@ -94,10 +102,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.ready("slow")
-	found := func(r *why.Report) bool {
-		return slices.ContainsFunc(r.Findings, func(f cause.Finding) bool { return f.ID == "KL40" })
-	}
-	r := n.why("slow", "the stop is a cause", found)
+	r := n.finding("slow", "KL40")
 	for _, f := range r.Findings {
 		switch {
 		case f.ID == "KL40" && (f.Confidence != cause.Certain || f.Cost < 7*time.Second || f.Cost > 11*time.Second),

@@ -36,6 +36,3 @@ func (p *Pattern) MatchString(s string) bool { return p.get().MatchString(s) }
 
 // ReplaceAllString replaces all matches.
 func (p *Pattern) ReplaceAllString(s, with string) string { return p.get().ReplaceAllString(s, with) }
-
-// FindStringSubmatchIndex returns where the first match and its groups are; nil if there is none.
-func (p *Pattern) FindStringSubmatchIndex(s string) []int { return p.get().FindStringSubmatchIndex(s) }
