@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/host"
@@ -24,10 +25,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
-	"github.com/kubeloupe/kubeloupe/agent/pressure"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
@@ -72,7 +73,8 @@ type machine struct {
 	machine   allocatable.Machine   // its resources
 	resources allocatable.Resources // the part for pods
 	ips       []string              // its addresses, the primary one first
-	shortage  *pressure.Shortage    // its resource pressure
+	stats     *stats.Stats          // its usage
+	eviction  *eviction.Manager     // its resource pressure
 }
 
 // part is a component that runs as long as the agent.
@@ -141,7 +143,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.addRotation(); err != nil {
 		return nil, err
 	}
-	return p, p.addPressure(p.collector)
+	return p, p.newEviction()
 }
 
 // newFoundation creates the parts that need only the machine and the runtime.
@@ -160,7 +162,6 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		return err
 	}
 	p.state.Check(ctx) // the runtime's features are part of later requests
-	p.newShortage()
 	if bus != nil {
 		p.usage = usage.New(usage.Config{Bus: bus})
 		p.add("usage", p.usage.Run)

@@ -60,6 +60,7 @@ func (p *parts) addStats(c *server.Config) error {
 	if err != nil {
 		return err
 	}
+	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
 	return nil
 }

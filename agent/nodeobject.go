@@ -45,11 +45,16 @@ func (p *parts) readMachine() (err error) {
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
 func (p *parts) limits() cgroup.Limits {
-	if !slices.Contains(p.cfg.Kubelet.Kubelet.EnforceNodeAllocatable, "pods") {
+	if !p.enforcesPods() {
 		return cgroup.Limits{}
 	}
 	has := p.host.resources.Enforced
 	return cgroup.Limits{MilliCPU: has.Cpu().MilliValue(), Memory: has.Memory().Value()}
+}
+
+// enforcesPods reports whether all pods together are limited.
+func (p *parts) enforcesPods() bool {
+	return slices.Contains(p.cfg.Kubelet.Kubelet.EnforceNodeAllocatable, "pods")
 }
 
 // newNode creates the node's object in the API.
@@ -111,11 +116,6 @@ func (p *parts) seenNode(n *v1.Node) {
 	}
 }
 
-// pressure returns the resource pressure, for the node's conditions.
-func (p *parts) pressure() node.Pressure {
-	return node.Pressure{Memory: p.host.shortage.Short(trace.SignalMemory), Disk: p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)}
-}
-
 // runtime returns what the runtime reports about itself.
 func (p *parts) runtime() node.Runtime {
 	return node.RuntimeOf(p.client.Info, p.state.Handlers(), p.state.Features())
@@ -123,7 +123,7 @@ func (p *parts) runtime() node.Runtime {
 
 // admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
-	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short(trace.SignalMemory), p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)
+	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these

@@ -98,7 +98,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
-	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Missing.Namespace",
+	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",
 	"Holder.Call", "KV.K", "KV.V",

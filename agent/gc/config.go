@@ -48,6 +48,10 @@ type Pods interface {
 	//
 	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodContentBeRemoved.
 	IsDeleted(uid string) bool
+	// IsTerminated reports whether nothing of the pod runs or will run again: its containers can be removed, its logs cannot.
+	//
+	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodRuntimeBeRemoved.
+	IsTerminated(uid string) bool
 }
 
 // Config is what a Collector needs.

@@ -21,7 +21,7 @@ import (
 // pods returns the usage of the runtime's pods.
 //
 // Upstream: pkg/kubelet/stats/cri_stats_provider.go, listPodStatsStrictlyFromCRI.
-func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, now time.Time) ([]statsapi.PodStats, error) {
+func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, fresh func(uid string) bool, now time.Time) ([]statsapi.PodStats, error) {
 	sandboxes, err := s.sandboxes(ctx)
 	if err != nil {
 		return []statsapi.PodStats{}, err
@@ -31,12 +31,12 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 		specs[p.UID] = &p
 	}
 	out := make([]statsapi.PodStats, 0, len(sandboxes))
-	walks, cancel := context.WithTimeout(ctx, walksWait)
+	until, cancel := context.WithTimeout(ctx, walksWait)
 	defer cancel()
 	for _, sb := range sandboxes {
 		p := s.pod(sb, now)
 		if !brief {
-			s.storage(walks, &p, sb, specs[types.UID(p.PodRef.UID)], images, now)
+			s.storage(walks{until, fresh != nil && fresh(p.PodRef.UID)}, &p, sb, specs[types.UID(p.PodRef.UID)], images, now)
 			p.Network = network(sb.GetLinux().GetNetwork())
 			if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
 				p.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
@@ -129,9 +129,8 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 	return p
 }
 
-// storage adds the pod's disk usage, as far as it is known. walks ends when the request does not wait for walks any
-// more.
-func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
+// storage adds the pod's disk usage, as far as it is known.
+func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
 	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
 	for i := range p.Containers {
@@ -143,7 +142,7 @@ func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtime
 		}
 		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
 			dir := filepath.Dir(o.LogPath)
-			if h, ok := s.usage.of(walks, dir, now); ok {
+			if h, ok := s.usage.of(w, dir, now); ok {
 				c.Logs = on(s.fsOf(dir, now), &h.bytes, &h.inodes, now)
 			}
 		}
@@ -156,7 +155,7 @@ func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtime
 	}
 	if spec != nil {
 		var local held
-		p.VolumeStats, local = s.volumes(walks, spec, now)
+		p.VolumeStats, local = s.volumes(w, spec, now)
 		total.bytes += local.bytes
 		total.inodes += local.inodes
 	}

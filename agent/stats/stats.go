@@ -107,7 +107,7 @@ func (s *Stats) summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.S
 		out.Node.Runtime = s.runtimeFS(ctx, now)
 		images = out.Node.Runtime.ImageFs
 	}
-	pods, err := s.pods(ctx, images, onlyCPUAndMemory, now)
+	pods, err := s.pods(ctx, images, onlyCPUAndMemory, nil, now)
 	out.Pods = pods
 	return out, err
 }

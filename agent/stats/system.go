@@ -19,27 +19,30 @@ func (s *Stats) systemContainers(now time.Time) []statsapi.ContainerStats {
 	out := []statsapi.ContainerStats{{
 		Name: statsapi.SystemContainerKubelet, StartTime: metav1.NewTime(s.began), CPU: s.selfCPU(now), Memory: s.selfMemory(now),
 	}}
-	top := "kubepods"
-	if s.cfg.PodCgroup != nil {
-		for _, p := range s.cfg.Pods() {
-			// The cgroup of guaranteed pods is the top one itself, so the first kubepods element is the top in every
-			// case.
-			if before, _, ok := strings.Cut(s.cfg.PodCgroup(&p), "kubepods"); ok {
-				top = before + "kubepods"
-				if _, ok := s.cpuTime(top); !ok {
-					top += ".slice"
-				}
-				break
-			}
-		}
-	}
-	if cpu, mem := s.cgroupCPU("pods", top, now), s.cgroupMemory(top, now); cpu != nil || mem != nil {
-		if all := s.fields("meminfo")["MemTotal:"] << 10; mem != nil && all > 0 {
-			mem.AvailableBytes = new(less(all, *mem.WorkingSetBytes))
-		}
+	top := s.PodsCgroup()
+	if cpu, mem := s.cgroupCPU("pods", top, now), s.podsMemory(now); cpu != nil || mem != nil {
 		out = append(out, statsapi.ContainerStats{Name: statsapi.SystemContainerPods, StartTime: metav1.NewTime(s.booted()), CPU: cpu, Memory: mem})
 	}
 	return out
+}
+
+// PodsCgroup returns the cgroup of all pods, below the hierarchies' roots.
+func (s *Stats) PodsCgroup() string {
+	top := "kubepods"
+	if s.cfg.PodCgroup == nil {
+		return top
+	}
+	for _, p := range s.cfg.Pods() {
+		// The cgroup of guaranteed pods is the top one itself, so the first kubepods element is the top in every case.
+		if before, _, ok := strings.Cut(s.cfg.PodCgroup(&p), "kubepods"); ok {
+			top = before + "kubepods"
+			if _, ok := s.cpuTime(top); !ok {
+				top += ".slice"
+			}
+			break
+		}
+	}
+	return top
 }
 
 func (s *Stats) selfCPU(now time.Time) *statsapi.CPUStats {

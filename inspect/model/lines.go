@@ -50,6 +50,8 @@ func (m *Model) addLine(r *trace.Record) {
 		if e.State == trace.AgentDegraded {
 			l.Level = trace.LevelWarn
 		}
+	case *trace.Eviction:
+		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
 	default:

@@ -19,6 +19,7 @@ var opens = map[string]string{
 	"agent/cgroup/observe.go":                  "cgroup files: the kernel; O_NONBLOCK, 4 KiB",
 	"agent/cgroup/throttle.go":                 "cgroups: the kernel",
 	"agent/config/load.go":                     "drop-ins' names: root",
+	"agent/eviction/stalls_linux.go":           "/proc/pressure and cgroups' memory.pressure: the kernel; O_NONBLOCK",
 	"agent/gc/logs.go":                         "log directories: root and the runtime",
 	"agent/guestfile/open_linux.go":            "containers: it is the guard",
 	"agent/guestfile/open_other.go":            "containers: it is the guard",

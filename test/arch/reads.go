@@ -15,7 +15,6 @@ var wholeReads = map[string]string{
 	"agent/cgroup/dirs.go":                "cgroup files: the kernel",
 	"agent/cgroup/list.go":                "cgroup files: the kernel; as many lines as a pod has processes",
 	"agent/cgroup/throttle.go":            "cgroup files: the kernel",
-	"agent/pressure/memory.go":            "/proc: the kernel",
 	"agent/host/host.go":                  "/proc: the kernel",
 	"agent/stats/node.go":                 "/proc and cgroup files: the kernel",
 	"agent/stats/system.go":               "/proc: the kernel",

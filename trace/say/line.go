@@ -58,6 +58,8 @@ func line(r *trace.Record) string {
 		return exited(e)
 	case *trace.OOMKill:
 		return OOM(e)
+	case *trace.Eviction:
+		return Eviction(e)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
