@@ -132,6 +132,10 @@ soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 faults: ## cause faults of the node, and check the agent, its memory and other pods (FAULTS=inotify,ulimit for some)
 	go run ./test/faults -only '$(FAULTS)'
 
+.PHONY: evict
+evict: ## let pods use up memory, disk, inodes, process ids, under kubeloupe and upstream's kubelet: who is evicted, and when (ONLY=disk, ROUNDS=3)
+	go run ./test/evict -only '$(ONLY)' -rounds $(or $(ROUNDS),1)
+
 .PHONY: clockvm
 clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
 	go run ./test/clockvm -only '$(ONLY)' -keep '$(KEEP)'

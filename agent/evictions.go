@@ -52,7 +52,9 @@ func (p *parts) stallFiles() []string {
 }
 
 // under reports whether a pressure condition of the node is true. Pods may be admitted before the eviction manager exists.
-func (p *parts) under(c v1.NodeConditionType) bool { return p.host.eviction != nil && p.host.eviction.Under(c) }
+func (p *parts) under(c v1.NodeConditionType) bool {
+	return p.host.eviction != nil && p.host.eviction.Under(c)
+}
 
 // pressure returns the resource pressure, for the node's conditions.
 func (p *parts) pressure() node.Pressure {

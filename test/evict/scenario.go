@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// scenario is a resource that pods use up.
+type scenario struct {
+	name string
+	// loop says that the agent's directory is on a file system of its own, of 256 MiB and 4,096 inodes.
+	loop bool
+	// config changes the agent's configuration.
+	config func(map[string]any) error
+	// pods are named; use is what they do when all of them run.
+	pods []subject
+	// gone is how many are evicted.
+	gone int
+}
+
+// subject is a pod.
+type subject struct {
+	name, use string
+	priority  string            // a class; "" for none
+	limits    map[string]string // of the container
+	sizeLimit string            // of its volume
+	memory    bool              // its volume is in memory
+	requests  map[string]string
+}
+
+// off turns all thresholds off; scenarios set one.
+func off(c map[string]any, key, value string) {
+	hard := map[string]any{"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%"}
+	if key != "" {
+		hard[key] = value
+	}
+	c["evictionHard"], c["imageGCHighThresholdPercent"] = hard, 100
+	c["evictionPressureTransitionPeriod"] = "10s"
+}
+
+func hard(key, value string) func(map[string]any) error {
+	return func(c map[string]any) error { off(c, key, value); return nil }
+}
+
+const (
+	fill  = "dd if=/dev/zero of=/data/fill bs=1M count=%d 2>/dev/null"
+	files = "i=0; while [ $i -lt %d ]; do : > /data/$i; i=$((i+1)); done"
+	forks = "i=0; while [ $i -lt %d ]; do sleep 600 & i=$((i+1)); done"
+)
+
+func scenarios() []scenario {
+	return []scenario{
+		{name: "disk", loop: true, config: hard("nodefs.available", "80Mi"), gone: 2, pods: []subject{
+			{name: "small", use: fmt.Sprintf(fill, 20)}, {name: "big", use: fmt.Sprintf(fill, 50)}, {name: "important", use: fmt.Sprintf(fill, 100), priority: "evict-high"},
+			{name: "low", use: fmt.Sprintf(fill, 10), priority: "evict-low"},
+		}},
+		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
+			{name: "few", use: fmt.Sprintf(files, 100)}, {name: "many", use: fmt.Sprintf(files, 2500)}, {name: "some", use: fmt.Sprintf(files, 300)},
+		}},
+		{name: "memory", config: memoryBelow(700), gone: 1, pods: []subject{
+			{name: "requested", use: fmt.Sprintf(fill, 500), memory: true, requests: map[string]string{"memory": "800Mi"}},
+			{name: "over", use: fmt.Sprintf(fill, 600), memory: true}, {name: "small", use: fmt.Sprintf(fill, 50), memory: true},
+		}},
+		{name: "pids", config: pidsBelow(250), gone: 1, pods: []subject{
+			{name: "few", use: fmt.Sprintf(forks, 50)}, {name: "many", use: fmt.Sprintf(forks, 300)}, {name: "important", use: fmt.Sprintf(forks, 100), priority: "evict-high"},
+		}},
+		{name: "limits", config: hard("", ""), gone: 3, pods: []subject{
+			{name: "volume", use: fmt.Sprintf(fill, 30), sizeLimit: "10Mi"},
+			{name: "within", use: fmt.Sprintf(fill, 5), sizeLimit: "10Mi", limits: map[string]string{"ephemeral-storage": "20Mi"}},
+			{name: "pod", use: fmt.Sprintf(fill, 30), limits: map[string]string{"ephemeral-storage": "10Mi"}},
+			{name: "layer", use: "dd if=/dev/zero of=/fill bs=1M count=30 2>/dev/null", limits: map[string]string{"ephemeral-storage": "10Mi"}},
+		}},
+	}
+}
+
+// memoryBelow sets the threshold of memory to some MiB less than there is now.
+func memoryBelow(mib int64) func(map[string]any) error {
+	return func(c map[string]any) error {
+		text, err := os.ReadFile("/proc/meminfo")
+		if err != nil {
+			return err
+		}
+		kib := int64(0)
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+				kib, err = strconv.ParseInt(f[1], 10, 64)
+			}
+		}
+		used, err2 := rootWorkingSet()
+		if err != nil || err2 != nil {
+			return fmt.Errorf("what memory there is: %w, %w", err, err2)
+		}
+		off(c, "memory.available", fmt.Sprint(kib<<10-used-mib<<20))
+		c["enforceNodeAllocatable"] = []string{}
+		return nil
+	}
+}
+
+// rootWorkingSet is the memory in use as kubelets count it, with cgroup v1 or v2.
+func rootWorkingSet() (int64, error) {
+	dir, usage, cold := "/sys/fs/cgroup/memory/", "memory.usage_in_bytes", "total_inactive_file"
+	if _, err := os.Stat(dir); err != nil {
+		text, err := os.ReadFile("/proc/meminfo")
+		if err != nil {
+			return 0, err
+		}
+		f := map[string]int64{}
+		for line := range strings.Lines(string(text)) {
+			if w := strings.Fields(line); len(w) > 1 {
+				f[w[0]], _ = strconv.ParseInt(w[1], 10, 64)
+			}
+		}
+		return (f["MemTotal:"] - f["MemFree:"] - f["Inactive(file):"]) << 10, nil
+	}
+	text, err := os.ReadFile(dir + usage)
+	if err != nil {
+		return 0, err
+	}
+	used, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	stat, err := os.ReadFile(dir + "memory.stat")
+	for line := range strings.Lines(string(stat)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == cold {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return used - n, err
+		}
+	}
+	return used, err
+}
+
+// pidsBelow sets the threshold of process ids to some less than there are now.
+func pidsBelow(n int64) func(map[string]any) error {
+	return func(c map[string]any) error {
+		most, err := number("/proc/sys/kernel/pid_max")
+		threads, err2 := number("/proc/sys/kernel/threads-max")
+		text, err3 := os.ReadFile("/proc/loadavg")
+		if err != nil || err2 != nil || err3 != nil {
+			return fmt.Errorf("what process ids there are: %w, %w, %w", err, err2, err3)
+		}
+		_, all, _ := strings.Cut(strings.Fields(string(text))[3], "/")
+		now, err := strconv.ParseInt(all, 10, 64)
+		off(c, "pid.available", fmt.Sprint(min(most, threads)-now-n))
+		return err
+	}
+}
+
+func number(file string) (int64, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+}
