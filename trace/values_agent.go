@@ -142,6 +142,7 @@ const (
 	EvictionReclaimed EvictionOutcome = "reclaimed" // containers and images that no pod uses were removed; that was enough
 	EvictionEvicted   EvictionOutcome = "evicted"   // a pod is evicted
 	EvictionNone      EvictionOutcome = "none"      // no pod can be evicted
+	EvictionNear      EvictionOutcome = "near"      // there is enough, but little more than the threshold: the ranking says who would go
 )
 
 // ThresholdKind is what happens at a threshold.

@@ -83,16 +83,20 @@ func Eviction(e *trace.Eviction) string {
 	return noise.Of(join(out, e.Err))
 }
 
-// Ranked describes a pod in the ranking of an eviction: "BestEffort, priority 0, 120 MiB of 64 MiB requested".
+// Ranked describes a pod in the ranking of an eviction: "120 MiB, 64 MiB requested, Burstable, priority 100".
 func Ranked(s trace.Signal, p *trace.RankedPod) string {
-	out := fmt.Sprintf("%s, priority %d, ", p.QoS, p.Priority)
-	switch {
-	case p.Unknown:
-		out += "usage unknown"
-	case p.Request > 0:
-		out += Amount(s, p.Usage) + ", " + Amount(s, p.Request) + " requested"
-	default:
-		out += Amount(s, p.Usage)
+	out := "usage unknown"
+	if !p.Unknown {
+		out = Amount(s, p.Usage)
+	}
+	if p.Request > 0 {
+		out += ", " + Amount(s, p.Request) + " requested"
+	}
+	if p.QoS != "" {
+		out += ", " + string(p.QoS)
+	}
+	if p.Priority != 0 {
+		out += fmt.Sprintf(", priority %d", p.Priority)
 	}
 	if p.Spared {
 		out += ", critical: never evicted"

@@ -105,7 +105,7 @@ func usedOf(s *model.Pressure) string {
 func (p *Eviction) ranking(e *model.Eviction) section {
 	th := p.Theme
 	s := section{title: "last round, " + style.Clock(e.At)}
-	s.add("", th.Clean(say.Eviction(&e.Eviction)), toneIf(e.Outcome != trace.EvictionReclaimed, style.Fail))
+	s.facts = append(s.facts, fact{value: th.Clean(say.Eviction(&e.Eviction)), tone: toneIf(e.Outcome != trace.EvictionReclaimed, style.Fail)})
 	for i := range e.Ranked {
 		r := &e.Ranked[i]
 		tone := style.Plain
@@ -115,10 +115,10 @@ func (p *Eviction) ranking(e *model.Eviction) section {
 		case r.Spared:
 			tone = style.Dim
 		}
-		s.add(fmt.Sprintf("%d", i+1), th.Clean(r.Pod+"  "+say.Ranked(e.Signal, r)), tone)
+		s.facts = append(s.facts, fact{value: th.Clean(fmt.Sprintf("%d. %s: %s", i+1, r.Pod, say.Ranked(e.Signal, r))), tone: tone})
 	}
 	if e.Clipped > 0 {
-		s.add("", fmt.Sprintf("and %d more", e.Clipped), style.Dim)
+		s.facts = append(s.facts, fact{value: fmt.Sprintf("and %d more", e.Clipped), tone: style.Dim})
 	}
 	return s
 }
