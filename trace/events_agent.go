@@ -124,7 +124,8 @@ func (e *Threshold) Used(capacity int64) (int64, bool) {
 }
 
 // Eviction is a round of the eviction manager that found less of a resource than its threshold: what it saw, what it removed of the
-// node's own, and how it ranked the pods. A round that found enough is not published.
+// node's own, and how it ranked the pods. Of the rounds that find
+// enough, one a minute is published while little more than a threshold is left.
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize.
 type Eviction struct {

@@ -87,6 +87,7 @@ type Manager struct {
 	judge      *judge
 	told       map[trace.Signal]said
 	failing    bool
+	foreseen   time.Time
 
 	mu         sync.Mutex
 	conditions []v1.NodeConditionType

@@ -183,7 +183,7 @@ func TestHard(t *testing.T) {
 			w.memory = 20
 			critical := w.add(aPod("critical", 2_000_000_000), 900)
 			critical.Annotations = map[string]string{"kubernetes.io/config.source": "api"}
-			w.add(aPod("small", 0), 50)
+			w.freed[w.add(aPod("small", 0), 50).UID] = 300
 			w.add(aPod("big", 0), 60)
 			w.add(aPod("within", 0, "memory", "500"), 400)
 			w.add(aPod("other", 5), 80)
@@ -334,6 +334,22 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		if r := tracetest.Events[trace.Eviction](rec); len(r) != 4 || r[0].Outcome != trace.EvictionNone || r[0].Err != "no answer" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// While little is left, one round a minute says who would go first.
+func TestForesee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, rec := run(t, 65*time.Second, func(w *world, _ *Config) {
+			w.disk = 140
+			w.add(aPod("a", 0), 60)
+			w.add(aPod("b", 0), 70)
+		})
+		logged(t, w)
+		r := tracetest.Events[trace.Eviction](rec)
+		if len(r) != 2 || r[0].Outcome != trace.EvictionNear || r[0].Signal != trace.SignalNodeFS || r[0].Ranked[0].Pod != "ns/b" || r[0].Evicted != "" {
 			t.Errorf("%+v", r)
 		}
 	})

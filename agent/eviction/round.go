@@ -30,6 +30,7 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 		return evicted, hardGrace
 	}
 	if len(act) == 0 {
+		m.foresee(ctx, seen, now)
 		return nil, 0
 	}
 	return m.relieve(ctx, m.first(act), seen)

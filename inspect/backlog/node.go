@@ -139,7 +139,9 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 		}
 	case *trace.Eviction:
 		n.eviction = it
-		k.alarms.Push(it)
+		if e.Outcome != trace.EvictionNear {
+			k.alarms.Push(it)
+		}
 	case *trace.NodeEvent, *trace.OOMKill:
 		k.lines.Push(it)
 	case *trace.Usage:

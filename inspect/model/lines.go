@@ -51,6 +51,9 @@ func (m *Model) addLine(r *trace.Record) {
 			l.Level = trace.LevelWarn
 		}
 	case *trace.Eviction:
+		if e.Outcome == trace.EvictionNear {
+			return
+		}
 		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)

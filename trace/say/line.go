@@ -59,7 +59,9 @@ func line(r *trace.Record) string {
 	case *trace.OOMKill:
 		return OOM(e)
 	case *trace.Eviction:
-		return Eviction(e)
+		if e.Outcome != trace.EvictionNear {
+			return Eviction(e)
+		}
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)

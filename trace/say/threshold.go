@@ -2,6 +2,7 @@ package say
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -65,7 +66,11 @@ func threshold(s trace.Signal, t *trace.Threshold) (does, mark string) {
 // Eviction describes a round of the eviction manager.
 func Eviction(e *trace.Eviction) string {
 	_, at := Threshold(e.Signal, &e.Threshold)
-	out := fmt.Sprintf("eviction: %s: %s free, below %s", e.Signal, Amount(e.Signal, e.Available), strings.Replace(at, " free", "", 1))
+	is := "below"
+	if e.Outcome == trace.EvictionNear {
+		is = "near"
+	}
+	out := fmt.Sprintf("eviction: %s: %s free, %s %s", e.Signal, Amount(e.Signal, e.Available), is, strings.Replace(at, " free", "", 1))
 	if e.Containers > 0 {
 		out += fmt.Sprintf("; containers removed: %d", e.Containers)
 	}
@@ -77,6 +82,10 @@ func Eviction(e *trace.Eviction) string {
 		out += ": enough"
 	case trace.EvictionEvicted:
 		out += fmt.Sprintf("; %s is evicted, the first of %d, with %d s of grace", e.Evicted, len(e.Ranked)+e.Clipped, e.Grace)
+	case trace.EvictionNear:
+		if i := slices.IndexFunc(e.Ranked, func(p trace.RankedPod) bool { return !p.Spared }); i >= 0 {
+			out += "; " + e.Ranked[i].Pod + " would be evicted first"
+		}
 	case trace.EvictionNone:
 		out += "; no pod can be evicted"
 	}

@@ -105,7 +105,7 @@ func usedOf(s *model.Pressure) string {
 func (p *Eviction) ranking(e *model.Eviction) section {
 	th := p.Theme
 	s := section{title: "last round, " + style.Clock(e.At)}
-	s.facts = append(s.facts, fact{value: th.Clean(say.Eviction(&e.Eviction)), tone: toneIf(e.Outcome != trace.EvictionReclaimed, style.Fail)})
+	s.facts = append(s.facts, fact{value: th.Clean(say.Eviction(&e.Eviction)), tone: toneIf(e.Outcome == trace.EvictionEvicted || e.Outcome == trace.EvictionNone, style.Fail)})
 	for i := range e.Ranked {
 		r := &e.Ranked[i]
 		tone := style.Plain
