@@ -56,6 +56,9 @@ func (p *parts) under(c v1.NodeConditionType) bool {
 	return p.host.eviction != nil && p.host.eviction.Under(c)
 }
 
+// evicting reports whether the resources of an evicted pod are not free yet.
+func (p *parts) evicting() bool { return p.host.eviction != nil && p.host.eviction.Evicting() }
+
 // pressure returns the resource pressure, for the node's conditions.
 func (p *parts) pressure() node.Pressure {
 	return node.Pressure{Memory: p.under(v1.NodeMemoryPressure), Disk: p.under(v1.NodeDiskPressure), PID: p.under(v1.NodePIDPressure)}
