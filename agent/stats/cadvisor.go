@@ -11,7 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// ContainerMetrics serves /metrics/cadvisor: the figures of the summary, with cAdvisor's names.
+// ContainerMetrics serves /metrics/cadvisor: the figures of the summary and of the cgroups' files, with cAdvisor's names.
 //
 // Upstream: github.com/google/cadvisor/lib/metrics/prometheus.go.
 func (s *Stats) ContainerMetrics() http.Handler {
@@ -25,7 +25,10 @@ func (s *Stats) ContainerMetrics() http.Handler {
 		}
 		page.Sample(failed, time.Time{})
 		if sum != nil {
-			summaryMetrics(&page, s.entities(sum, time.Now()))
+			now := time.Now()
+			all := s.entities(sum, now)
+			summaryMetrics(&page, all)
+			s.fileMetrics(&page, all, now)
 		}
 		page.Gauge("machine_cpu_cores", "Number of logical CPU cores.")
 		page.Sample(float64(runtime.NumCPU()), time.Time{})
