@@ -12,6 +12,8 @@ import (
 )
 
 // Store is what is kept of a stream of records. Build it with New.
+//
+// Many fields: one for each way in which a record is found again.
 type Store struct {
 	policy Policy
 	runs   []*PodRun // oldest first
