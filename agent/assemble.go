@@ -163,7 +163,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	}
 	p.state.Check(ctx) // the runtime's features are part of later requests
 	if bus != nil {
-		p.usage = usage.New(usage.Config{Bus: bus})
+		p.usage = usage.New(usage.Config{Bus: bus, Starting: p.pods.store.Starting})
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}

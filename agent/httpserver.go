@@ -54,7 +54,7 @@ func (p *parts) addStats(c *server.Config) error {
 		RootDir: p.cfg.Kubelet.Node.RootDir,
 	}
 	if p.cgroups != nil {
-		cfg.PodCgroup = p.cgroups.PodParent
+		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
 	}
 	s, err := stats.New(cfg)
 	if err != nil {

@@ -234,7 +234,7 @@ type NodeEvent struct {
 }
 
 // Usage is the resource usage of the agent since the last such record, and how long the node's tasks stalled in that time. It is
-// published every 10 s, and every second while the start of a pod is worked on, for up to 10 minutes each.
+// published every 10 s, and every second until a pod that starts is ready, for up to 10 minutes each.
 type Usage struct {
 	// Interval is the time that the figures cover.
 	Interval time.Duration `json:"interval_ns"`

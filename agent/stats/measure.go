@@ -2,7 +2,6 @@ package stats
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,19 +35,16 @@ func (s *Stats) Node(d Disks) Node {
 //
 // Upstream: pkg/kubelet/stats/helper.go, cadvisorInfoToCPUandMemoryStats.
 func (s *Stats) podsMemory(now time.Time) *statsapi.MemoryStats {
-	top := s.PodsCgroup()
-	out := s.cgroupMemory(top, now)
-	if out == nil {
+	at := s.PodsCgroup()
+	if at == "" {
 		return nil
 	}
-	most := s.fields("meminfo")["MemTotal:"] << 10
-	for _, file := range []string{filepath.Join(s.cfg.Cgroup, "memory", top, "memory.limit_in_bytes"), filepath.Join(s.cfg.Cgroup, top, "memory.max")} {
-		if limit, ok := number(file); ok && limit < most {
-			most = limit
+	out := s.cgroupMemory(at, now)
+	if all := s.fields("meminfo")["MemTotal:"] << 10; out != nil && all > 0 {
+		if limit, ok := s.tree.memoryLimit(at); ok {
+			all = min(all, limit)
 		}
-	}
-	if most > 0 {
-		out.AvailableBytes = new(less(most, *out.WorkingSetBytes))
+		out.AvailableBytes = new(less(all, *out.WorkingSetBytes))
 	}
 	return out
 }

@@ -119,6 +119,7 @@ func world(t *testing.T) (*Stats, *fake) {
 			return nil
 		},
 		PodCgroup: func(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) },
+		Tiers:     []string{"/kubepods"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	got = scrape(t, s.ContainerMetrics())
-	if f := got["container_cpu_usage_seconds_total"]; f == nil || len(f.Metric) != 3 {
+	if f := got["container_cpu_usage_seconds_total"]; f == nil || len(f.Metric) != 4 {
 		t.Errorf("cpu %v", f)
 	}
 	if f := got["container_network_receive_bytes_total"]; f == nil || len(f.Metric) != 2 {

@@ -16,8 +16,6 @@ var wholeReads = map[string]string{
 	"agent/cgroup/list.go":                "cgroup files: the kernel; as many lines as a pod has processes",
 	"agent/cgroup/throttle.go":            "cgroup files: the kernel",
 	"agent/host/host.go":                  "/proc: the kernel",
-	"agent/stats/node.go":                 "/proc and cgroup files: the kernel",
-	"agent/stats/system.go":               "/proc: the kernel",
 	"agent/volume/blockdev/loop_linux.go": "/sys: the kernel, of names that root gave",
 	"inspect/snapshot/cgroup.go":          "cgroup files: the kernel; as many lines as a pod has processes",
 	"inspect/snapshot/network.go":         "/proc and /sys: the kernel",
