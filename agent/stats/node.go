@@ -86,7 +86,8 @@ func (s *Stats) nodeMemory(now time.Time) *statsapi.MemoryStats {
 		out = s.rootMemory(info, now)
 	}
 	if out != nil {
-		out.AvailableBytes = new(less(total, *out.WorkingSetBytes))
+		// Huge pages are no memory of cgroups (upstream: pkg/kubelet/server/stats/summary.go, HugepageAwareEviction).
+	out.AvailableBytes = new(less(less(total, *out.WorkingSetBytes), info["Hugetlb:"]<<10))
 	}
 	return out
 }

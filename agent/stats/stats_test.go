@@ -75,7 +75,7 @@ func world(t *testing.T) (*Stats, *fake) {
 		}
 		return full
 	}
-	put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nSwapTotal: 8 kB\nSwapFree: 6 kB\n")
+	put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nHugetlb: 64 kB\nSwapTotal: 8 kB\nSwapFree: 6 kB\n")
 	put("proc/stat", "cpu 1 2\nbtime 1700000000\n")
 	put("proc/loadavg", "0.1 0.2 0.3 2/345 678\n")
 	put("proc/sys/kernel/pid_max", "4194304\n")
@@ -135,7 +135,7 @@ func TestSummary(t *testing.T) {
 	}
 	n := got.Node
 	if n.NodeName != "n1" || n.StartTime.Unix() != 1700000000 || *n.CPU.UsageCoreNanoSeconds != 7e9 ||
-		*n.Memory.WorkingSetBytes != 500000 || *n.Memory.AvailableBytes != 1000<<10-500000 || *n.Memory.RSSBytes != 300000 ||
+		*n.Memory.WorkingSetBytes != 500000 || *n.Memory.AvailableBytes != 1000<<10-64<<10-500000 || *n.Memory.RSSBytes != 300000 ||
 		*n.Swap.SwapUsageBytes != 2<<10 || *n.Rlimit.MaxPID != 9999 || *n.Rlimit.NumOfRunningProcesses != 345 {
 		t.Errorf("node %+v", n)
 	}
