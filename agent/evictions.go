@@ -66,11 +66,7 @@ func (p *parts) pressure() node.Pressure {
 
 // warnNode sends a Warning Event about the node.
 func (p *parts) warnNode(ctx context.Context, reason, message string) {
-	if !p.cluster.alone() {
-		p.cluster.events.Node(ctx, v1.EventTypeWarning, reason, message)
-		return
-	}
-	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: message})
+	p.cluster.events.Node(ctx, v1.EventTypeWarning, reason, message)
 }
 
 // evictable is the node and its pods, as the eviction manager needs them.

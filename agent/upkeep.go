@@ -19,7 +19,7 @@ func (p *parts) gcConfig() gc.Config {
 	}
 	return gc.Config{
 		Present: present,
-		Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.manager, Bus: p.cfg.Bus,
+		Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.manager, Warn: p.warnNode, Bus: p.cfg.Bus,
 		VolumeImages: p.volumes.Images,
 		PodLogDir:    k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
 		ContainerPolicy: gc.ContainerPolicy{

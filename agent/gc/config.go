@@ -63,6 +63,8 @@ type Config struct {
 	Pods    Pods
 	// VolumeImages returns the images of volumes, which are in use too; may be nil.
 	VolumeImages func() []string
+	// Warn sends a Warning Event about the node, whose cause is the span of ctx; nil only publishes it.
+	Warn func(ctx context.Context, reason, message string)
 	// Bus receives the events; nil drops them.
 	Bus *trace.Bus
 	// PodLogDir is the pods' log directory, /var/log/pods upstream; if "", logs are not removed.

@@ -197,5 +197,9 @@ func (c *Collector) tell(sp trace.Span, by trace.Decider, v *Verdict, sum *Summa
 }
 
 func (c *Collector) warn(sp trace.Span, reason, msg string) {
+	if c.cfg.Warn != nil {
+		c.cfg.Warn(trace.ContextWith(context.Background(), sp), reason, msg)
+		return
+	}
 	trace.Point(c.cfg.Bus, sp, trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: msg})
 }
