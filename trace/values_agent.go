@@ -120,6 +120,7 @@ func (s Signal) Unit() Unit {
 		return UnitInodes
 	case SignalPID:
 		return UnitProcesses
+	case SignalMemory, SignalAllocatable, SignalNodeFS, SignalImageFS, SignalContainerFS:
 	}
 	return UnitBytes
 }

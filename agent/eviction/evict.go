@@ -21,8 +21,10 @@ func (m *Manager) evict(ctx context.Context, t *Threshold, seen observation, r *
 			Reason: fmt.Sprintf("the node is short of %s, and this pod is the first of the ranking", resourceOf(t.Signal)),
 			Limit:  t.Free.of(seen.capacity), Signal: t.Signal,
 			Inputs: []trace.KV{
-				{K: "signal", V: name(t.Signal)}, {K: "available", V: say.Amount(t.Signal, seen.available)},
-				{K: "usage", V: say.Amount(t.Signal, r.usage)}, {K: "request", V: say.Amount(t.Signal, r.request)},
+				{K: "signal", V: name(t.Signal)},
+				{K: "available", V: say.Amount(t.Signal, seen.available)},
+				{K: "usage", V: say.Amount(t.Signal, r.usage)},
+				{K: "request", V: say.Amount(t.Signal, r.request)},
 				{K: "grace", V: fmt.Sprintf("%ds", grace)},
 			},
 		},

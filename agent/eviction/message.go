@@ -68,19 +68,14 @@ func message(t *Threshold, seen observation, r *ranked) (text string, annotation
 
 // containerUsage returns what a container uses of a resource, if it is known.
 func containerUsage(name v1.ResourceName, c *statsapi.ContainerStats) (used int64, known bool) {
-	switch name {
-	case v1.ResourceMemory:
-		if c.Memory == nil || c.Memory.WorkingSetBytes == nil {
-			return 0, false
-		}
-		return memoryOf(c.Memory), true
-	case v1.ResourceEphemeralStorage:
-		if c.Rootfs == nil || c.Rootfs.UsedBytes == nil || c.Logs == nil || c.Logs.UsedBytes == nil {
-			return 0, false
-		}
-		return value(c.Rootfs.UsedBytes) + value(c.Logs.UsedBytes), true
+	if name == v1.ResourceMemory {
+		return memoryOf(c.Memory), c.Memory != nil && c.Memory.WorkingSetBytes != nil
 	}
-	return 0, false
+	known = name == v1.ResourceEphemeralStorage && c.Rootfs != nil && c.Rootfs.UsedBytes != nil && c.Logs != nil && c.Logs.UsedBytes != nil
+	if !known {
+		return 0, false
+	}
+	return value(c.Rootfs.UsedBytes) + value(c.Logs.UsedBytes), true
 }
 
 func containerOf(pod *v1.Pod, name string) *v1.Container {

@@ -42,7 +42,7 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 		c.tell(sp, trace.ByImageGC, &v, &sum)
 	}
 	if need := in.Need(); err == nil && !all && sum.Freed < need {
-		err = fmt.Errorf("Insufficient free disk space on the node's image filesystem (%d%% of %s used). "+ //nolint:staticcheck,revive // upstream's text, which tools match
+		err = fmt.Errorf("Insufficient free disk space on the node's image filesystem (%d%% of %s used). "+ //nolint:staticcheck // upstream's text, which tools match
 			"Failed to free sufficient space by deleting unused images (freed %d bytes). "+
 			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), human.Bytes(in.FS.Capacity), sum.Freed)
 		c.warn(sp, "FreeDiskSpaceFailed", err.Error())

@@ -87,7 +87,7 @@ func (s *Stats) nodeMemory(now time.Time) *statsapi.MemoryStats {
 	}
 	if out != nil {
 		// Huge pages are no memory of cgroups (upstream: pkg/kubelet/server/stats/summary.go, HugepageAwareEviction).
-	out.AvailableBytes = new(less(less(total, *out.WorkingSetBytes), info["Hugetlb:"]<<10))
+		out.AvailableBytes = new(less(less(total, *out.WorkingSetBytes), info["Hugetlb:"]<<10))
 	}
 	return out
 }

@@ -53,7 +53,9 @@ const (
 func scenarios() []scenario {
 	return []scenario{
 		{name: "disk", loop: true, config: hard("nodefs.available", "80Mi"), gone: 2, pods: []subject{
-			{name: "small", use: fmt.Sprintf(fill, 20)}, {name: "big", use: fmt.Sprintf(fill, 50)}, {name: "important", use: fmt.Sprintf(fill, 100), priority: "evict-high"},
+			{name: "small", use: fmt.Sprintf(fill, 20)},
+			{name: "big", use: fmt.Sprintf(fill, 50)},
+			{name: "important", use: fmt.Sprintf(fill, 100), priority: "evict-high"},
 			{name: "low", use: fmt.Sprintf(fill, 10), priority: "evict-low"},
 		}},
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
@@ -61,7 +63,8 @@ func scenarios() []scenario {
 		}},
 		{name: "memory", config: memoryBelow(700), gone: 1, pods: []subject{
 			{name: "requested", use: fmt.Sprintf(fill, 500), memory: true, requests: map[string]string{"memory": "800Mi"}},
-			{name: "over", use: fmt.Sprintf(fill, 600), memory: true}, {name: "small", use: fmt.Sprintf(fill, 50), memory: true},
+			{name: "over", use: fmt.Sprintf(fill, 600), memory: true},
+			{name: "small", use: fmt.Sprintf(fill, 50), memory: true},
 		}},
 		{name: "pids", config: pidsBelow(250), gone: 1, pods: []subject{
 			{name: "few", use: fmt.Sprintf(forks, 50)}, {name: "many", use: fmt.Sprintf(forks, 300)}, {name: "important", use: fmt.Sprintf(forks, 100), priority: "evict-high"},
