@@ -111,6 +111,11 @@ const (
 	SignalContainerFS       Signal = "containerfs"            // the file system of the containers' layers, in bytes
 	SignalContainerFSInodes Signal = "containerfs.inodesFree" // its inodes
 	SignalPID               Signal = "pid"                    // the process ids of the node
+
+	// A pod's own limits of local storage, in bytes: for them pods are evicted too, and the metric kubelet_evictions has these names.
+	SignalEmptyDirLimit  Signal = "emptydirfs.limit"           // sizeLimit of an emptyDir volume
+	SignalPodLimit       Signal = "ephemeralpodfs.limit"       // ephemeral-storage of the pod
+	SignalContainerLimit Signal = "ephemeralcontainerfs.limit" // ephemeral-storage of a container
 )
 
 // Unit is the unit of a signal's figures.
@@ -120,7 +125,7 @@ func (s Signal) Unit() Unit {
 		return UnitInodes
 	case SignalPID:
 		return UnitProcesses
-	case SignalMemory, SignalAllocatable, SignalNodeFS, SignalImageFS, SignalContainerFS:
+	case SignalMemory, SignalAllocatable, SignalNodeFS, SignalImageFS, SignalContainerFS, SignalEmptyDirLimit, SignalPodLimit, SignalContainerLimit:
 	}
 	return UnitBytes
 }

@@ -37,7 +37,7 @@ func (m *Manager) evictOver(ctx context.Context, pod *v1.Pod, e *exceeded) {
 		Message: e.message, Grace: hardGrace,
 		Decision: trace.Decision{
 			By: trace.ByEviction, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictEnd, Code: Reason, Reason: "it exceeds a limit of local storage",
-			Limit: e.allow, Signal: trace.Signal(e.limit),
+			Limit: e.allow, Signal: e.limit,
 			Inputs: []trace.KV{
 				{K: "limit", V: say.Amount(trace.SignalNodeFS, e.allow)}, {K: "usage", V: say.Amount(trace.SignalNodeFS, e.used)},
 			},

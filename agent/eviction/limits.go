@@ -9,21 +9,12 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
-)
-
-// Limit is a limit of local storage that a pod exceeds.
-type Limit string
-
-// The limits; the names are those of the metric kubelet_evictions. Upstream: pkg/kubelet/eviction/eviction_manager.go.
-const (
-	LimitEmptyDir  Limit = "emptydirfs.limit"
-	LimitPod       Limit = "ephemeralpodfs.limit"
-	LimitContainer Limit = "ephemeralcontainerfs.limit"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // exceeded is a limit with the figures.
 type exceeded struct {
-	limit       Limit
+	limit       trace.Signal
 	used, allow int64
 	message     string
 }
@@ -56,12 +47,12 @@ func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
 			continue
 		}
 		if fs := volumeOf(st, v.Name); fs != nil && value(fs.UsedBytes) > v.EmptyDir.SizeLimit.Value() {
-			return over(LimitEmptyDir, value(fs.UsedBytes), v.EmptyDir.SizeLimit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
+			return over(trace.SignalEmptyDirLimit, value(fs.UsedBytes), v.EmptyDir.SizeLimit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
 		}
 	}
 	if limit, ok := resource.PodLimits(pod, resource.PodResourcesOptions{})[v1.ResourceEphemeralStorage]; ok && st.EphemeralStorage != nil {
 		if used := value(st.EphemeralStorage.UsedBytes); used > limit.Value() {
-			return exceeded{LimitPod, used, limit.Value(), fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())}, true
+			return exceeded{trace.SignalPodLimit, used, limit.Value(), fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())}, true
 		}
 	}
 	for i := range st.Containers {
@@ -75,13 +66,13 @@ func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
 			used += fsBytes(c.Rootfs)
 		}
 		if used > limit.Value() {
-			return over(LimitContainer, used, limit, "Container %s exceeded its local ephemeral storage limit %q. ", c.Name), true
+			return over(trace.SignalContainerLimit, used, limit, "Container %s exceeded its local ephemeral storage limit %q. ", c.Name), true
 		}
 	}
 	return exceeded{}, false
 }
 
-func over(l Limit, used int64, allow *apiresource.Quantity, format, name string) exceeded {
+func over(l trace.Signal, used int64, allow *apiresource.Quantity, format, name string) exceeded {
 	return exceeded{l, used, allow.Value(), fmt.Sprintf(format, name, allow.String())}
 }
 

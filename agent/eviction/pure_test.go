@@ -241,16 +241,16 @@ func TestExceeds(t *testing.T) {
 		layout  Layout
 		stats   *statsapi.PodStats
 		limited bool
-		limit   Limit
+		limit   trace.Signal
 		text    string
 	}{
 		"no limit":          {plain, OneFS, uses(plain, 0, 1<<40, 1<<40, 1<<40, 0), false, "", ""},
 		"volume within":     {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1024, 0), true, "", ""},
-		"volume over":       {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, LimitEmptyDir, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
+		"volume over":       {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, trace.SignalEmptyDirLimit, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
 		"volume in memory":  {volume(aPod("p", 0), v1.StorageMediumMemory, "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), false, "", ""},
-		"pod over":          {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 25, 0), true, LimitPod, "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. "},
+		"pod over":          {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 25, 0), true, trace.SignalPodLimit, "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. "},
 		"pod within":        {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 24, 0), true, "", ""},
-		"container, layers": {limit(aPod("p", 0), "1Ki"), OneFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, LimitContainer, `Container c exceeded its local ephemeral storage limit "1Ki". `},
+		"container, layers": {limit(aPod("p", 0), "1Ki"), OneFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, trace.SignalContainerLimit, `Container c exceeded its local ephemeral storage limit "1Ki". `},
 		"layers elsewhere":  {limit(aPod("p", 0), "1Ki"), ImageFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, "", ""},
 		"unknown":           {limit(aPod("p", 0), "1Ki"), OneFS, &statsapi.PodStats{}, true, "", ""},
 	} {
