@@ -61,9 +61,9 @@ func scenarios() []scenario {
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
 			{name: "few", use: fmt.Sprintf(files, 100)}, {name: "many", use: fmt.Sprintf(files, 2500)}, {name: "some", use: fmt.Sprintf(files, 300)},
 		}},
-		{name: "memory", config: memoryBelow(700), gone: 1, pods: []subject{
-			{name: "requested", use: fmt.Sprintf(fill, 500), memory: true, requests: map[string]string{"memory": "800Mi"}},
-			{name: "over", use: fmt.Sprintf(fill, 600), memory: true},
+		{name: "memory", config: memoryBelow(3000), gone: 1, pods: []subject{
+			{name: "requested", use: fmt.Sprintf(fill, 1000), memory: true, requests: map[string]string{"memory": "1500Mi"}},
+			{name: "over", use: fmt.Sprintf(fill, 3500), memory: true},
 			{name: "small", use: fmt.Sprintf(fill, 50), memory: true},
 		}},
 		{name: "pids", config: pidsBelow(250), gone: 1, pods: []subject{
