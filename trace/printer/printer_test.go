@@ -118,6 +118,8 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "serving", Cause: "changed", NotAfter: until})
 	add(9019*ms, cart, point, 0, &trace.OOMKill{Container: "c1", Name: "cart"})
 	add(9019*ms, node, point, 0, &trace.OOMKill{Cgroup: "/kubepods", Kills: 2})
+	add(9019*ms, cart, point, 0, &trace.OOMKill{Container: "c1", Name: "cart", Process: "java", PID: 4711, RSS: 20 << 20, Constraint: trace.OOMMemcg, Cgroup: "/kubepods/pod1/c1", Limited: "/kubepods/pod1"})
+	add(9019*ms, node, point, 0, &trace.OOMKill{Cgroup: "/system.slice/sshd.service", Process: "sshd", PID: 99, Constraint: trace.OOMSystem, Limited: "/"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

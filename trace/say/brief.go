@@ -74,7 +74,7 @@ func brief(e trace.Event) string {
 	case *trace.PLEGEvent:
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
 	case *trace.OOMKill:
-		return words(cmp.Or(e.Name, e.Container, e.Cgroup))
+		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:
 		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:
