@@ -52,6 +52,8 @@ func (m *Model) addLine(r *trace.Record) {
 		}
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
+	case *trace.OOMKill:
+		l.Level, l.Text = trace.LevelWarn, say.OOM(e)
 	default:
 		return
 	}
