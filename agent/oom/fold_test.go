@@ -181,7 +181,7 @@ func folded(lines string) (got []trace.OOMKill) {
 		switch {
 		case line == "EPIPE":
 			got = append(got, f.lost()...)
-		case strings.HasPrefix(line, "+"):
+		case len(line) == 2 && line[0] == '+':
 			at += time.Duration(line[1]-'0') * time.Second
 		default:
 			got = append(got, f.take(message{at: at, text: []byte(line)})...)
