@@ -136,7 +136,7 @@ func parseKilled(s string) (trace.OOMKill, bool) {
 // number reads a process id.
 func number(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 31)
-	return int(n), err == nil && n > 0 //nolint:gosec // 31 bits
+	return int(n), err == nil && n > 0
 }
 
 // cgroup returns the clean name of a cgroup.

@@ -1,6 +1,9 @@
 package oom
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // place is where a cgroup may belong: a pod and, if it is a container's cgroup or one below it, the container.
 type place struct{ uid, container string }
@@ -10,8 +13,8 @@ type place struct{ uid, container string }
 // with _ for - in the UID.
 func places(cgroup string) (out []place) {
 	parts := strings.Split(cgroup, "/")
-	for i := len(parts) - 1; i >= 0; i-- {
-		uid := podUID(parts[i])
+	for i, part := range slices.Backward(parts) {
+		uid := podUID(part)
 		if uid == "" {
 			continue
 		}
