@@ -140,6 +140,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("orphans", p.pods.manager.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
+	if err := p.addOOM(); err != nil {
+		return nil, err
+	}
 	if err := p.addRotation(); err != nil {
 		return nil, err
 	}

@@ -226,7 +226,7 @@ func (e *PLEGEvent) limit(l limiter) int {
 
 // limit implements limited.
 func (e *OOMKill) limit(l limiter) int {
-	return word(l, &e.Container) + word(l, &e.Name) + line(l, &e.Cgroup)
+	return word(l, &e.Container) + word(l, &e.Name) + line(l, &e.Cgroup) + word(l, &e.Process) + word(l, &e.Constraint) + line(l, &e.Limited)
 }
 
 // limit implements limited.

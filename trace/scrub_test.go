@@ -110,7 +110,7 @@ var names = []string{
 	"NodeResource.Allocatable", "NodeResource.Capacity", "NodeResource.Name",
 	"NodeStatus.Refused",
 	"Object.Name",
-	"OOMKill.Cgroup", "OOMKill.Container", "OOMKill.Name",
+	"OOMKill.Cgroup", "OOMKill.Container", "OOMKill.Limited", "OOMKill.Name",
 	"PLEGEvent.Container", "PLEGEvent.Name", "PLEGEvent.Sandbox",
 	"PlanStep.ID", "PlanStep.Needs",
 	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.Finalizers", "PodSpec.Volumes",

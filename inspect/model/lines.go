@@ -57,6 +57,8 @@ func (m *Model) addLine(r *trace.Record) {
 		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
+	case *trace.OOMKill:
+		l.Level, l.Text = trace.LevelWarn, say.OOM(e)
 	default:
 		return
 	}

@@ -76,7 +76,7 @@ func brief(e trace.Event) string {
 	case *trace.Eviction:
 		return words(string(e.Signal), string(e.Outcome), e.Evicted)
 	case *trace.OOMKill:
-		return words(cmp.Or(e.Name, e.Container, e.Cgroup))
+		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:
 		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:
