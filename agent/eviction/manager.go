@@ -88,6 +88,9 @@ type Manager struct {
 	told       map[trace.Signal]said
 	failing    bool
 	foreseen   time.Time
+	enforced   time.Time // when limits of local storage were last enforced
+	figured    time.Time // when the figures were last published
+	near       bool      // little more than a threshold is left of something
 
 	mu         sync.Mutex
 	conditions []v1.NodeConditionType

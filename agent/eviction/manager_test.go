@@ -355,6 +355,25 @@ func TestForesee(t *testing.T) {
 	})
 }
 
+// While little is left, the node is measured every second, so that a pod goes as soon as there is too little.
+func TestNear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, rec := run(t, 30*time.Second, func(w *world, _ *Config) {
+			w.memory, w.disk = 500, 140
+			w.add(aPod("a", 0), 60)
+		}, func(w *world, _ *Manager) {
+			time.Sleep(13500 * time.Millisecond)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.disk = 90
+		})
+		logged(t, w, "14s remove containers", "14s remove images", "14s evict a grace 1 disrupted true", "16s remove containers", "16s remove images", "26s remove containers", "26s remove images")
+		if n := len(tracetest.Events[trace.Pressure](rec)); n > 10 {
+			t.Errorf("%d figures in 30 s", n)
+		}
+	})
+}
+
 // Nobody can go: the round says so.
 func TestNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,8 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	if m.cfg.Observe {
 		return nil, 0
 	}
-	if evicted = m.enforceLimits(ctx); len(evicted) > 0 {
+	m.near = len(act) == 0 && m.nearest(seen) != nil
+	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
 		return evicted, hardGrace
 	}
 	if len(act) == 0 {
@@ -61,15 +62,20 @@ func (m *Manager) measure(ctx context.Context) (observations, bool) {
 		m.judge, m.told = newJudge(len(m.thresholds)), map[trace.Signal]said{}
 	}
 	seen := observe(&got)
-	m.tellFigures(seen)
+	if now := time.Now(); now.Sub(m.figured) >= Period-pause/2 || !m.near {
+		m.figured = now
+		m.tellFigures(seen)
+	}
 	return seen, true
 }
 
-// enforceLimits evicts the pods that exceed a limit of local storage.
-func (m *Manager) enforceLimits(ctx context.Context) (evicted []*v1.Pod) {
-	if !m.cfg.Isolation {
+// enforceLimits evicts the pods that exceed a limit of local storage. It looks once in a Period: the usage of pods costs more than that of
+// the node.
+func (m *Manager) enforceLimits(ctx context.Context, now time.Time) (evicted []*v1.Pod) {
+	if !m.cfg.Isolation || now.Sub(m.enforced) < Period-pause/2 {
 		return nil
 	}
+	m.enforced = now
 	pods := slices.DeleteFunc(slices.Clone(m.cfg.Pods.Active()), func(p *v1.Pod) bool { return !limited(p) })
 	if len(pods) == 0 {
 		return nil

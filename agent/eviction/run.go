@@ -9,8 +9,9 @@ import (
 
 // Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod; pkg/kubelet/eviction/eviction_manager.go.
 const (
-	// Period is the time between rounds.
-	Period = 10 * time.Second
+	// Period is the time between rounds; NearPeriod, while little more than a threshold is left.
+	Period     = 10 * time.Second
+	NearPeriod = time.Second
 	// hardGrace is the grace period of a pod in a hard eviction, in seconds.
 	hardGrace = 1
 	// endLimit is how long a round waits for the end of a pod, beyond its grace period.
@@ -18,10 +19,10 @@ const (
 	// endPause is how often it looks.
 	endPause = 250 * time.Millisecond
 	// pause is the least time between rounds: the kernel may report stalls all the time.
-	pause = time.Second
+	pause = NearPeriod
 )
 
-// Run runs rounds until ctx is done: every Period, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
+// Run runs rounds until ctx is done: every Period, or NearPeriod, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
 func (m *Manager) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		evicted, grace := m.round(ctx)
@@ -31,6 +32,9 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		if !sleep(ctx, pause) {
 			return nil
+		}
+		if m.near {
+			continue
 		}
 		timer := time.NewTimer(Period - pause)
 		select {
