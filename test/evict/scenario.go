@@ -14,7 +14,7 @@ type scenario struct {
 	loop bool
 	// config changes the agent's configuration.
 	config func(map[string]any) error
-	// pods are named; use is what they do when all of them run.
+	// pods first use a part of the resource. When an agent has had time to measure that, some push the node below its threshold.
 	pods []subject
 	// gone is how many are evicted.
 	gone int
@@ -22,7 +22,8 @@ type scenario struct {
 
 // subject is a pod.
 type subject struct {
-	name, use string
+	name      string
+	use, push string            // programs of the shell
 	priority  string            // a class; "" for none
 	limits    map[string]string // of the container
 	sizeLimit string            // of its volume
@@ -44,36 +45,33 @@ func hard(key, value string) func(map[string]any) error {
 	return func(c map[string]any) error { off(c, key, value); return nil }
 }
 
-const (
-	fill  = "dd if=/dev/zero of=/data/fill bs=1M count=%d 2>/dev/null"
-	files = "i=0; while [ $i -lt %d ]; do : > /data/$i; i=$((i+1)); done"
-	forks = "i=0; while [ $i -lt %d ]; do sleep 600 & i=$((i+1)); done"
-)
-
 func scenarios() []scenario {
+	fill := func(n int) string {
+		return fmt.Sprintf("dd if=/dev/zero of=/data/fill$1 bs=1M count=%d 2>/dev/null", n)
+	}
+	files := func(n int) string {
+		return fmt.Sprintf("i=0; while [ $i -lt %d ]; do : > /data/$1$i; i=$((i+1)); done", n)
+	}
+	forks := func(n int) string { return fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 600 & i=$((i+1)); done", n) }
+	storage := map[string]string{"ephemeral-storage": "10Mi"}
 	return []scenario{
 		{name: "disk", loop: true, config: hard("nodefs.available", "80Mi"), gone: 2, pods: []subject{
-			{name: "small", use: fmt.Sprintf(fill, 20)},
-			{name: "big", use: fmt.Sprintf(fill, 50)},
-			{name: "important", use: fmt.Sprintf(fill, 100), priority: "evict-high"},
-			{name: "low", use: fmt.Sprintf(fill, 10), priority: "evict-low"},
+			{name: "small", use: fill(20)}, {name: "big", use: fill(50)}, {name: "low", use: fill(10), priority: "evict-low"},
+			{name: "important", use: fill(60), push: fill(30), priority: "evict-high"},
 		}},
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
-			{name: "few", use: fmt.Sprintf(files, 100)}, {name: "many", use: fmt.Sprintf(files, 2500)}, {name: "some", use: fmt.Sprintf(files, 300)},
+			{name: "few", use: files(100), push: files(700)}, {name: "many", use: files(1300)}, {name: "some", use: files(300)},
 		}},
 		{name: "memory", config: memoryBelow(3000), gone: 1, pods: []subject{
-			{name: "requested", use: fmt.Sprintf(fill, 1000), memory: true, requests: map[string]string{"memory": "1500Mi"}},
-			{name: "over", use: fmt.Sprintf(fill, 3500), memory: true},
-			{name: "small", use: fmt.Sprintf(fill, 50), memory: true},
+			{name: "requested", use: fill(1000), push: fill(1000), memory: true, requests: map[string]string{"memory": "2500Mi"}},
+			{name: "over", use: fill(1300), memory: true}, {name: "small", use: fill(50), memory: true},
 		}},
-		{name: "pids", config: pidsBelow(250), gone: 1, pods: []subject{
-			{name: "few", use: fmt.Sprintf(forks, 50)}, {name: "many", use: fmt.Sprintf(forks, 300)}, {name: "important", use: fmt.Sprintf(forks, 100), priority: "evict-high"},
+		{name: "pids", config: pidsBelow(400), gone: 1, pods: []subject{
+			{name: "few", use: forks(20)}, {name: "many", use: forks(100)}, {name: "important", use: forks(60), push: forks(250), priority: "evict-high"},
 		}},
 		{name: "limits", config: hard("", ""), gone: 3, pods: []subject{
-			{name: "volume", use: fmt.Sprintf(fill, 30), sizeLimit: "10Mi"},
-			{name: "within", use: fmt.Sprintf(fill, 5), sizeLimit: "10Mi", limits: map[string]string{"ephemeral-storage": "20Mi"}},
-			{name: "pod", use: fmt.Sprintf(fill, 30), limits: map[string]string{"ephemeral-storage": "10Mi"}},
-			{name: "layer", use: "dd if=/dev/zero of=/fill bs=1M count=30 2>/dev/null", limits: map[string]string{"ephemeral-storage": "10Mi"}},
+			{name: "volume", push: fill(30), sizeLimit: "10Mi"}, {name: "within", push: fill(5), sizeLimit: "10Mi", limits: storage},
+			{name: "pod", push: fill(30), limits: storage}, {name: "layer", push: "dd if=/dev/zero of=/fill bs=1M count=30 2>/dev/null", limits: storage},
 		}},
 	}
 }

@@ -16,15 +16,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
-// limit is how long to wait for the evictions of a scenario; quiet, for one more.
+// settled is how long pods have used a part before one pushes: upstream's figures of pods are up to a minute old. limit is how long to wait
+// for the evictions of a scenario; quiet, for one more.
 const (
-	limit = 4 * time.Minute
-	quiet = 25 * time.Second
+	settled = 75 * time.Second
+	limit   = 4 * time.Minute
+	quiet   = 25 * time.Second
 )
 
 type bench struct {
@@ -112,8 +115,16 @@ func (b *bench) try(ctx context.Context, s *scenario, kind lab.AgentKind, state 
 	if err := b.running(ctx, len(s.pods)); err != nil {
 		return nil, err
 	}
+	if err := os.WriteFile(filepath.Join(gate, "use"), nil, 0o644); err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(settled):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	began := time.Now()
-	if err := os.WriteFile(filepath.Join(gate, "go"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(gate, "push"), nil, 0o644); err != nil {
 		return nil, err
 	}
 	return b.watch(ctx, s.gone, began)
@@ -142,7 +153,7 @@ func (b *bench) pod(s *subject, gate string) *v1.Pod {
 			Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists}}, RestartPolicy: v1.RestartPolicyNever,
 			Containers: []v1.Container{{
 				Name: "main", Image: b.cluster.Image(lab.ImageBusybox),
-				Command:      []string{"sh", "-c", "trap 'exit 0' TERM; until [ -e /gate/go ]; do sleep 0.1; done; " + s.use + "; while :; do sleep 1 & wait $!; done"},
+				Command:      []string{"sh", "-c", "trap 'exit 143' TERM; await() { until [ -e /gate/$1 ]; do sleep 0.1; done; }; await use; " + program("a", s.use) + program("b", s.push) + "while :; do sleep 1 & wait $!; done"},
 				Resources:    v1.ResourceRequirements{Limits: list(s.limits), Requests: list(s.requests)},
 				VolumeMounts: []v1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "gate", MountPath: "/gate"}},
 			}},
@@ -152,6 +163,18 @@ func (b *bench) pod(s *subject, gate string) *v1.Pod {
 			},
 		},
 	}
+}
+
+// program runs a part, with a letter for the names of its files, and waits for the push after the first.
+func program(letter, text string) string {
+	then := ""
+	if letter == "a" {
+		then = "await push; "
+	}
+	if text == "" {
+		return then
+	}
+	return "set " + letter + "; " + text + "; " + then
 }
 
 // running waits until all pods run.
@@ -178,23 +201,25 @@ func (b *bench) running(ctx context.Context, n int) error {
 	}
 }
 
-// watch follows the pods until as many as expected are evicted, and looks for one more.
+// watch follows the Events until as many pods as expected are evicted, and looks for one more. A pod's status is not enough: with upstream's
+// kubelet, that of a pod whose containers end with success does not tell.
 func (b *bench) watch(ctx context.Context, want int, began time.Time) (out result, err error) {
-	seen := map[string]bool{}
+	seen := map[types.UID]bool{}
 	end := began.Add(limit)
 	for time.Now().Before(end) && ctx.Err() == nil {
-		list, err := b.client.CoreV1().Pods(v1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+		list, err := b.client.CoreV1().Events(v1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=Evicted"})
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range list.Items {
-			if p.Status.Reason == "Evicted" && !seen[p.Name] {
-				seen[p.Name] = true
-				out = append(out, eviction{p.Name, p.Status.Message, time.Since(began)})
-				fmt.Fprintf(os.Stderr, "%s: %s\n", p.Name, p.Status.Message)
-				if len(out) >= want {
-					end = time.Now().Add(quiet)
-				}
+		for _, e := range list.Items {
+			if e.FirstTimestamp.Time.Before(began.Add(-time.Second)) || seen[e.InvolvedObject.UID] {
+				continue
+			}
+			seen[e.InvolvedObject.UID] = true
+			out = append(out, eviction{e.InvolvedObject.Name, e.Message, time.Since(began)})
+			fmt.Fprintf(os.Stderr, "%s: %s\n", e.InvolvedObject.Name, e.Message)
+			if len(out) >= want {
+				end = time.Now().Add(quiet)
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
