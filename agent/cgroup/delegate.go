@@ -26,12 +26,12 @@ func (m *Manager) delegate(dir string) error {
 		return nil
 	}
 	file := filepath.Join(dir, "cgroup.subtree_control")
-	if write(file, "+"+strings.Join(all, " +")) == nil {
+	if m.fs.set(file, "+"+strings.Join(all, " +")) == nil {
 		return nil
 	}
 	var errs []error
 	for _, c := range all {
-		if err := write(file, "+"+c); err != nil && slices.Contains(needed[:], c) {
+		if err := m.fs.set(file, "+"+c); err != nil && slices.Contains(needed[:], c) {
 			errs = append(errs, fmt.Errorf("delegate +%s (the cgroup must not hold processes itself): %w", c, err))
 		}
 	}

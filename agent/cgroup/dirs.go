@@ -9,16 +9,18 @@ import (
 	"path/filepath"
 )
 
-// dirs creates and removes cgroups. The kernel creates and removes the files of a cgroup with it, which a plain file
-// system does not: tests replace dirs.
+// dirs creates and removes cgroups, and sets their limits. The kernel creates and removes the files of a cgroup with it
+// and refuses limits, which a plain file system does not: tests replace dirs.
 type dirs struct {
 	make, remove func(path string) error
+	set          func(file, value string) error
 }
 
 func kernel() dirs {
 	return dirs{
 		make:   func(p string) error { return os.Mkdir(p, 0o755) },
 		remove: os.Remove,
+		set:    write,
 	}
 }
 
@@ -52,7 +54,7 @@ func (m *Manager) set(name string, l limits) error {
 			if !h.has(s.controller) {
 				continue
 			}
-			err := write(filepath.Join(h.dir, name, s.file), s.value)
+			err := m.fs.set(filepath.Join(h.dir, name, s.file), s.value)
 			if err == nil || s.optional && errors.Is(err, fs.ErrNotExist) || s.lenient {
 				continue
 			}
