@@ -48,7 +48,7 @@ func Kinds() []Kind {
 
 func pod(edit func(*v1.Pod), containers ...v1.ResourceRequirements) *v1.Pod {
 	p := &v1.Pod{}
-	p.UID = "u"
+	p.Name, p.Namespace, p.UID = "p", "default", "u"
 	for i, r := range containers {
 		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: string(rune('a' + i)), Resources: r})
 	}
