@@ -74,7 +74,7 @@ func (m *Manager) removeSlice(name string) error {
 
 func (m *Manager) slice(name string, l limits) (sliceManager, *cgroups.Resources, error) {
 	if !systemd.IsRunningSystemd() {
-		return nil, nil, errors.New("cgroupDriver systemd: systemd does not run on this node, want cgroupfs")
+		return nil, nil, errors.New("cgroupDriver systemd: systemd does not run on this node; use cgroupfs, also in the runtime (containerd: SystemdCgroup = false; CRI-O: cgroup_manager = \"cgroupfs\")")
 	}
 	l = m.possible(l)
 	res := l.resources(m.v2)
