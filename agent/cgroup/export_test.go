@@ -1,7 +1,9 @@
 package cgroup
 
 // SetDirs replaces dirs in tests: the kernel creates files in new cgroups, a plain file system does not.
-func (m *Manager) SetDirs(mk, remove func(path string) error) { m.fs = dirs{make: mk, remove: remove, set: write} }
+func (m *Manager) SetDirs(mk, remove func(path string) error) {
+	m.fs = dirs{make: mk, remove: remove, set: write}
+}
 
 // Refuse replaces how limits are set.
 func (m *Manager) Refuse(refused func(file, value string) error) {
