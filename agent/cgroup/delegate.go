@@ -3,7 +3,6 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,11 +16,11 @@ var needed = [...]string{"cpu", "cpuset", "hugetlb", "io", "memory", "pids"}
 //
 // Upstream: opencontainers/cgroups fs2, CreateCgroupPath.
 func (m *Manager) delegate(dir string) error {
-	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	have, err := read(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return fmt.Errorf("read cgroup: %w", err)
 	}
-	all := strings.Fields(string(have))
+	all := strings.Fields(have)
 	if len(all) == 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -18,9 +17,9 @@ func CountsSwap(mount, root string) bool {
 		return exists(mount, "memory/memory.memsw.limit_in_bytes")
 	}
 	const file = "memory.swap.max"
-	text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	text, err := read(filepath.Join(root, "proc/self/cgroup"))
 	if err == nil {
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(text) {
 			if own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && exists(mount, filepath.Join(own, file)) {
 				return true
 			}
