@@ -38,19 +38,23 @@ func TestMemoryPolicy(t *testing.T) {
 		{"request equal to the limit, in a burstable pod", half, podOf(res("memory=64Mi", "memory=64Mi")), files{"memory.low": text(64 * mi)}, files{"memory.low": text(64 * mi)}},
 		{
 			"pod-level limit", half, edit(podOf(res("memory=16Mi", "")), podLevel("memory=64Mi", "memory=128Mi")),
-			files{"memory.low": text(64 * mi), "memory.high": text(96 * mi)}, files{"memory.low": text(16 * mi)},
+			files{"memory.low": text(64 * mi), "memory.high": text(96 * mi)},
+			files{"memory.low": text(16 * mi)},
 		},
 		{
 			"pod-level limit and the container's", half, edit(podOf(res("memory=16Mi", "memory=32Mi")), podLevel("memory=64Mi", "memory=128Mi")),
-			files{"memory.low": text(64 * mi), "memory.high": text(96 * mi)}, files{"memory.low": text(16 * mi), "memory.high": text(24 * mi)},
+			files{"memory.low": text(64 * mi), "memory.high": text(96 * mi)},
+			files{"memory.low": text(16 * mi), "memory.high": text(24 * mi)},
 		},
 		{
 			"pod-level guaranteed", half, edit(podOf(none), podLevel("cpu=1 memory=64Mi", "cpu=1 memory=64Mi")),
-			files{"memory.min": text(64 * mi)}, unset,
+			files{"memory.min": text(64 * mi)},
+			unset,
 		},
 		{
 			"pod-level request only", half, edit(podOf(none), podLevel("memory=64Mi", "")),
-			files{"memory.low": text(64 * mi)}, files{"memory.min": "0", "memory.low": "0", "memory.high": text(1024 * mi)},
+			files{"memory.low": text(64 * mi)},
+			files{"memory.min": "0", "memory.low": "0", "memory.high": text(1024 * mi)},
 		},
 	} {
 		if diff := cmp.Diff(tc.pods, tc.policy.Pod(tc.pod)); diff != "" {
