@@ -9,8 +9,8 @@ import (
 func TestExplainDriver(t *testing.T) {
 	for text, want := range map[string]string{
 		`runc create failed: expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/podx/y" instead`: "set cgroupDriver: systemd",
-		"cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/podx":                               "set cgroupDriver: systemd",
-		"cri-o configured with cgroupfs cgroup manager, but received systemd slice as parent: kubepods-podx.slice":                        "set cgroupDriver: cgroupfs",
+		"cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/podx":                                "set cgroupDriver: systemd",
+		"cri-o configured with cgroupfs cgroup manager, but received systemd slice as parent: kubepods-podx.slice":                         "set cgroupDriver: cgroupfs",
 		"no space left on device": "",
 	} {
 		cause := errors.New(text)
