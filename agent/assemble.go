@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
@@ -155,7 +153,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	if err := p.readMachine(); err != nil {
 		return err
 	}
-	if p.cgroups, err = newCgroups(ctx, p.cfg, p.client, p.limits()); err != nil {
+	if err := p.newCgroups(ctx); err != nil {
 		return err
 	}
 	if p.pleg, err = pleg.New(pleg.Config{Runtime: p.client.Runtime, Bus: bus}); err != nil {
@@ -199,7 +197,7 @@ func (p *parts) prepare(ctx context.Context) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
-	if err := p.cgroups.EnsureTiers(ctx); err != nil {
+	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx)); err != nil {
 		return err
 	}
 	err := p.pleg.Relist(ctx, "start")
@@ -210,27 +208,4 @@ func (p *parts) prepare(ctx context.Context) error {
 		return fmt.Errorf("first relist of the runtime: %w", err)
 	}
 	return nil
-}
-
-// newCgroups returns nil if no cgroups are created: the simulated runtime needs none.
-func newCgroups(ctx context.Context, cfg Config, client *cri.Client, node cgroup.Limits) (*cgroup.Manager, error) {
-	k := cfg.Kubelet.Cgroups
-	if cfg.Simulated || !k.PerQOS {
-		return nil, nil
-	}
-	driver := cgroup.Driver(k.Driver)
-	if r, err := client.Runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{}); err == nil && r.GetLinux() != nil {
-		driver = cgroup.Cgroupfs
-		if r.GetLinux().GetCgroupDriver() == runtimeapi.CgroupDriver_SYSTEMD {
-			driver = cgroup.Systemd
-		}
-	}
-	m, err := cgroup.New(cgroup.Config{
-		Root: k.Root, Driver: driver, Bus: cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, Node: node,
-		HugePageSizes: cgroup.HugePageSizes("/sys"),
-	})
-	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {
-		return nil, fmt.Errorf("%w\n  remedy: run as root, or use --runtime sim", err)
-	}
-	return m, err
 }

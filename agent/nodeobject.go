@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"net"
 	"runtime"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
-	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -36,25 +34,9 @@ func (p *parts) readMachine() (err error) {
 	}
 	p.host.resources, err = allocatable.Compute(p.host.machine, allocatable.Config{
 		MaxPods: k.Pods.Max, PodsPerCore: k.Kubelet.PodsPerCore,
-		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict,
+		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict, ReservedCPUs: k.Kubelet.ReservedSystemCPUs,
 	})
 	return err
-}
-
-// limits returns the limits of all pods together.
-//
-// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
-func (p *parts) limits() cgroup.Limits {
-	if !p.enforcesPods() {
-		return cgroup.Limits{}
-	}
-	has := p.host.resources.Enforced
-	return cgroup.Limits{MilliCPU: has.Cpu().MilliValue(), Memory: has.Memory().Value()}
-}
-
-// enforcesPods reports whether all pods together are limited.
-func (p *parts) enforcesPods() bool {
-	return slices.Contains(p.cfg.Kubelet.Kubelet.EnforceNodeAllocatable, "pods")
 }
 
 // newNode creates the node's object in the API.

@@ -17,6 +17,7 @@ var opens = map[string]string{
 	"agent/cgroup/hugepages.go":                "/sys: the kernel",
 	"agent/cgroup/list.go":                     "cgroups: the kernel; as many as a privileged container makes",
 	"agent/cgroup/observe.go":                  "cgroup files: the kernel; O_NONBLOCK, 4 KiB",
+	"agent/cgroup/swap.go":                     "cgroups: the kernel",
 	"agent/cgroup/throttle.go":                 "cgroups: the kernel",
 	"agent/config/load.go":                     "drop-ins' names: root",
 	"agent/eviction/stalls_linux.go":           "/proc/pressure and cgroups' memory.pressure: the kernel; O_NONBLOCK",
