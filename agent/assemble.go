@@ -197,7 +197,7 @@ func (p *parts) prepare(ctx context.Context) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
-	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx)); err != nil {
+	if err := p.ensureCgroups(ctx); err != nil {
 		return err
 	}
 	err := p.pleg.Relist(ctx, "start")

@@ -103,6 +103,28 @@ func (p *parts) reservedCgroups() ([]cgroup.Reserved, error) {
 	return out, nil
 }
 
+// ensureCgroups creates the cgroups of all pods and sets the limits of those of the system.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
+func (p *parts) ensureCgroups(ctx context.Context) error {
+	if p.cgroups == nil {
+		return nil
+	}
+	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx)); err != nil {
+		return err
+	}
+	enforced := func(text string) { p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", text) }
+	enforced("Updated Node Allocatable limit across pods")
+	for _, r := range p.cgroups.Reserved() {
+		what := "system"
+		if r.Field == "kubeReservedCgroup" {
+			what = "kube"
+		}
+		enforced("Updated limits on " + what + " reserved cgroup " + r.Name)
+	}
+	return nil
+}
+
 // cgroupWarnings returns what the configuration asks for and the node or a feature gate does not allow.
 func (p *parts) cgroupWarnings(v2 bool) []string {
 	k := p.cfg.Kubelet

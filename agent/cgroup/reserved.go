@@ -25,6 +25,9 @@ type Reserved struct {
 	Compressible bool
 }
 
+// Reserved returns the cgroups of the system whose reservations are enforced.
+func (m *Manager) Reserved() []Reserved { return m.cfg.Reserved }
+
 // EnsureReserved sets the limits of the cgroups of the system. It is an error if one of them does not exist.
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
