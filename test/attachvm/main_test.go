@@ -79,7 +79,9 @@ func newBench(log io.Writer) (_ *bench, err error) {
 	if err := os.Mkdir(vm, 0o700); err != nil {
 		return nil, err
 	}
-	if b.vm, err = node.Start(ctx, vm, b.Cluster, []string{filepath.Join(dir, "kubeloupe")}, log); err != nil {
+	if b.vm, err = node.Start(ctx, node.Config{
+		Dir: vm, Cluster: b.Cluster, Copy: map[string]string{"usr/local/bin/kubeloupe": filepath.Join(dir, "kubeloupe")}, Log: log,
+	}); err != nil {
 		return nil, err
 	}
 	return b, b.ready(ctx)
