@@ -37,10 +37,10 @@ type Config struct {
 	Log io.Writer
 }
 
+// UnitFile is where the node has kubeloupe's unit.
+const UnitFile = "etc/systemd/system/kubeloupe.service"
+
 // Own is what [Config.Copy] needs for kubeloupe: its program and the unit in deploy/systemd of the work tree in root.
 func Own(program, root string) map[string]string {
-	return map[string]string{
-		"usr/local/bin/kubeloupe":              program,
-		"etc/systemd/system/kubeloupe.service": root + "/deploy/systemd/kubeloupe.service",
-	}
+	return map[string]string{"usr/local/bin/kubeloupe": program, UnitFile: root + "/deploy/systemd/kubeloupe.service"}
 }
