@@ -166,7 +166,7 @@ func (b *bench) stays(t *testing.T, names ...string) (check func(t *testing.T)) 
 func started(p *v1.Pod) string {
 	var s strings.Builder
 	for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
-		fmt.Fprintf(&s, "%s %s %d\n", c.Name, c.ContainerID, c.RestartCount) //nolint:errcheck // a Builder
+		fmt.Fprintf(&s, "%s %s %d\n", c.Name, c.ContainerID, c.RestartCount)
 	}
 	return s.String()
 }

@@ -71,7 +71,7 @@ func TestCgroupTree(t *testing.T) {
 	maps.Copy(keys, theirs)
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "cgroup\tfile\tkubeloupe\tupstream\t") //nolint:errcheck // a Builder
+	fmt.Fprintln(w, "cgroup\tfile\tkubeloupe\tupstream\t")
 	bad := 0
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if ours[k] == theirs[k] {
@@ -82,7 +82,7 @@ func TestCgroupTree(t *testing.T) {
 		if why == "" {
 			bad++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dir, file, cmp.Or(ours[k], "-"), cmp.Or(theirs[k], "-"), why) //nolint:errcheck // a Builder
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", dir, file, cmp.Or(ours[k], "-"), cmp.Or(theirs[k], "-"), why)
 	}
 	_ = w.Flush()
 	t.Logf("%d files are compared\n%s", len(keys), &table)
