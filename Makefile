@@ -144,6 +144,20 @@ clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=cloc
 attach-vm: ## attach and the proxy on a node with systemd, in a virtual machine (ONLY=TestProxy; about an hour)
 	KUBELOUPE_ATTACH_VM=1 go test ./test/attachvm -run '$(or $(ONLY),.)' -count=1 -v -timeout 3h
 
+##@ Machine: a node with systemd and cgroup v2, in a virtual machine in VM_DIR
+
+.PHONY: vm-up
+vm-up: build ## boot a node with kubeloupe as a unit (CLUSTER=/tmp/kubeloupe-lab: it joins the cluster of make cluster-up)
+	go run ./test/vm/vmctl up --cluster '$(CLUSTER)'
+
+.PHONY: vm-down
+vm-down: ## end the machine and remove everything that it created
+	go run ./test/vm/vmctl down
+
+.PHONY: vm-test
+vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user namespaces (ONLY=TestCgroupTree; about an hour)
+	KUBELOUPE_VM=1 go test ./test/vmtest -run '$(or $(ONLY),.)' -count=1 -v -timeout 4h
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:

@@ -144,6 +144,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.addRotation(); err != nil {
 		return nil, err
 	}
+	if err := p.addWatchdog(syncLoop); err != nil {
+		return nil, err
+	}
 	return p, p.newEviction()
 }
 

@@ -62,8 +62,8 @@ func scenarios() []scenario {
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
 			{name: "few", use: files(100), push: files(700)}, {name: "many", use: files(1300)}, {name: "some", use: files(300)},
 		}},
-		{name: "memory", config: memoryBelow(3000), gone: 1, pods: []subject{
-			{name: "requested", use: fill(1000), push: fill(1000), memory: true, requests: map[string]string{"memory": "2500Mi"}},
+		{name: "memory", config: memoryOfPods, gone: 1, pods: []subject{
+			{name: "requested", use: fill(1000), push: fill(900), memory: true, requests: map[string]string{"memory": "2Gi"}},
 			{name: "over", use: fill(1300), memory: true}, {name: "small", use: fill(50), memory: true},
 		}},
 		{name: "pids", config: pidsBelow(400), gone: 1, pods: []subject{
@@ -76,61 +76,22 @@ func scenarios() []scenario {
 	}
 }
 
-// memoryBelow sets the threshold of memory to some MiB less than there is now.
-func memoryBelow(mib int64) func(map[string]any) error {
-	return func(c map[string]any) error {
-		text, err := os.ReadFile("/proc/meminfo")
-		if err != nil {
-			return err
-		}
-		kib := int64(0)
-		for line := range strings.Lines(string(text)) {
-			if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
-				kib, err = strconv.ParseInt(f[1], 10, 64)
-			}
-		}
-		used, err2 := rootWorkingSet()
-		if err != nil || err2 != nil {
-			return fmt.Errorf("what memory there is: %w, %w", err, err2)
-		}
-		off(c, "memory.available", fmt.Sprint(kib<<10-used-mib<<20))
-		c["enforceNodeAllocatable"] = []string{}
-		return nil
-	}
-}
-
-// rootWorkingSet is the memory in use as kubelets count it, with cgroup v1 or v2.
-func rootWorkingSet() (int64, error) {
-	dir, usage, cold := "/sys/fs/cgroup/memory/", "memory.usage_in_bytes", "total_inactive_file"
-	if _, err := os.Stat(dir); err != nil {
-		text, err := os.ReadFile("/proc/meminfo")
-		if err != nil {
-			return 0, err
-		}
-		f := map[string]int64{}
-		for line := range strings.Lines(string(text)) {
-			if w := strings.Fields(line); len(w) > 1 {
-				f[w[0]], _ = strconv.ParseInt(w[1], 10, 64)
-			}
-		}
-		return (f["MemTotal:"] - f["MemFree:"] - f["Inactive(file):"]) << 10, nil
-	}
-	text, err := os.ReadFile(dir + usage)
+// memoryOfPods gives all pods 4 GiB, of which 1 GiB is the threshold: what else the machine does makes no difference.
+func memoryOfPods(c map[string]any) error {
+	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return 0, err
+		return err
 	}
-	used, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	stat, err := os.ReadFile(dir + "memory.stat")
-	for line := range strings.Lines(string(stat)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == cold {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return used - n, err
+	kib := int64(0)
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+			kib, err = strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return used, err
+	off(c, "memory.available", "1Gi")
+	c["kubeReserved"] = map[string]any{"memory": fmt.Sprint(kib<<10 - 4<<30)}
+	c["enforceNodeAllocatable"] = []string{"pods"}
+	return err
 }
 
 // pidsBelow sets the threshold of process ids to some less than there are now.
