@@ -57,7 +57,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "disk", loop: true, config: hard("nodefs.available", "80Mi"), gone: 2, pods: []subject{
 			{name: "small", use: fill(20)}, {name: "big", use: fill(50)}, {name: "low", use: fill(10), priority: "evict-low"},
-			{name: "important", use: fill(60), push: fill(30), priority: "evict-high"},
+			{name: "important", use: fill(60), push: fill(45), priority: "evict-high"},
 		}},
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
 			{name: "few", use: files(100), push: files(700)}, {name: "many", use: files(1300)}, {name: "some", use: files(300)},
