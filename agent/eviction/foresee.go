@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// nearShare is the part of the capacity that counts as little more than a threshold: a twentieth.
-	nearShare = 20
+	// nearShare is the part of the capacity that counts as little more than a threshold, from which the node is measured often;
+	// foreseeShare, from which the ranking is measured, too, which costs more.
+	nearShare, foreseeShare = 10, 20
 	// foreseePeriod is how often the ranking is published while little is left.
 	foreseePeriod = time.Minute
 )
 
 // foresee publishes who would be evicted first, if little more than a threshold is left of something.
 func (m *Manager) foresee(ctx context.Context, seen observations, now time.Time) {
-	t := m.nearest(seen)
+	t := m.nearest(seen, foreseeShare)
 	if t == nil || m.cfg.Bus == nil || now.Sub(m.foreseen) < foreseePeriod {
 		return
 	}
@@ -32,11 +33,11 @@ func (m *Manager) foresee(ctx context.Context, seen observations, now time.Time)
 	})
 }
 
-// nearest returns the first threshold of which little more is left; nil for none.
-func (m *Manager) nearest(seen observations) *Threshold {
+// nearest returns the first threshold of which no more than a share of the capacity is left; nil for none.
+func (m *Manager) nearest(seen observations, share int64) *Threshold {
 	for i := range m.thresholds {
 		t := &m.thresholds[i]
-		if got, ok := seen[t.Signal]; ok && got.available < t.Free.of(got.capacity)+got.capacity/nearShare {
+		if got, ok := seen[t.Signal]; ok && got.available < t.Free.of(got.capacity)+got.capacity/share {
 			return t
 		}
 	}

@@ -26,7 +26,7 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	if m.cfg.Observe {
 		return nil, 0
 	}
-	m.near = len(act) == 0 && m.nearest(seen) != nil
+	m.near = len(act) == 0 && m.nearest(seen, nearShare) != nil
 	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
 		return evicted, hardGrace
 	}
