@@ -60,7 +60,7 @@ func scenarios() []scenario {
 			{name: "important", use: fill(60), push: fill(45), priority: "evict-high"},
 		}},
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
-			{name: "few", use: files(100), push: files(700)}, {name: "many", use: files(1300)}, {name: "some", use: files(300)},
+			{name: "few", use: files(100), push: files(1000)}, {name: "many", use: files(1300)}, {name: "some", use: files(300)},
 		}},
 		{name: "memory", config: memoryOfPods, gone: 1, pods: []subject{
 			{name: "requested", use: fill(1000), push: fill(900), memory: true, requests: map[string]string{"memory": "2Gi"}},
