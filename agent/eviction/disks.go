@@ -74,7 +74,7 @@ func (l Layout) reclaim(s trace.Signal) reclaim {
 		return reclaim{containers: l != SplitFS, images: true}
 	case trace.SignalContainerFS, trace.SignalContainerFSInodes:
 		return reclaim{containers: true, images: l != SplitFS}
-	case trace.SignalMemory, trace.SignalAllocatable, trace.SignalPID:
+	case trace.SignalMemory, trace.SignalAllocatable, trace.SignalPID, trace.SignalEmptyDirLimit, trace.SignalPodLimit, trace.SignalContainerLimit:
 	}
 	return reclaim{}
 }

@@ -56,7 +56,9 @@ func scenarios() []scenario {
 	storage := map[string]string{"ephemeral-storage": "10Mi"}
 	return []scenario{
 		{name: "disk", loop: true, config: hard("nodefs.available", "80Mi"), gone: 2, pods: []subject{
-			{name: "small", use: fill(20)}, {name: "big", use: fill(50)}, {name: "low", use: fill(10), priority: "evict-low"},
+			{name: "small", use: fill(20)},
+			{name: "big", use: fill(50)},
+			{name: "low", use: fill(10), priority: "evict-low"},
 			{name: "important", use: fill(60), push: fill(45), priority: "evict-high"},
 		}},
 		{name: "inodes", loop: true, config: hard("nodefs.inodesFree", "40%"), gone: 1, pods: []subject{
@@ -64,14 +66,17 @@ func scenarios() []scenario {
 		}},
 		{name: "memory", config: memoryOfPods, gone: 1, pods: []subject{
 			{name: "requested", use: fill(1000), push: fill(900), memory: true, requests: map[string]string{"memory": "2Gi"}},
-			{name: "over", use: fill(1300), memory: true}, {name: "small", use: fill(50), memory: true},
+			{name: "over", use: fill(1300), memory: true},
+			{name: "small", use: fill(50), memory: true},
 		}},
 		{name: "pids", config: pidsBelow(400), gone: 1, pods: []subject{
 			{name: "few", use: forks(20)}, {name: "many", use: forks(100)}, {name: "important", use: forks(60), push: forks(250), priority: "evict-high"},
 		}},
 		{name: "limits", config: hard("", ""), gone: 3, pods: []subject{
-			{name: "volume", push: fill(30), sizeLimit: "10Mi"}, {name: "within", push: fill(5), sizeLimit: "10Mi", limits: storage},
-			{name: "pod", push: fill(30), limits: storage}, {name: "layer", push: "dd if=/dev/zero of=/fill bs=1M count=30 2>/dev/null", limits: storage},
+			{name: "volume", push: fill(30), sizeLimit: "10Mi"},
+			{name: "within", push: fill(5), sizeLimit: "10Mi", limits: storage},
+			{name: "pod", push: fill(30), limits: storage},
+			{name: "layer", push: "dd if=/dev/zero of=/fill bs=1M count=30 2>/dev/null", limits: storage},
 		}},
 	}
 }
