@@ -9,7 +9,7 @@
 // resources are free. The usage of pods costs more than that of the node: a round asks for it only before it ranks pods, or if a pod has
 // a limit of local storage.
 //
-// Run runs the rounds in its caller's goroutine: every ten seconds, and as soon as the kernel reports that tasks stall for memory. It
+// Run runs the rounds in its caller's goroutine: every three seconds, and as soon as the kernel reports that tasks stall for memory. It
 // publishes a Pressure per signal and round, a Decision by pressure when a verdict on a signal changes, an Eviction for each round that
 // acted, a Decision by eviction for each pod that is evicted, and a Log when a signal can no longer be measured.
 //

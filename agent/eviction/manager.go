@@ -90,6 +90,7 @@ type Manager struct {
 	foreseen   time.Time
 	enforced   time.Time // when limits of local storage were last enforced
 	figured    time.Time // when the figures were last published
+	acted      bool      // the last round had a threshold to act for
 	near       bool      // little more than a threshold is left of something
 
 	mu         sync.Mutex

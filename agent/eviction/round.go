@@ -26,7 +26,8 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	if m.cfg.Observe {
 		return nil, 0
 	}
-	m.near = len(act) == 0 && m.nearest(seen, nearShare) != nil
+	m.acted = len(act) > 0
+	m.near = !m.acted && m.nearest(seen, nearShare) != nil
 	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
 		return evicted, hardGrace
 	}
@@ -62,7 +63,7 @@ func (m *Manager) measure(ctx context.Context) (observations, bool) {
 		m.judge, m.told = newJudge(len(m.thresholds)), map[trace.Signal]said{}
 	}
 	seen := observe(&got)
-	if now := time.Now(); now.Sub(m.figured) >= Period-pause/2 || !m.near {
+	if now := time.Now(); now.Sub(m.figured) >= Period-pause-pause/2 {
 		m.figured = now
 		m.tellFigures(seen)
 	}
@@ -72,7 +73,7 @@ func (m *Manager) measure(ctx context.Context) (observations, bool) {
 // enforceLimits evicts the pods that exceed a limit of local storage. It looks once in a Period: the usage of pods costs more than that of
 // the node.
 func (m *Manager) enforceLimits(ctx context.Context, now time.Time) (evicted []*v1.Pod) {
-	if !m.cfg.Isolation || now.Sub(m.enforced) < Period-pause/2 {
+	if !m.cfg.Isolation || now.Sub(m.enforced) < Period-pause-pause/2 {
 		return nil
 	}
 	m.enforced = now

@@ -9,9 +9,11 @@ import (
 
 // Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod; pkg/kubelet/eviction/eviction_manager.go.
 const (
-	// Period is the time between rounds; NearPeriod, while little more than a threshold is left.
-	Period     = 10 * time.Second
-	NearPeriod = time.Second
+	// Period is how often figures are published, limits of local storage are enforced, and a round that could not help is repeated.
+	// WatchPeriod is how often the node is measured; NearPeriod, while little more than a threshold is left.
+	Period      = 10 * time.Second
+	WatchPeriod = 3 * time.Second
+	NearPeriod  = time.Second
 	// hardGrace is the grace period of a pod in a hard eviction, in seconds.
 	hardGrace = 1
 	// endLimit is how long a round waits for the end of a pod, beyond its grace period.
@@ -22,7 +24,7 @@ const (
 	pause = NearPeriod
 )
 
-// Run runs rounds until ctx is done: every Period, or NearPeriod, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
+// Run runs rounds until ctx is done: every WatchPeriod, or NearPeriod, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
 func (m *Manager) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		evicted, grace := m.round(ctx)
@@ -36,7 +38,11 @@ func (m *Manager) Run(ctx context.Context) error {
 		if m.near {
 			continue
 		}
-		timer := time.NewTimer(Period - pause)
+		wait := WatchPeriod
+		if m.acted {
+			wait = Period
+		}
+		timer := time.NewTimer(wait - pause)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:

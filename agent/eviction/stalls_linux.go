@@ -39,7 +39,7 @@ func NewStalls(bus *trace.Bus, paths ...string) *Stalls {
 	}
 	if len(s.files) == 0 {
 		trace.Point(bus, trace.Span{}, trace.Log{
-			Level: trace.LevelDebug, Message: fmt.Sprintf("eviction: the kernel does not report stalls for memory (PSI); the node is measured every %s: %v", Period, errors.Join(errs...)),
+			Level: trace.LevelDebug, Message: fmt.Sprintf("eviction: the kernel does not report stalls for memory (PSI); the node is measured every %s: %v", WatchPeriod, errors.Join(errs...)),
 		})
 	}
 	return s
