@@ -22,6 +22,16 @@ func (l *load) step(now time.Time, by int) {
 	l.at = now
 }
 
+// adapting is the state of slots whose number adapts. Guarded by the slots' mu.
+type adapting struct {
+	fixed   int // the number of slots at first
+	bounds  Bounds
+	widths  map[string]*width // by class
+	load    load
+	resizes int    // how often the number of slots changed
+	begun   uint64 // grants when somebody began to wait
+}
+
 // mark is the state of the slots when a piece of work began.
 type mark struct {
 	area      time.Duration

@@ -13,13 +13,11 @@ import (
 type Slots struct {
 	name   string
 	target trace.TargetKind
-	fixed  int // the number of slots before it adapts
 	pace   Pace
 	wait   trace.WaitKind
 	bus    *trace.Bus
 	// modest is the class that leaves one slot to the others.
 	modest string
-	bounds Bounds
 
 	mu      sync.Mutex
 	size    int    // the current number of slots
@@ -31,11 +29,8 @@ type Slots struct {
 	places, outside map[*Place]struct{}
 	left            []*Work // work that overstayed last, at most maxTold
 	lately          lately
-	widths          map[string]*width // by class, if the number adapts
-	load            load
-	resizes         int         // how often the number of slots changed
-	begun           uint64      // grants when somebody began to wait
-	timer           *time.Timer // fires when the next slot is overstayed; nil until somebody waits
+	adapting
+	timer *time.Timer // fires when the next slot is overstayed; nil until somebody waits
 }
 
 // Config is the configuration of Slots.
@@ -70,7 +65,7 @@ func New(c Config) (*Slots, error) {
 	}
 	return &Slots{
 		target: c.Target,
-		name:   c.Name, fixed: c.Size, size: c.Size, bounds: c.Adapt, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
+		name:   c.Name, size: c.Size, adapting: adapting{fixed: c.Size, bounds: c.Adapt}, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
 		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
 	}, nil
 }
