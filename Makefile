@@ -132,6 +132,10 @@ soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 faults: ## cause faults of the node, and check the agent, its memory and other pods (FAULTS=inotify,ulimit for some)
 	go run ./test/faults -only '$(FAULTS)'
 
+.PHONY: evict
+evict: ## let pods use up memory, disk, inodes, process ids, under kubeloupe and upstream's kubelet: who is evicted, and when (ONLY=disk, ROUNDS=3)
+	go run ./test/evict -only '$(ONLY)' -rounds $(or $(ROUNDS),1)
+
 .PHONY: clockvm
 clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=clock,clock-sim,kill,pids,pids-v2; KEEP=directory)
 	go run ./test/clockvm -only '$(ONLY)' -keep '$(KEEP)'
@@ -139,6 +143,20 @@ clockvm: ## set the clock and reuse process ids, in a virtual machine (ONLY=cloc
 .PHONY: attach-vm
 attach-vm: ## attach and the proxy on a node with systemd, in a virtual machine (ONLY=TestProxy; about an hour)
 	KUBELOUPE_ATTACH_VM=1 go test ./test/attachvm -run '$(or $(ONLY),.)' -count=1 -v -timeout 3h
+
+##@ Machine: a node with systemd and cgroup v2, in a virtual machine in VM_DIR
+
+.PHONY: vm-up
+vm-up: build ## boot a node with kubeloupe as a unit (CLUSTER=/tmp/kubeloupe-lab: it joins the cluster of make cluster-up)
+	go run ./test/vm/vmctl up --cluster '$(CLUSTER)'
+
+.PHONY: vm-down
+vm-down: ## end the machine and remove everything that it created
+	go run ./test/vm/vmctl down
+
+.PHONY: vm-test
+vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user namespaces (ONLY=TestCgroupTree; about an hour)
+	KUBELOUPE_VM=1 go test ./test/vmtest -run '$(or $(ONLY),.)' -count=1 -v -timeout 4h
 
 ##@ Check
 

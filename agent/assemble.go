@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/host"
@@ -24,10 +23,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
-	"github.com/kubeloupe/kubeloupe/agent/pressure"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
@@ -72,7 +71,8 @@ type machine struct {
 	machine   allocatable.Machine   // its resources
 	resources allocatable.Resources // the part for pods
 	ips       []string              // its addresses, the primary one first
-	shortage  *pressure.Shortage    // its resource pressure
+	stats     *stats.Stats          // its usage
+	eviction  *eviction.Manager     // its resource pressure
 }
 
 // part is a component that runs as long as the agent.
@@ -138,10 +138,16 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("orphans", p.pods.manager.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
+	if err := p.addOOM(); err != nil {
+		return nil, err
+	}
 	if err := p.addRotation(); err != nil {
 		return nil, err
 	}
-	return p, p.addPressure(p.collector)
+	if err := p.addWatchdog(syncLoop); err != nil {
+		return nil, err
+	}
+	return p, p.newEviction()
 }
 
 // newFoundation creates the parts that need only the machine and the runtime.
@@ -150,7 +156,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	if err := p.readMachine(); err != nil {
 		return err
 	}
-	if p.cgroups, err = newCgroups(ctx, p.cfg, p.client, p.limits()); err != nil {
+	if err := p.newCgroups(ctx); err != nil {
 		return err
 	}
 	if p.pleg, err = pleg.New(pleg.Config{Runtime: p.client.Runtime, Bus: bus}); err != nil {
@@ -160,9 +166,8 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		return err
 	}
 	p.state.Check(ctx) // the runtime's features are part of later requests
-	p.newShortage()
 	if bus != nil {
-		p.usage = usage.New(usage.Config{Bus: bus})
+		p.usage = usage.New(usage.Config{Bus: bus, Starting: p.pods.store.Starting})
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
@@ -198,7 +203,7 @@ func (p *parts) prepare(ctx context.Context) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
-	if err := p.cgroups.EnsureTiers(ctx); err != nil {
+	if err := p.ensureCgroups(ctx); err != nil {
 		return err
 	}
 	err := p.pleg.Relist(ctx, "start")
@@ -209,27 +214,4 @@ func (p *parts) prepare(ctx context.Context) error {
 		return fmt.Errorf("first relist of the runtime: %w", err)
 	}
 	return nil
-}
-
-// newCgroups returns nil if no cgroups are created: the simulated runtime needs none.
-func newCgroups(ctx context.Context, cfg Config, client *cri.Client, node cgroup.Limits) (*cgroup.Manager, error) {
-	k := cfg.Kubelet.Cgroups
-	if cfg.Simulated || !k.PerQOS {
-		return nil, nil
-	}
-	driver := cgroup.Driver(k.Driver)
-	if r, err := client.Runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{}); err == nil && r.GetLinux() != nil {
-		driver = cgroup.Cgroupfs
-		if r.GetLinux().GetCgroupDriver() == runtimeapi.CgroupDriver_SYSTEMD {
-			driver = cgroup.Systemd
-		}
-	}
-	m, err := cgroup.New(cgroup.Config{
-		Root: k.Root, Driver: driver, Bus: cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, Node: node,
-		HugePageSizes: cgroup.HugePageSizes("/sys"),
-	})
-	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {
-		return nil, fmt.Errorf("%w\n  remedy: run as root, or use --runtime sim", err)
-	}
-	return m, err
 }

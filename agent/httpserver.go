@@ -54,12 +54,13 @@ func (p *parts) addStats(c *server.Config) error {
 		RootDir: p.cfg.Kubelet.Node.RootDir,
 	}
 	if p.cgroups != nil {
-		cfg.PodCgroup = p.cgroups.PodParent
+		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
 	}
 	s, err := stats.New(cfg)
 	if err != nil {
 		return err
 	}
+	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
 	return nil
 }

@@ -27,7 +27,7 @@ func (o observer) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, er
 // criNode returns the data about this node for CRI configurations.
 func (p *parts) criNode() criconfig.Node {
 	k := p.cfg.Kubelet
-	return criconfig.Node{
+	n := criconfig.Node{
 		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: p.host.machine.Memory,
 		Allocatable:       p.host.resources.Allocatable,
 		CFSQuota:          k.Cgroups.CPUQuota,
@@ -38,6 +38,12 @@ func (p *parts) criNode() criconfig.Node {
 		SELinux:           exists("/sys/fs/selinux/enforce"),
 		RecursiveReadOnly: p.state.RecursiveReadOnly(),
 	}
+	if !p.cfg.Simulated { // which has no cgroups
+		n.CgroupV2, n.SingleProcessOOMKill, n.MemoryQoS = cgroup.Unified(cgroupMount), k.Cgroups.SingleProcessOOMKill, k.Cgroups.MemoryQoS
+		n.PodMemory = p.host.resources.Enforced.Memory().Value()
+		n.Swap = criconfig.Swap{Accounting: cgroup.CountsSwap(cgroupMount, "/"), Limited: k.Cgroups.LimitedSwap, Capacity: p.host.machine.Swap}
+	}
+	return n
 }
 
 func exists(path string) bool {

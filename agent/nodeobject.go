@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"net"
 	"runtime"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
-	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -36,20 +34,9 @@ func (p *parts) readMachine() (err error) {
 	}
 	p.host.resources, err = allocatable.Compute(p.host.machine, allocatable.Config{
 		MaxPods: k.Pods.Max, PodsPerCore: k.Kubelet.PodsPerCore,
-		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict,
+		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict, ReservedCPUs: k.Kubelet.ReservedSystemCPUs,
 	})
 	return err
-}
-
-// limits returns the limits of all pods together.
-//
-// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
-func (p *parts) limits() cgroup.Limits {
-	if !slices.Contains(p.cfg.Kubelet.Kubelet.EnforceNodeAllocatable, "pods") {
-		return cgroup.Limits{}
-	}
-	has := p.host.resources.Enforced
-	return cgroup.Limits{MilliCPU: has.Cpu().MilliValue(), Memory: has.Memory().Value()}
 }
 
 // newNode creates the node's object in the API.
@@ -111,11 +98,6 @@ func (p *parts) seenNode(n *v1.Node) {
 	}
 }
 
-// pressure returns the resource pressure, for the node's conditions.
-func (p *parts) pressure() node.Pressure {
-	return node.Pressure{Memory: p.host.shortage.Short(trace.SignalMemory), Disk: p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)}
-}
-
 // runtime returns what the runtime reports about itself.
 func (p *parts) runtime() node.Runtime {
 	return node.RuntimeOf(p.client.Info, p.state.Handlers(), p.state.Features())
@@ -123,7 +105,7 @@ func (p *parts) runtime() node.Runtime {
 
 // admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
-	in.MemoryPressure, in.DiskPressure = p.host.shortage.Short(trace.SignalMemory), p.host.shortage.Short(trace.SignalNodeFS, trace.SignalImageFS)
+	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these

@@ -69,7 +69,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 		PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed,
 	}
 	if p.cgroups != nil {
-		s.PodLimits = p.cgroups
+		s.PodLimits = cgroup.NewPods(p.cgroups, p.pods.registry)
 	}
 	if !p.cfg.Simulated {
 		s.SubPath = p.subpaths

@@ -9,8 +9,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
-	"github.com/kubeloupe/kubeloupe/agent/pressure"
-	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 func (p *parts) gcConfig() gc.Config {
@@ -21,7 +19,7 @@ func (p *parts) gcConfig() gc.Config {
 	}
 	return gc.Config{
 		Present: present,
-		Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.manager, Bus: p.cfg.Bus,
+		Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.manager, Warn: p.warnNode, Bus: p.cfg.Bus,
 		VolumeImages: p.volumes.Images,
 		PodLogDir:    k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
 		ContainerPolicy: gc.ContainerPolicy{
@@ -55,27 +53,6 @@ func (p *parts) fsInfo() func(path string) (gc.FS, error) {
 func (p *parts) imagePolicy() gc.ImagePolicy {
 	k := p.cfg.Kubelet.Images
 	return gc.ImagePolicy{High: int(k.GCHighPercent), Low: int(k.GCLowPercent), MinAge: k.GCMinimumAge, MaxAge: k.GCMaximumAge}
-}
-
-// newShortage creates the check for resource pressure.
-func (p *parts) newShortage() {
-	kc := p.cfg.Kubelet.Kubelet
-	p.host.shortage = pressure.NewShortage(kc.EvictionHard, kc.EvictionPressureTransitionPeriod.Duration, p.self.Changed, p.cfg.Bus)
-}
-
-// addPressure adds the periodic measurement of resource pressure.
-func (p *parts) addPressure(images *gc.Collector) error {
-	imagefs := append([]trace.Threshold{p.imagePolicy().Threshold()}, p.host.shortage.Thresholds(trace.SignalImageFS)...)
-	w, err := pressure.New(pressure.Config{Bus: p.cfg.Bus, Seen: p.host.shortage.Observe, Signals: []pressure.Signal{
-		pressure.Memory("/proc/meminfo", p.host.shortage.Thresholds(trace.SignalMemory)),
-		pressure.Disk(trace.SignalNodeFS, p.host.shortage.Thresholds(trace.SignalNodeFS), pressure.At(p.cfg.Kubelet.Node.RootDir), nil),
-		pressure.Disk(trace.SignalImageFS, imagefs, images.ImageDir, p.fsInfo()),
-	}})
-	if err != nil {
-		return err
-	}
-	p.add("pressure", w.Run)
-	return nil
 }
 
 // orphans returns the parts that clean up after unknown pods.

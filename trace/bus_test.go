@@ -392,3 +392,35 @@ func TestKinds(t *testing.T) {
 		t.Error("unknown kinds and edges")
 	}
 }
+
+// Wait takes nothing: the record that ends it is Next's.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBus(16)
+		c := b.Subscribe(FromNow)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Wait(ctx) }()
+		synctest.Wait()
+		Point(b, Span{}, Log{Message: "one"})
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		Point(b, Span{}, Log{Message: "two"})
+		if recs, lost, err := c.Next(ctx, make([]Record, 0, 8)); len(recs) != 2 || lost != 0 || err != nil {
+			t.Errorf("%d records, %d lost, %v", len(recs), lost, err)
+		}
+		go func() { done <- c.Wait(ctx) }()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		go func() { done <- c.Wait(context.Background()) }()
+		synctest.Wait()
+		c.Close()
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}

@@ -101,6 +101,20 @@ func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost ui
 	}
 }
 
+// Wait waits until Next would return a record, and takes none. It returns ctx's error or ErrClosed if there is nothing to wait for.
+func (c *Cursor) Wait(ctx context.Context) error {
+	for !c.ready() {
+		select {
+		case <-c.signal:
+		case <-c.done:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
 // Poll is Next without waiting: it returns the available records, which may be none.
 func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	recs = buf[:0]

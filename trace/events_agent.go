@@ -86,7 +86,7 @@ type Log struct {
 // Pressure is the usage of one of the node's resources.
 type Pressure struct {
 	Signal Signal `json:"signal"`
-	// Used and Capacity are in bytes.
+	// Used and Capacity are in the signal's unit.
 	Used     int64 `json:"used"`
 	Capacity int64 `json:"capacity"`
 	// Thresholds are the thresholds of the signal, and what happens there.
@@ -99,15 +99,18 @@ type Pressure struct {
 type Threshold struct {
 	// Kind is what happens at the threshold.
 	Kind ThresholdKind `json:"kind"`
-	// Percent is the threshold in percent of the capacity, Bytes in bytes; one of them is set. For pressure, it is a threshold of
-	// the free part; for image-gc, of the used part.
+	// Percent is the threshold in percent of the capacity, Bytes in the signal's unit; one of them is set. For pressure, it is a
+	// threshold of the free part; for image-gc, of the used part.
 	Percent float64 `json:"percent,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
 	// DownTo is the usage, in percent of the capacity, at which image garbage collection stops.
 	DownTo float64 `json:"down_to_percent,omitempty"`
+	// After is how long there must be less than the threshold before pods are evicted; 0 for a hard one. Upstream:
+	// evictionSoftGracePeriod.
+	After time.Duration `json:"after_ns,omitempty"`
 }
 
-// Used returns how much is used at the threshold, in bytes. It returns false if the threshold is a percentage of an
+// Used returns how much is used at the threshold, in the signal's unit. It returns false if the threshold is a percentage of an
 // unknown capacity, or is never reached.
 func (e *Threshold) Used(capacity int64) (int64, bool) {
 	bytes := e.Bytes
@@ -118,6 +121,50 @@ func (e *Threshold) Used(capacity int64) (int64, bool) {
 		return capacity - bytes, capacity > 0
 	}
 	return bytes, capacity > 0 && e.Percent < 100
+}
+
+// Eviction is a round of the eviction manager that found less of a resource than its threshold: what it saw, what it removed of the
+// node's own, and how it ranked the pods. Of the rounds that find
+// enough, one a minute is published while little more than a threshold is left.
+//
+// Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize.
+type Eviction struct {
+	Signal Signal `json:"signal"`
+	// Available and Capacity are in the signal's unit.
+	Available int64 `json:"available"`
+	Capacity  int64 `json:"capacity"`
+	// Threshold is the one that was reached.
+	Threshold Threshold `json:"threshold"`
+	// Outcome is what the round did.
+	Outcome EvictionOutcome `json:"outcome"`
+	// Containers and Images are how many of them were removed, which no pod uses; Freed is what that freed, in bytes.
+	Containers int   `json:"containers_removed,omitempty"`
+	Images     int   `json:"images_removed,omitempty"`
+	Freed      int64 `json:"freed,omitempty"`
+	// Ranked are the pods in the order in which they would be evicted.
+	Ranked []RankedPod `json:"ranked,omitempty"`
+	// Clipped is how many pods were omitted because of the limit.
+	Clipped int `json:"clipped,omitempty"`
+	// Evicted is the pod that is evicted, as namespace/name, and Grace its grace period, in seconds.
+	Evicted string `json:"evicted,omitempty"`
+	Grace   int64  `json:"grace_seconds,omitempty"`
+	// Err is why resources of the node could not be removed.
+	Err string `json:"err,omitempty" scrub:"text"`
+}
+
+// RankedPod is a pod in the ranking of an eviction.
+type RankedPod struct {
+	// Pod is the namespace and name.
+	Pod      string   `json:"pod"`
+	QoS      QoSClass `json:"qos,omitempty"`
+	Priority int32    `json:"priority,omitempty"`
+	// Usage and Request are of the resource that is short, in the signal's unit. Requests of inodes and processes do not exist.
+	Usage   int64 `json:"usage"`
+	Request int64 `json:"request,omitempty"`
+	// Unknown says that the pod's usage is not known: such pods are first.
+	Unknown bool `json:"unknown,omitempty"`
+	// Spared says that the pod is critical, and is never evicted.
+	Spared bool `json:"spared,omitempty"`
 }
 
 // Decision is one decision: its subject, the verdict and the reason.
@@ -139,8 +186,10 @@ type Decision struct {
 	// ExitCode and Attempt are those of the container that exited, for restart. An unknown exit code is omitted.
 	ExitCode *int32 `json:"exit_code,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
-	// Limit is the threshold below which the node reports pressure, in bytes.
-	Limit int64 `json:"limit,omitempty"`
+	// Limit is the threshold below which the node reports pressure, or the limit that an evicted pod exceeds, in the signal's unit.
+	// Signal is that of a verdict on pressure or eviction: an eviction signal, or the kind of a limit of local storage.
+	Limit  int64  `json:"limit,omitempty"`
+	Signal Signal `json:"signal,omitempty"`
 	// Ground is why an image is removed.
 	Ground RemovalGround `json:"ground,omitempty"`
 	// Orphan is the UID of the unknown pod, Path its directory, and Volume the name on disk of a volume that could not be torn
@@ -185,7 +234,7 @@ type NodeEvent struct {
 }
 
 // Usage is the resource usage of the agent since the last such record, and how long the node's tasks stalled in that time. It is
-// published every 10 s, and every second while the start of a pod is worked on, for up to 10 minutes each.
+// published every 10 s, and every second until a pod that starts is ready, for up to 10 minutes each.
 type Usage struct {
 	// Interval is the time that the figures cover.
 	Interval time.Duration `json:"interval_ns"`

@@ -68,6 +68,16 @@ type OOMKill struct {
 	Cgroup string `json:"cgroup,omitempty"`
 	// Kills is the number of processes that were killed since the observer's last report; 0 where it does not count them.
 	Kills int `json:"kills,omitempty"`
+	// Process is the name of the killed process as the kernel log writes it (at most 15 bytes; a control character is \x0a or similar), PID
+	// its id on the node. Only the kernel log has them.
+	Process string `json:"process,omitempty" scrub:"text"`
+	PID     int    `json:"pid,omitempty"`
+	// RSS is the anonymous memory that the process used, in bytes.
+	RSS int64 `json:"anon_rss,omitempty"`
+	// Constraint is what had no more memory, if the observer knows it.
+	Constraint OOMConstraint `json:"constraint,omitempty"`
+	// Limited is the cgroup whose limit was reached: the container's, the pod's or one above it. / is the whole node.
+	Limited string `json:"limited,omitempty"`
 }
 
 // ImagePull is one pull of an image from its registry.

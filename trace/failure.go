@@ -43,6 +43,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *CgroupOp:
 		return e.Err
+	case *Eviction:
+		return e.Err
 	case *GC:
 		return e.Err
 	case *PLEGRelist:

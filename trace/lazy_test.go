@@ -18,27 +18,29 @@ func TestLazy(t *testing.T) {
 	for name, c := range map[string]struct {
 		script func(b *Bus, c *Cursor)
 		want   []int
+		// late has the reader begin after the script: else it may read between two records of it.
+		late bool
 	}{
-		"within its slack": {func(b *Bus, _ *Cursor) { publish(b, slack) }, nil},
-		"one at a time": {func(b *Bus, _ *Cursor) {
+		"within its slack": {script: func(b *Bus, _ *Cursor) { publish(b, slack) }},
+		"one at a time": {script: func(b *Bus, _ *Cursor) {
 			for range 2*slack + 2 {
 				publish(b, 1)
 				synctest.Wait()
 			}
-		}, []int{slack + 1, slack + 1}},
-		"more than it takes at once": {func(b *Bus, _ *Cursor) { publish(b, 25) }, []int{10, 10, 5}},
-		"hurried": {func(b *Bus, c *Cursor) {
+		}, want: []int{slack + 1, slack + 1}},
+		"more than it takes at once": {script: func(b *Bus, _ *Cursor) { publish(b, 25) }, want: []int{10, 10, 5}, late: true},
+		"hurried": {script: func(b *Bus, c *Cursor) {
 			publish(b, 3)
 			synctest.Wait()
 			c.Flush()
 			synctest.Wait()
 			publish(b, slack)
-		}, []int{3}},
-		"hurried for nothing": {func(b *Bus, c *Cursor) {
+		}, want: []int{3}},
+		"hurried for nothing": {script: func(b *Bus, c *Cursor) {
 			c.Flush()
 			publish(b, slack)
 			synctest.Wait()
-		}, nil},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,6 +51,9 @@ func TestLazy(t *testing.T) {
 				var got []int
 				var last error
 				done := make(chan struct{})
+				if c.late {
+					c.script(bus, cur)
+				}
 				go func() {
 					defer close(done)
 					for last == nil {
@@ -59,7 +64,9 @@ func TestLazy(t *testing.T) {
 					}
 				}()
 				synctest.Wait()
-				c.script(bus, cur)
+				if !c.late {
+					c.script(bus, cur)
+				}
 				synctest.Wait()
 				read, want := len(got), len(c.want)
 				for i := range min(read, want) {

@@ -33,9 +33,17 @@ func (e *Pressure) limit(l limiter) int {
 func (e *Threshold) limit(l limiter) int { return word(l, &e.Kind) }
 
 // limit implements limited.
+func (e *Eviction) limit(l limiter) int {
+	return word(l, &e.Signal) + e.Threshold.limit(l) + word(l, &e.Outcome) + list(l, &e.Ranked, &e.Clipped) + line(l, &e.Evicted) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *RankedPod) limit(l limiter) int { return line(l, &e.Pod) + word(l, &e.QoS) }
+
+// limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
-		word(l, &e.Ground) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
+		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
 }
 
 // limit implements limited.
@@ -218,7 +226,7 @@ func (e *PLEGEvent) limit(l limiter) int {
 
 // limit implements limited.
 func (e *OOMKill) limit(l limiter) int {
-	return word(l, &e.Container) + word(l, &e.Name) + line(l, &e.Cgroup)
+	return word(l, &e.Container) + word(l, &e.Name) + line(l, &e.Cgroup) + word(l, &e.Process) + word(l, &e.Constraint) + line(l, &e.Limited)
 }
 
 // limit implements limited.

@@ -41,6 +41,7 @@ const (
 	kindCertificate
 	kindClockStepped
 	kindOOMKill
+	kindEviction
 	kindCount
 )
 
@@ -84,6 +85,7 @@ var kinds = [kindCount]kindOf{
 	kindCertificate:      describe[Certificate]("certificate"),
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 	kindOOMKill:          describe[OOMKill]("oom.kill"),
+	kindEviction:         describe[Eviction]("eviction"),
 }
 
 // Kind implements Event.
@@ -202,3 +204,6 @@ func (*ClockStepped) Kind() Kind { return kindClockStepped }
 
 // Kind implements Event.
 func (*OOMKill) Kind() Kind { return kindOOMKill }
+
+// Kind implements Event.
+func (*Eviction) Kind() Kind { return kindEviction }

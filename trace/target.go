@@ -18,6 +18,7 @@ type TargetKind string
 // The kinds of target.
 const (
 	TargetPods           TargetKind = "pods"            // other pods that are preempted for this one; Wait.Ahead is their number
+	TargetEvicted        TargetKind = "evicted"         // an evicted pod, whose resources are not free yet
 	TargetEarlierPod     TargetKind = "earlier-pod"     // the earlier pod with the same full name
 	TargetLeftovers      TargetKind = "leftovers"       // the remains of an earlier pod with the same UID
 	TargetContainer      TargetKind = "container"       // a container of the pod

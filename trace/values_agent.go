@@ -102,9 +102,53 @@ type Signal string
 
 // The signals.
 const (
-	SignalMemory  Signal = "memory"  // the node's memory
-	SignalNodeFS  Signal = "nodefs"  // the file system of the agent's directory
-	SignalImageFS Signal = "imagefs" // the file system of the images
+	SignalMemory            Signal = "memory"                 // the node's memory, in bytes
+	SignalAllocatable       Signal = "allocatableMemory"      // the memory that all pods together may use, in bytes
+	SignalNodeFS            Signal = "nodefs"                 // the file system of the agent's directory, in bytes
+	SignalNodeFSInodes      Signal = "nodefs.inodesFree"      // its inodes
+	SignalImageFS           Signal = "imagefs"                // the file system of the images, in bytes
+	SignalImageFSInodes     Signal = "imagefs.inodesFree"     // its inodes
+	SignalContainerFS       Signal = "containerfs"            // the file system of the containers' layers, in bytes
+	SignalContainerFSInodes Signal = "containerfs.inodesFree" // its inodes
+	SignalPID               Signal = "pid"                    // the process ids of the node
+
+	// A pod's own limits of local storage, in bytes: for them pods are evicted too, and the metric kubelet_evictions has these names.
+	SignalEmptyDirLimit  Signal = "emptydirfs.limit"           // sizeLimit of an emptyDir volume
+	SignalPodLimit       Signal = "ephemeralpodfs.limit"       // ephemeral-storage of the pod
+	SignalContainerLimit Signal = "ephemeralcontainerfs.limit" // ephemeral-storage of a container
+)
+
+// Unit is the unit of a signal's figures.
+func (s Signal) Unit() Unit {
+	switch s {
+	case SignalNodeFSInodes, SignalImageFSInodes, SignalContainerFSInodes:
+		return UnitInodes
+	case SignalPID:
+		return UnitProcesses
+	case SignalMemory, SignalAllocatable, SignalNodeFS, SignalImageFS, SignalContainerFS, SignalEmptyDirLimit, SignalPodLimit, SignalContainerLimit:
+	}
+	return UnitBytes
+}
+
+// Unit is a unit of figures.
+type Unit string
+
+// The units.
+const (
+	UnitBytes     Unit = "bytes"     // of memory and disks
+	UnitInodes    Unit = "inodes"    // of file systems
+	UnitProcesses Unit = "processes" // processes and threads
+)
+
+// EvictionOutcome is what a round of the eviction manager did.
+type EvictionOutcome string
+
+// The outcomes.
+const (
+	EvictionReclaimed EvictionOutcome = "reclaimed" // containers and images that no pod uses were removed; that was enough
+	EvictionEvicted   EvictionOutcome = "evicted"   // a pod is evicted
+	EvictionNone      EvictionOutcome = "none"      // no pod can be evicted
+	EvictionNear      EvictionOutcome = "near"      // there is enough, but little more than the threshold: the ranking says who would go
 )
 
 // ThresholdKind is what happens at a threshold.
@@ -130,8 +174,9 @@ type GCCause string
 
 // The causes of garbage collections.
 const (
-	GCPeriod GCCause = "period" // the period has elapsed
-	GCDemand GCCause = "demand" // it was requested
+	GCPeriod   GCCause = "period"   // the period has elapsed
+	GCDemand   GCCause = "demand"   // it was requested
+	GCPressure GCCause = "pressure" // the node is short of disk
 )
 
 // EventType is the type of a Kubernetes Event.

@@ -16,7 +16,7 @@ const (
 	ByNode         Decider = "node"         // what happens to a Node object of another machine
 	ByOrphans      Decider = "orphan"       // what happens to directories and cgroups of unknown pods
 	ByPlugins      Decider = "plugins"      // which plugins are registered
-	ByEviction     Decider = "eviction"     // the eviction manager of another kubelet
+	ByEviction     Decider = "eviction"     // which pods are evicted
 	ByPreemption   Decider = "preemption"   // which pods are preempted for a critical pod
 	ByPressure     Decider = "pressure"     // when the node has resource pressure
 	ByResize       Decider = "resize"       // whether a pod can be resized

@@ -57,6 +57,17 @@ const (
 	CgroupDestroy CgroupAction = "destroy" // its processes are killed, and it is removed
 )
 
+// OOMConstraint is what had no more memory when the kernel killed a process. Upstream: the kernel's mm/oom_kill.c, enum oom_constraint.
+type OOMConstraint string
+
+// The constraints.
+const (
+	OOMMemcg  OOMConstraint = "memcg"         // a cgroup was at its memory limit
+	OOMSystem OOMConstraint = "system"        // the node had no free memory
+	OOMCpuset OOMConstraint = "cpuset"        // the NUMA nodes of a cpuset had no free memory
+	OOMPolicy OOMConstraint = "memory-policy" // the NUMA nodes of a memory policy had no free memory
+)
+
 // VolumeChange is a change to all files of a volume.
 type VolumeChange string
 

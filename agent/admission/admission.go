@@ -43,8 +43,8 @@ type Inputs struct {
 	Allocatable v1.ResourceList
 	// Sysctls are allowed in addition to the safe ones; a name may end in *.
 	Sysctls []string
-	// MemoryPressure and DiskPressure are the node's pressure conditions.
-	MemoryPressure, DiskPressure bool
+	// MemoryPressure, DiskPressure and PIDPressure are the node's pressure conditions.
+	MemoryPressure, DiskPressure, PIDPressure bool
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
 }
@@ -104,10 +104,10 @@ func checkHard(in Inputs) Verdict {
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
 func (in Inputs) pressure() Verdict {
-	if podspec.CriticalPod(in.Pod) || !in.MemoryPressure && !in.DiskPressure {
+	if podspec.CriticalPod(in.Pod) || !in.MemoryPressure && !in.DiskPressure && !in.PIDPressure {
 		return Verdict{OK: true}
 	}
-	if !in.DiskPressure {
+	if !in.DiskPressure && !in.PIDPressure {
 		taint := &v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
 		tolerated := slices.ContainsFunc(in.Pod.Spec.Tolerations, func(t v1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
 		if qos.Class(in.Pod) != v1.PodQOSBestEffort || tolerated {
@@ -120,6 +120,9 @@ func (in Inputs) pressure() Verdict {
 	}
 	if in.DiskPressure {
 		has = append(has, string(v1.NodeDiskPressure))
+	}
+	if in.PIDPressure {
+		has = append(has, string(v1.NodePIDPressure))
 	}
 	return Verdict{Reason: "Evicted", Message: fmt.Sprintf("The node had condition: %v. ", has)}
 }

@@ -54,6 +54,7 @@ func TestNode(t *testing.T) {
 		{name: "another node", in: Inputs{Node: node, Pod: with(func(p *v1.Pod) { p.Spec.NodeName = "n2" })}, reason: "NodeName"},
 		{name: "disk pressure", in: Inputs{DiskPressure: true, Pod: asking("p", "1", "1Mi")}, reason: "Evicted", says: "[DiskPressure]"},
 		{name: "memory pressure", in: Inputs{MemoryPressure: true, Pod: podWith("p")}, reason: "Evicted", says: "[MemoryPressure]"},
+		{name: "pid pressure", in: Inputs{PIDPressure: true, MemoryPressure: true, Pod: asking("p", "1", "1Mi")}, reason: "Evicted", says: "[MemoryPressure PIDPressure]"},
 		{name: "memory pressure and a pod that asks for memory", in: Inputs{MemoryPressure: true, Pod: asking("p", "1", "1Mi")}},
 		{name: "pressure and a critical pod", in: Inputs{MemoryPressure: true, DiskPressure: true, Pod: critical(podWith("p"))}},
 		{name: "taint", in: Inputs{Node: tainted, Pod: podWith("p")}, reason: "TaintToleration"},

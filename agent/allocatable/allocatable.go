@@ -17,6 +17,8 @@ type Config struct {
 	PodsPerCore int32 // 0 means no such limit
 	// KubeReserved and SystemReserved are quantities by resource: cpu, memory, ephemeral-storage, pid, hugepages-*.
 	KubeReserved, SystemReserved map[string]string
+	// ReservedCPUs are the CPUs of the system, such as 0-1; "" for none. Their number replaces the CPU of both reservations.
+	ReservedCPUs string
 	// EvictionHard has quantities or percentages by signal; memory.available and nodefs.available are reserved.
 	EvictionHard map[string]string
 }
@@ -26,9 +28,16 @@ type Resources struct {
 	// Capacity is the machine's; Allocatable is what pods may request.
 	Capacity, Allocatable v1.ResourceList
 	// Enforced is what pods may use: Capacity without the reservations, but with the eviction threshold, at which the
-	// kubelet evicts pods before the kernel kills them. It is for the cgroup of all pods.
+	// kubelet evicts pods before the kernel kills them. It is for the cgroup of all pods, and also has their processes (pid).
 	Enforced v1.ResourceList
+	// KubeReserved and SystemReserved are the reservations.
+	KubeReserved, SystemReserved v1.ResourceList
 }
+
+// PIDs is the name of the number of processes, which is not a resource of the API.
+//
+// Upstream: pkg/kubelet/stats/pidlimit.
+const PIDs v1.ResourceName = "pid"
 
 // Compute returns a machine's resources for pods. Errors name the field; a reservation above the capacity is an error.
 //
@@ -38,9 +47,16 @@ func Compute(m Machine, cfg Config) (Resources, error) {
 	kube, err := quantities("kubeReserved", cfg.KubeReserved)
 	system, err2 := quantities("systemReserved", cfg.SystemReserved)
 	evict, err3 := evictionReservation(cfg.EvictionHard, r.Capacity)
-	if err := errors.Join(err, err2, err3); err != nil {
+	n, err4 := 0, error(nil)
+	if cfg.ReservedCPUs != "" {
+		n, err4 = reservedCPUs(cfg.ReservedCPUs, m.CPUList)
+		delete(kube, v1.ResourceCPU)
+		system[v1.ResourceCPU] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return Resources{}, err
 	}
+	r.KubeReserved, r.SystemReserved = kube, system
 	var over []error
 	for _, name := range sortedNames(r.Capacity) {
 		has := r.Capacity[name]
@@ -51,6 +67,13 @@ func Compute(m Machine, cfg Config) (Resources, error) {
 			over = append(over, fmt.Errorf("%s: kubeReserved, systemReserved and evictionHard together are more than the capacity of %s", name, has.String()))
 		}
 		r.Allocatable[name] = notNegative(left)
+	}
+	if m.MaxPIDs > 0 {
+		pids := less(*resource.NewQuantity(m.MaxPIDs, resource.DecimalSI), kube[PIDs], system[PIDs])
+		if pids.Sign() <= 0 {
+			over = append(over, fmt.Errorf("pid: kubeReserved and systemReserved together leave no process for pods; the kernel has %d", m.MaxPIDs))
+		}
+		r.Enforced[PIDs] = pids
 	}
 	if len(over) > 0 {
 		return Resources{}, errors.Join(over...)

@@ -21,7 +21,7 @@ func words(list v1.ResourceList) map[string]string {
 const gi = 1 << 30
 
 func TestCompute(t *testing.T) {
-	m := Machine{CPUs: 4, Memory: 8 * gi, Disk: 100 * gi, HugePages: map[int64]int64{2 << 20: 1 * gi, gi: 0}}
+	m := Machine{CPUs: 4, MaxPIDs: 32768, Memory: 8 * gi, Disk: 100 * gi, HugePages: map[int64]int64{2 << 20: 1 * gi, gi: 0}}
 	got, err := Compute(m, Config{
 		MaxPods: 110, PodsPerCore: 10,
 		KubeReserved:   map[string]string{"cpu": "500m", "memory": "512Mi", "pid": "100"},
@@ -41,13 +41,35 @@ func TestCompute(t *testing.T) {
 	}, words(got.Allocatable)); diff != "" {
 		t.Error("allocatable", diff)
 	}
-	if q := got.Enforced[v1.ResourceMemory]; q.String() != "7Gi" {
-		t.Errorf("enforced memory %s", q.String())
+	if diff := cmp.Diff(map[string]string{
+		"cpu": "3500m", "memory": "7Gi", "pods": "40", "ephemeral-storage": "99Gi", "hugepages-2Mi": "1Gi", "hugepages-1Gi": "0", "pid": "32668",
+	}, words(got.Enforced)); diff != "" {
+		t.Error("enforced", diff)
+	}
+}
+
+// The number of CPUs replaces the CPU of both reservations.
+func TestReservedCPUs(t *testing.T) {
+	m := Machine{CPUs: 4, CPUList: "0-3", Memory: gi, Disk: gi}
+	got, err := Compute(m, Config{
+		ReservedCPUs: "0-1,3", KubeReserved: map[string]string{"cpu": "500m", "memory": "1Mi"}, SystemReserved: map[string]string{"cpu": "500m"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cpu := got.Allocatable.Cpu(); cpu.String() != "1" {
+		t.Errorf("allocatable CPU %s", cpu)
+	}
+	if diff := cmp.Diff(map[string]string{"memory": "1Mi"}, words(got.KubeReserved)); diff != "" {
+		t.Error("kubeReserved", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"cpu": "3"}, words(got.SystemReserved)); diff != "" {
+		t.Error("systemReserved", diff)
 	}
 }
 
 func TestComputeRefuses(t *testing.T) {
-	m := Machine{CPUs: 1, Memory: gi, Disk: gi}
+	m := Machine{CPUs: 1, CPUList: "0", MaxPIDs: 100, Memory: gi, Disk: gi}
 	for name, c := range map[string]struct {
 		cfg  Config
 		want string
@@ -55,6 +77,10 @@ func TestComputeRefuses(t *testing.T) {
 		"quantity": {Config{KubeReserved: map[string]string{"cpu": "lots"}}, `kubeReserved["cpu"]: "lots"`},
 		"percent":  {Config{EvictionHard: map[string]string{"memory.available": "x%"}}, `evictionHard["memory.available"]`},
 		"over":     {Config{SystemReserved: map[string]string{"cpu": "2"}}, "cpu: kubeReserved, systemReserved and evictionHard together are more than the capacity of 1"},
+		"pids":     {Config{SystemReserved: map[string]string{"pid": "100"}}, "pid: kubeReserved and systemReserved together leave no process for pods; the kernel has 100"},
+		"CPUs":     {Config{ReservedCPUs: "x"}, `reservedSystemCPUs: "x" is not a list of CPUs`},
+		"huge":     {Config{ReservedCPUs: "0-99999999"}, "is not a list of CPUs"},
+		"offline":  {Config{ReservedCPUs: "0-1"}, "reservedSystemCPUs: CPU 1 of 0-1 is not online; online are 0"},
 	} {
 		if _, err := Compute(m, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -68,6 +94,9 @@ func TestReadMachine(t *testing.T) {
 		"proc/cpuinfo": "processor\t: 0\nmodel name\t: processor x\nprocessor\t: 1\n",
 		"proc/meminfo": "MemTotal:  2048 kB\nSwapTotal: 4 kB\n",
 		"sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "3\n",
+		"sys/devices/system/cpu/online":                         "0-1\n",
+		"proc/sys/kernel/pid_max":                               "4194304\n",
+		"proc/sys/kernel/threads-max":                           "23456\n",
 	} {
 		path = filepath.Join(root, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -82,7 +111,7 @@ func TestReadMachine(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	got.Disk = 0
-	if diff := cmp.Diff(Machine{CPUs: 2, Memory: 2 << 20, Swap: 4096, HugePages: map[int64]int64{2 << 20: 6 << 20}}, got); diff != "" {
+	if diff := cmp.Diff(Machine{CPUs: 2, CPUList: "0-1", MaxPIDs: 23456, Memory: 2 << 20, Swap: 4096, HugePages: map[int64]int64{2 << 20: 6 << 20}}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -14,10 +14,14 @@ import (
 
 // Machine is the capacity of the machine.
 type Machine struct {
-	CPUs   int64
-	Memory int64 // Bytes.
-	Swap   int64 // Bytes.
-	Disk   int64 // Bytes, of the file system of the agent's root directory.
+	CPUs int64
+	// CPUList are the CPUs that are online, in the kernel's format, for example 0-3; "" if unknown.
+	CPUList string
+	// MaxPIDs is the maximum number of processes and threads; 0 if unknown.
+	MaxPIDs int64
+	Memory  int64 // Bytes.
+	Swap    int64 // Bytes.
+	Disk    int64 // Bytes, of the file system of the agent's root directory.
 	// HugePages has the reserved bytes by page size in bytes, including sizes without any.
 	HugePages map[int64]int64
 }
@@ -25,7 +29,7 @@ type Machine struct {
 // ReadMachine reads the machine's figures from /proc and /sys below root ("/" except in tests), and the size of the
 // file system of dir.
 func ReadMachine(root, dir string) (Machine, error) {
-	m := Machine{CPUs: cpus(root), HugePages: hugePages(root)}
+	m := Machine{CPUs: cpus(root), CPUList: online(root), MaxPIDs: maxPIDs(root), HugePages: hugePages(root)}
 	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
 	if err != nil {
 		return m, fmt.Errorf("read the memory's size: %w", err)
@@ -54,6 +58,34 @@ func cpus(root string) int64 {
 		n = int64(runtime.NumCPU())
 	}
 	return n
+}
+
+func online(root string) string {
+	text, err := os.ReadFile(filepath.Join(root, "sys/devices/system/cpu/online"))
+	if list := strings.TrimSpace(string(text)); err == nil {
+		if _, err := parseCPUs(list); err == nil {
+			return list
+		}
+	}
+	return ""
+}
+
+// maxPIDs returns the lower one of the kernel's two limits.
+//
+// Upstream: pkg/kubelet/stats/pidlimit/pidlimit_linux.go, Stats.
+func maxPIDs(root string) int64 {
+	least := int64(0)
+	for _, name := range []string{"pid_max", "threads-max"} {
+		text, err := os.ReadFile(filepath.Join(root, "proc/sys/kernel", name))
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 func meminfo(text []byte, field string) int64 {

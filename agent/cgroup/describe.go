@@ -23,7 +23,8 @@ type Values struct {
 // told are the files with limits and usage; which of them exist depends on the hierarchy.
 var told = [...]string{
 	"cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.weight", "cpu.max", "cpu.stat", "cpuset.cpus",
-	"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt", "memory.min", "memory.high", "memory.max", "memory.current", "memory.events",
+	"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.failcnt", "memory.min", "memory.low", "memory.high", "memory.max", "memory.swap.max",
+	"memory.oom.group", "memory.current", "memory.swap.current", "memory.events",
 	"pids.max", "pids.current", "cpu.pressure", "memory.pressure", "io.pressure",
 }
 

@@ -7,31 +7,31 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
-// dirs creates and removes cgroups. The kernel creates and removes the files of a cgroup with it, which a plain file
-// system does not: tests replace dirs.
+// dirs creates and removes cgroups, and sets their limits. The kernel creates and removes the files of a cgroup with it
+// and refuses limits, which a plain file system does not: tests replace dirs.
 type dirs struct {
 	make, remove func(path string) error
+	set          func(file, value string) error
 }
 
 func kernel() dirs {
 	return dirs{
 		make:   func(p string) error { return os.Mkdir(p, 0o755) },
 		remove: os.Remove,
+		set:    write,
 	}
 }
 
 // ensure creates one cgroup in every hierarchy, ready for processes and children, and sets its limits. Its parents
 // exist.
 func (m *Manager) ensure(name string, l limits) error {
-	settings := l.settings(m.v2)
 	if m.cfg.Driver == Systemd {
 		if err := m.ensureSlice(name, l); err != nil {
 			return err
 		}
-		m.note(name, settings)
+		m.note(name, l.settings(m.v2))
 		return nil
 	}
 	for _, h := range m.tree {
@@ -42,13 +42,23 @@ func (m *Manager) ensure(name string, l limits) error {
 		if err := m.prepare(h, dir); err != nil {
 			return err
 		}
+	}
+	return m.set(name, l)
+}
+
+// set sets the limits of a cgroup that exists.
+func (m *Manager) set(name string, l limits) error {
+	settings := l.settings(m.v2)
+	for _, h := range m.tree {
 		for _, s := range settings {
 			if !h.has(s.controller) {
 				continue
 			}
-			if err := write(filepath.Join(dir, s.file), s.value); err != nil && (!s.optional || !errors.Is(err, fs.ErrNotExist)) {
-				return fmt.Errorf("set cgroup limit to %s: %w", s.value, err)
+			err := m.fs.set(filepath.Join(h.dir, name, s.file), s.value)
+			if err == nil || s.optional && errors.Is(err, fs.ErrNotExist) || s.lenient {
+				continue
 			}
+			return fmt.Errorf("set cgroup limit to %s: %w", s.value, err)
 		}
 	}
 	m.note(name, settings)
@@ -67,22 +77,6 @@ func (m *Manager) prepare(h hierarchy, dir string) error {
 		if err := inherit(dir, file); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// delegate enables all controllers of dir for its children.
-func (m *Manager) delegate(dir string) error {
-	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
-	if err != nil {
-		return fmt.Errorf("read cgroup: %w", err)
-	}
-	text := enable(strings.Fields(string(have)))
-	if text == "" {
-		return nil
-	}
-	if err := write(filepath.Join(dir, "cgroup.subtree_control"), text[1:]); err != nil {
-		return fmt.Errorf("delegate %s (it must not hold processes itself): %w", text[1:], err)
 	}
 	return nil
 }

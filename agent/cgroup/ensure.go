@@ -31,14 +31,8 @@ func (m *Manager) EnsureTiers(ctx context.Context) error {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		node := m.cfg.Node
-		all := []limits{
-			{Resources: qos.Resources{CPUShares: sharesOf(node.MilliCPU), Memory: &node.Memory}, pids: node.Pids},
-			{Resources: qos.Resources{CPUShares: max(m.burstable, qos.MinShares)}},
-			{Resources: qos.Resources{CPUShares: qos.MinShares}},
-		}
-		for i, tier := range tiers() {
-			if err := m.ensure(m.name(tier...), all[i]); err != nil {
+		for i, l := range m.cfg.planTiers(m.demand) {
+			if err := m.ensureTier(m.name(tiers()[i]...), l); err != nil {
 				return err
 			}
 		}
@@ -63,11 +57,7 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 		}
 	}
 	return m.traced(ctx, trace.CgroupEnsure, m.PodParent(pod), func(*trace.CgroupOp) error {
-		return m.ensure(m.PodParent(pod), limits{
-			Resources: qos.PodResources(pod, m.cfg.CFSQuota, m.cfg.CFSPeriod),
-			pids:      m.cfg.PodPidsLimit,
-			pageSizes: m.cfg.HugePageSizes,
-		})
+		return m.ensure(m.PodParent(pod), m.cfg.planPod(pod))
 	})
 }
 
@@ -82,31 +72,7 @@ func (m *Manager) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) e
 		return err
 	}
 	return m.traced(ctx, trace.CgroupUpdate, m.PodParent(pod), func(*trace.CgroupOp) error {
-		return m.ensure(m.PodParent(pod), limits{Resources: r, pids: m.cfg.PodPidsLimit, pageSizes: m.cfg.HugePageSizes})
-	})
-}
-
-// UpdateTiers sets the CPU weight of the burstable cgroup to the sum of its pods' requests. It writes and publishes
-// only if that has changed.
-//
-// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, UpdateCgroups.
-func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
-	if m == nil {
-		return nil
-	}
-	shares := qos.BurstableShares(pods)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if shares == m.burstable {
-		return nil
-	}
-	name := m.name(tiers()[1]...)
-	return m.traced(ctx, trace.CgroupUpdate, name, func(*trace.CgroupOp) error {
-		if err := m.ensure(name, limits{Resources: qos.Resources{CPUShares: shares}}); err != nil {
-			return err
-		}
-		m.burstable = shares
-		return nil
+		return m.ensure(m.PodParent(pod), m.cfg.planResize(pod, r))
 	})
 }
 
@@ -121,11 +87,4 @@ func (m *Manager) traced(ctx context.Context, op trace.CgroupAction, name string
 	}
 	trace.End(m.cfg.Bus, span, e)
 	return err
-}
-
-func sharesOf(milliCPU int64) int64 {
-	if milliCPU <= 0 {
-		return 0
-	}
-	return qos.Shares(milliCPU)
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -34,6 +35,16 @@ type Config struct {
 	Bus *trace.Bus
 	// Node limits all pods together; zero fields mean no limit.
 	Node Limits
+	// CPUs are the node's CPUs in the kernel's format, for example 0-3; "" does not set them.
+	CPUs string
+	// Allocatable is the node's memory without the reservations for the system, in bytes.
+	Allocatable int64
+	// QOSReserved is the part of the memory requests, in percent, that pods of lower QoS classes cannot use; nil disables it.
+	QOSReserved *int64
+	// MemoryQoS protects and throttles memory on cgroup v2; nil if the feature gate is off.
+	MemoryQoS *qos.MemoryPolicy
+	// Reserved are the cgroups of the system whose reservations are enforced.
+	Reserved []Reserved
 	// PodPidsLimit is the maximum number of processes in a pod; 0 or less means no limit.
 	PodPidsLimit int64
 	// CFSQuota says whether CPU limits are enforced. CFSPeriod 0 means 100 ms.
@@ -44,7 +55,7 @@ type Config struct {
 	HugePageSizes []string
 }
 
-// Limits are the limits of all pods of the node together.
+// Limits are a share of the node: of all pods together, or of the system.
 type Limits struct {
 	// MilliCPU is a weight, not a cap, in thousandths of a CPU.
 	MilliCPU int64
@@ -61,8 +72,8 @@ type Manager struct {
 	tree []hierarchy
 	fs   dirs
 
-	mu        sync.Mutex
-	burstable int64
+	mu     sync.Mutex
+	demand demand // that the tiers were last set for
 
 	written sync.Mutex
 	figures map[string]map[string]string // by cgroup: the values of files after they were written

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
 // Workers knows the pods that have workers.
@@ -14,8 +16,8 @@ type Workers interface {
 	Syncing() []*v1.Pod
 }
 
-// Pods are the pods' cgroups. Whenever one is created or removed, the QoS cgroups get the weight of their pods. Safe for concurrent
-// use.
+// Pods are the pods' cgroups. Whenever one is created, resized or removed, the QoS cgroups get the limits that their
+// pods require. Safe for concurrent use.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncPod, which calls UpdateQOSCgroups.
 type Pods struct {
@@ -61,6 +63,13 @@ func (c *Pods) DestroyPod(ctx context.Context, uid types.UID) error {
 	return err
 }
 
+// ResizePod implements podruntime.PodLimits.
+func (c *Pods) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error {
+	err := c.manager.ResizePod(ctx, pod, r)
+	c.weigh(ctx)
+	return err
+}
+
 // tell records that the step was done, or undone.
 func (c *Pods) tell(uid types.UID, done bool) {
 	c.mu.Lock()
@@ -72,6 +81,6 @@ func (c *Pods) tell(uid types.UID, done bool) {
 	}
 }
 
-// weigh updates the weights of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod
+// weigh updates the limits of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod
 // retries.
 func (c *Pods) weigh(ctx context.Context) { _ = c.manager.UpdateTiers(ctx, c.workers.Syncing()) }

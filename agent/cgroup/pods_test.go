@@ -3,12 +3,14 @@ package cgroup_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -26,6 +28,11 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	before := contents(t, mount, weight)
 	do(t, cgroup.NewPods(m, syncing{burstable("b-1"), burstable("b-2")}).EnsurePod(t.Context(), burstable("b-1")))
 	with := contents(t, mount, weight)
+	more := podOf("b-1", quantities("cpu", "4"), nil)
+	do(t, cgroup.NewPods(m, syncing{more}).ResizePod(t.Context(), more, qos.PodResources(more, true, time.Second)))
+	if diff := cmp.Diff("kubepods/burstable/cpu.weight: 157\nkubepods/burstable/podb-1/cpu.weight: 157", contents(t, mount, weight, "kubepods/burstable/podb-1/cpu.weight")); diff != "" {
+		t.Errorf("after a resize (-want +got):\n%s", diff)
+	}
 	do(t, cgroup.NewPods(m, syncing{}).DestroyPod(t.Context(), "b-1"))
 	if after := contents(t, mount, weight); with == before || after != before {
 		t.Errorf("weight %q, with two pods %q, without them %q", before, with, after)

@@ -2,19 +2,29 @@ package cgroup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
+// anyPages is the limit of huge pages of the tiers, in bytes: upstream's value for no limit.
+const anyPages = 1 << 62
+
 // limits are the limits of one cgroup. Zero fields are not changed.
 type limits struct {
 	qos.Resources
 	// pids is the maximum number of processes.
 	pids int64
+	// cpus are the CPUs that may be used, in the kernel's format.
+	cpus string
 	// pageSizes are the huge page sizes to limit: to 0, unless Resources has a limit.
 	pageSizes []string
+	// unlimitedPages lifts the limits of pageSizes.
+	unlimitedPages bool
+	// unified are files of cgroup v2 with their values.
+	unified map[string]string
 }
 
 // setting is one value of one file, for the hierarchy that has the controller.
@@ -22,6 +32,8 @@ type setting struct {
 	controller, file, value string
 	// optional files do not exist in every kernel.
 	optional bool
+	// lenient values may be refused by the kernel: then the parent's apply.
+	lenient bool
 }
 
 // settings returns the limits as files.
@@ -47,6 +59,10 @@ func (l limits) settings(v2 bool) []setting {
 		add("cpu", "cpu.cfs_period_us", period)
 		add("cpu", "cpu.cfs_quota_us", quota)
 	}
+	if l.cpus != "" {
+		// On v1 a cgroup has at most its parent's CPUs, which it has already.
+		out = append(out, setting{controller: "cpuset", file: "cpuset.cpus", value: l.cpus, lenient: !v2})
+	}
 	if memory, ok := l.memory(); ok && v2 {
 		add("memory", "memory.max", memory)
 	} else if ok {
@@ -55,12 +71,23 @@ func (l limits) settings(v2 bool) []setting {
 	if l.pids > 0 {
 		add("pids", "pids.max", l.pids)
 	}
+	out = append(out, l.pages(v2)...)
+	if v2 {
+		for _, file := range slices.Sorted(maps.Keys(l.unified)) {
+			add("memory", file, l.unified[file])
+		}
+	}
+	return out
+}
+
+// pages returns the limits of huge pages: of their usage and, if the kernel has it, of their reservation.
+func (l limits) pages(v2 bool) []setting {
 	end := "limit_in_bytes"
 	if v2 {
 		end = "max"
 	}
+	var out []setting
 	for _, size := range l.pageSizes {
-		// Usage and, if the kernel has it, reservation.
 		for _, file := range []string{"hugetlb." + size + "." + end, "hugetlb." + size + ".rsvd." + end} {
 			out = append(out, setting{controller: "hugetlb", file: file, value: fmt.Sprint(l.hugePages(size)), optional: true})
 		}
@@ -83,21 +110,13 @@ func (l limits) memory() (int64, bool) {
 }
 
 func (l limits) hugePages(size string) int64 {
+	if l.unlimitedPages {
+		return anyPages
+	}
 	for bytes, limit := range l.HugePages {
 		if qos.PageSize(bytes) == size {
 			return limit
 		}
 	}
 	return 0
-}
-
-// enable returns the text for cgroup.subtree_control, so that children can be limited.
-func enable(available []string) string {
-	text := ""
-	for _, c := range []string{"cpu", "cpuset", "hugetlb", "io", "memory", "pids"} {
-		if slices.Contains(available, c) {
-			text += " +" + c
-		}
-	}
-	return text
 }

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 
 	"github.com/opencontainers/cgroups"
@@ -37,6 +38,32 @@ func (m *Manager) ensureSlice(name string, l limits) error {
 	return nil
 }
 
+// setSlice sets the limits of a slice that exists.
+func (m *Manager) setSlice(name string, l limits) error {
+	s, res, err := m.slice(name, l)
+	if err != nil {
+		return err
+	}
+	if err := s.Set(res); err != nil {
+		return fmt.Errorf("set limits of slice: %w", err)
+	}
+	return nil
+}
+
+// possible returns the limits without those whose controller is missing: the library reports an error for them.
+func (m *Manager) possible(l limits) limits {
+	if !m.controls("hugetlb") {
+		l.pageSizes = nil
+	}
+	if !m.controls("cpuset") {
+		l.cpus = ""
+	}
+	if !m.controls("pids") {
+		l.pids = 0
+	}
+	return l
+}
+
 func (m *Manager) removeSlice(name string) error {
 	s, _, err := m.slice(name, limits{})
 	if err != nil {
@@ -47,11 +74,9 @@ func (m *Manager) removeSlice(name string) error {
 
 func (m *Manager) slice(name string, l limits) (sliceManager, *cgroups.Resources, error) {
 	if !systemd.IsRunningSystemd() {
-		return nil, nil, errors.New("cgroupDriver systemd: systemd does not run on this node, want cgroupfs")
+		return nil, nil, errors.New("cgroupDriver systemd: systemd does not run on this node; use cgroupfs, also in the runtime (containerd: SystemdCgroup = false; CRI-O: cgroup_manager = \"cgroupfs\")")
 	}
-	if !m.controls("hugetlb") {
-		l.pageSizes = nil
-	}
+	l = m.possible(l)
 	res := l.resources(m.v2)
 	parent := path.Base(path.Dir(name))
 	if parent == "/" {
@@ -82,6 +107,10 @@ func (l limits) resources(v2 bool) *cgroups.Resources {
 	}
 	if l.pids > 0 {
 		out.PidsLimit = &l.pids
+	}
+	out.CpusetCpus = l.cpus
+	if v2 && len(l.unified) > 0 {
+		out.Unified = maps.Clone(l.unified)
 	}
 	for _, size := range l.pageSizes {
 		out.HugetlbLimit = append(out.HugetlbLimit, &cgroups.HugepageLimit{Pagesize: size, Limit: uint64(l.hugePages(size))})

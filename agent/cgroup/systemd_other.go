@@ -8,4 +8,6 @@ var errNoSystemd = errors.New("cgroupDriver systemd: there is no systemd on this
 
 func (*Manager) ensureSlice(string, limits) error { return errNoSystemd }
 
+func (*Manager) setSlice(string, limits) error { return errNoSystemd }
+
 func (*Manager) removeSlice(string) error { return errNoSystemd }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -47,7 +48,8 @@ func burstable(uid types.UID) *v1.Pod  { return podOf(uid, quantities("cpu", "25
 func bestEffort(uid types.UID) *v1.Pod { return podOf(uid, nil, nil) }
 
 var v2Files = []string{
-	"cgroup.procs", "cgroup.subtree_control", "cpu.weight", "cpu.max", "memory.max", "pids.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max",
+	"cgroup.procs", "cgroup.subtree_control", "cpu.weight", "cpu.max", "cpuset.cpus", "memory.min", "memory.low", "memory.high", "memory.max",
+	"memory.current", "pids.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max",
 }
 
 // v2Tree returns a directory that looks like a mounted cgroup v2, and a manager for it.
@@ -111,7 +113,7 @@ func TestV2(t *testing.T) {
 	ctx := t.Context()
 	m, mount := v2Tree(t, cgroup.Config{
 		Root: "/mine", Bus: rec.Bus(), PodPidsLimit: 100, CFSQuota: true, HugePageSizes: []string{"2MB", "1GB"},
-		Node: cgroup.Limits{MilliCPU: 2000, Memory: 1 << 30, Pids: 5000},
+		Node: cgroup.Limits{MilliCPU: 2000, Memory: 1 << 30, Pids: 5000}, CPUs: "0-1", MemoryQoS: &qos.MemoryPolicy{Tiered: true},
 	})
 	if !m.V2() {
 		t.Error("not seen as v2")
@@ -123,18 +125,25 @@ func TestV2(t *testing.T) {
 	}
 	do(t, m.UpdateTiers(ctx, []*v1.Pod{burstable("b-1"), burstable("b-2"), guaranteed("g-1")}))
 	want := strings.TrimPrefix(`
-cgroup.subtree_control: +cpu +cpuset +hugetlb +io +memory +pids
-mine/cgroup.subtree_control: +cpu +cpuset +hugetlb +io +memory +pids
-mine/kubepods/cgroup.subtree_control: +cpu +cpuset +hugetlb +io +memory +pids
+cgroup.subtree_control: +cpuset +cpu +io +memory +hugetlb +pids +rdma +misc
+mine/cgroup.subtree_control: +cpuset +cpu +io +memory +hugetlb +pids +rdma +misc
+mine/kubepods/cgroup.subtree_control: +cpuset +cpu +io +memory +hugetlb +pids +rdma +misc
 mine/kubepods/cpu.weight: 79
+mine/kubepods/cpuset.cpus: 0-1
 mine/kubepods/memory.max: 1073741824
+mine/kubepods/memory.min: 67108864
+mine/kubepods/memory.low: 0
 mine/kubepods/pids.max: 5000
+mine/kubepods/hugetlb.2MB.max: 4611686018427387904
 mine/kubepods/burstable/cpu.weight: 20
+mine/kubepods/burstable/cpuset.cpus: 
+mine/kubepods/burstable/hugetlb.2MB.rsvd.max: 4611686018427387904
 mine/kubepods/besteffort/cpu.weight: 1
 mine/kubepods/besteffort/memory.max: 
 mine/kubepods/podg-1/cpu.weight: 20
 mine/kubepods/podg-1/cpu.max: 50000 100000
 mine/kubepods/podg-1/memory.max: 67108864
+mine/kubepods/podg-1/memory.min: 67108864
 mine/kubepods/podg-1/pids.max: 100
 mine/kubepods/podg-1/hugetlb.2MB.max: 4194304
 mine/kubepods/podg-1/hugetlb.2MB.rsvd.max: 4194304
@@ -183,7 +192,7 @@ mine/kubepods/besteffort/pode-1/pids.max: 100`, "\n")
 		"ensure /mine/kubepods/podg-1", "ensure /mine/kubepods/podg-1",
 		"ensure /mine/kubepods/burstable/podb-1", "ensure /mine/kubepods/burstable/podb-1",
 		"ensure /mine/kubepods/besteffort/pode-1", "ensure /mine/kubepods/besteffort/pode-1",
-		"update /mine/kubepods/burstable",
+		"update /mine/kubepods", "update /mine/kubepods/burstable",
 		"destroy /mine/kubepods/podg-1",
 	}, ops); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

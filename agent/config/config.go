@@ -4,6 +4,8 @@ import (
 	"time"
 
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
 // Config is the effective, validated configuration, grouped by consumer. Durations and numbers have upstream's meaning: for zero
@@ -74,10 +76,21 @@ type Runtime struct {
 type Cgroups struct {
 	Root           string // Empty means the hierarchy's root.
 	Driver         string // "cgroupfs" or "systemd".
+	DriverFrom     string // What set Driver, for messages: a flag or a file; empty is the default.
 	PerQOS         bool
 	CPUQuota       bool // Enforce CPU limits.
 	CPUQuotaPeriod time.Duration
 	PodPidsLimit   int64 // -1 means the node's limit.
+
+	// SingleProcessOOMKill is for cgroup v2; v1 always kills a single process.
+	SingleProcessOOMKill bool
+	// LimitedSwap lets pods use swap.
+	LimitedSwap bool
+	// MemoryQoS is nil if the feature gate is off.
+	MemoryQoS *qos.MemoryPolicy
+	// QOSReserved is the part of memory requests, in percent, that lower QoS classes cannot use; nil for none or if the feature gate
+	// is off.
+	QOSReserved *int64
 }
 
 // Pods is the configuration of running pods.

@@ -116,6 +116,7 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 	c := group(kc, &flags.node, gates)
 	c.Files = files
 	_, c.Node.MaxOpenFilesSet = r.at["maxOpenFiles"]
+	c.Cgroups.DriverFrom = r.at["cgroupDriver"].String()
 	c.Runtime.EndpointFrom = r.at["containerRuntimeEndpoint"].String()
 	if c.Runtime.Endpoint == "" {
 		c.Runtime.Endpoint, c.Runtime.EndpointFrom = flags.Getenv(endpointVariable), "$"+endpointVariable

@@ -31,6 +31,7 @@ func validate(kc *kubeletv1beta1.KubeletConfiguration, gates Gates, r *report) {
 	c.shutdown()
 	c.allocatable()
 	c.reservedMemory()
+	c.reservedForQoS()
 	c.evictions()
 	c.sysctls()
 	c.taints()

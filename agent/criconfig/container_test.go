@@ -21,7 +21,7 @@ func TestContainer(t *testing.T) {
 	}
 	c.VolumeDevices = []v1.VolumeDevice{{Name: "disk", DevicePath: "/dev/xvda"}}
 	node := criconfig.Node{
-		MemoryCapacity: 1 << 30, CFSQuota: true, SELinux: true, RecursiveReadOnly: true, SwapAccounting: true,
+		MemoryCapacity: 1 << 30, CFSQuota: true, SELinux: true, RecursiveReadOnly: true, Swap: criconfig.Swap{Accounting: true},
 		HugePageSizes: []string{"2MB"}, MaskedPaths: []string{"/sys/devices/system/cpu/cpu0/thermal_throttle"},
 	}
 	image := &runtimeapi.ImageSpec{Image: "sha256:vol"}
@@ -226,7 +226,7 @@ func TestContainerDetails(t *testing.T) {
 	pod.Spec.Resources = &v1.ResourceRequirements{Limits: quantities("cpu", "2", "memory", "1Gi", "hugepages-2Mi", "8Mi")}
 	userNS := &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: []*runtimeapi.IDMapping{{HostId: 65536, Length: 65536}}}
 	pod.Spec.HostUsers = new(false)
-	node := criconfig.Node{CFSQuota: true, HugePageSizes: []string{"2MB"}, Unified: map[string]string{"memory.oom.group": "1"}}
+	node := criconfig.Node{CFSQuota: true, HugePageSizes: []string{"2MB"}, CgroupV2: true}
 	plugin := &runtimeapi.Mount{ContainerPath: "/plugin"}
 	got, err := criconfig.Container(pod, c, node, criconfig.ContainerInput{
 		Volumes: map[string]criconfig.Volume{"v": {HostPath: "/v"}}, HostsFile: "/h", UserNS: userNS, TargetID: "t1",
@@ -250,6 +250,6 @@ func TestContainerDetails(t *testing.T) {
 	diffProto(t, "pod-level limits", &runtimeapi.LinuxContainerResources{
 		CpuShares: 2048, CpuPeriod: 100000, CpuQuota: -1, MemoryLimitInBytes: 1 << 30, OomScoreAdj: 999,
 		HugepageLimits: []*runtimeapi.HugepageLimit{{PageSize: "2MB", Limit: 8 << 20}},
-		Unified:        map[string]string{"memory.oom.group": "1"},
+		Unified:        map[string]string{"memory.oom.group": "1", "memory.high": "max"},
 	}, got.Linux.Resources)
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
 // Node is the data about the node and the agent's configuration that the translation needs. It is the same for every pod; the
@@ -33,11 +35,26 @@ type Node struct {
 	// MaskedPaths are masked in addition to the fixed list, such as each CPU's thermal_throttle directory under
 	// /sys/devices/system/cpu.
 	MaskedPaths []string
-	// Unified are cgroup v2 files for every container, such as memory.oom.group=1.
-	Unified map[string]string
-	// SwapAccounting says whether cgroup v1 counts swap (memory.memsw.*), so that swap can be disabled for a container.
-	// On cgroup v2, memory.swap.max=0 in Unified does that.
-	SwapAccounting bool
+	// CgroupV2 says that the node has cgroup v2, so that its files can be set (Unified in the CRI).
+	CgroupV2 bool
+	// SingleProcessOOMKill kills one process of a container that runs out of memory, instead of all. v1 always does this.
+	SingleProcessOOMKill bool
+	// MemoryQoS protects and throttles memory on cgroup v2; nil if the feature gate is off.
+	MemoryQoS *qos.MemoryPolicy
+	// PodMemory is the node's memory without the reservations for the system, in bytes.
+	PodMemory int64
+	// Swap is the swap that containers may use.
+	Swap Swap
+}
+
+// Swap is the swap of the node and its use by containers.
+type Swap struct {
+	// Accounting says whether cgroups count swap. Otherwise it cannot be limited.
+	Accounting bool
+	// Limited lets containers of Burstable pods use a part of it, on cgroup v2: swapBehavior LimitedSwap.
+	Limited bool
+	// Capacity is in bytes.
+	Capacity int64
 }
 
 func (n Node) period() time.Duration {

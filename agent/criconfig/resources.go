@@ -1,7 +1,7 @@
 package criconfig
 
 import (
-	"maps"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
+
+const memorySwapMax = "memory.swap.max"
 
 // Resources returns the limits of a container's cgroup. If the container sets none, the pod-level limit applies. With
 // exclusiveCPUs, there is no CPU quota.
@@ -28,10 +30,12 @@ func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *run
 	}
 	r.OomScoreAdj = int64(qos.OOMScoreAdj(pod, c, node.MemoryCapacity))
 	r.HugepageLimits = hugePages(pod, c, node)
-	if node.SwapAccounting {
-		r.MemorySwapLimitInBytes = r.MemoryLimitInBytes
+	limitSwap(r, pod, c, node)
+	if node.CgroupV2 {
+		for file, value := range node.MemoryQoS.Container(pod, c, node.PodMemory) {
+			unified(r, file, value)
+		}
 	}
-	r.Unified = maps.Clone(node.Unified)
 	return r
 }
 
@@ -50,12 +54,10 @@ func sandboxResources(pod *v1.Pod, node Node, exclusiveCPUs bool) (sum, overhead
 	if exclusiveCPUs && node.CFSQuota {
 		sum.CpuQuota = -1
 	}
-	sum.Unified = oomGroup(node)
 	overhead = &runtimeapi.LinuxContainerResources{}
 	if pod.Spec.Overhead != nil {
 		cpu := pod.Spec.Overhead[v1.ResourceCPU]
 		overhead = linuxResources(cpu, cpu, pod.Spec.Overhead[v1.ResourceMemory], node)
-		overhead.Unified = oomGroup(node)
 	}
 	return sum, overhead
 }
@@ -69,6 +71,9 @@ func linuxResources(cpuRequest, cpuLimit, memory resource.Quantity, node Node) *
 	if node.CFSQuota {
 		r.CpuPeriod = node.period().Microseconds()
 		r.CpuQuota = qos.Quota(cpuLimit.MilliValue(), node.period())
+	}
+	if node.CgroupV2 && !node.SingleProcessOOMKill {
+		unified(r, "memory.oom.group", "1")
 	}
 	return r
 }
@@ -101,10 +106,26 @@ func addPages(limits map[string]int64, list v1.ResourceList) {
 	}
 }
 
-func oomGroup(node Node) map[string]string {
-	const file = "memory.oom.group"
-	if value, ok := node.Unified[file]; ok {
-		return map[string]string{file: value}
+// unified sets a file of cgroup v2.
+func unified(r *runtimeapi.LinuxContainerResources, file, value string) {
+	if r.Unified == nil {
+		r.Unified = map[string]string{}
 	}
-	return nil
+	r.Unified[file] = value
+}
+
+// limitSwap sets how much swap a container may use. On cgroup v1 that is none beyond its memory limit, and without a
+// limit any.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, configureContainerSwapResources.
+func limitSwap(r *runtimeapi.LinuxContainerResources, pod *v1.Pod, c *v1.Container, node Node) {
+	switch {
+	case !node.Swap.Accounting:
+	case !node.CgroupV2:
+		r.MemorySwapLimitInBytes = r.MemoryLimitInBytes
+	case node.Swap.Limited:
+		unified(r, memorySwapMax, strconv.FormatInt(qos.SwapLimit(pod, c, node.MemoryCapacity, node.Swap.Capacity), 10))
+	default:
+		unified(r, memorySwapMax, "0")
+	}
 }

@@ -15,6 +15,8 @@ type Publisher interface {
 	Pod(ctx context.Context, pod *v1.Pod, container, eventType, reason, message string)
 	// Quote is Pod for a message that quotes the output of a container; recorded is published instead.
 	Quote(ctx context.Context, pod *v1.Pod, container, eventType, reason, message, recorded string)
+	// Annotated is Pod for the pod itself, with annotations of the Event.
+	Annotated(ctx context.Context, pod *v1.Pod, eventType, reason, message string, annotations map[string]string)
 	// Node sends an event about the node.
 	Node(ctx context.Context, eventType, reason, message string)
 }

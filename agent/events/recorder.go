@@ -93,10 +93,24 @@ func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, r
 	}
 	message = r.cfg.Secrets.Text(string(p.UID), message)
 	// A static pod is identified by its own UID: kubectl finds its events by the hash in its mirror pod's annotation.
-	r.enqueue(v1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID,
-		ResourceVersion: p.ResourceVersion, FieldPath: field,
-	}, eventType, reason, message)
+	r.enqueue(r.event(podRef(p, field), eventType, reason, message))
+}
+
+// Annotated records an event about a pod with annotations, which are not published.
+func (r *Recorder) Annotated(ctx context.Context, p *v1.Pod, eventType, reason, message string, annotations map[string]string) {
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)), trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: message})
+	if r.cfg.Client == nil {
+		return
+	}
+	e := r.event(podRef(p, ""), eventType, reason, r.cfg.Secrets.Text(string(p.UID), message))
+	e.Annotations = annotations
+	r.enqueue(e)
+}
+
+func podRef(p *v1.Pod, field string) v1.ObjectReference {
+	return v1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, FieldPath: field,
+	}
 }
 
 // Node records an event about the node.
@@ -112,13 +126,13 @@ func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) 
 	if r.cfg.NodeUID != nil {
 		ref.UID = r.cfg.NodeUID()
 	}
-	r.enqueue(ref, eventType, reason, message)
+	r.enqueue(r.event(ref, eventType, reason, message))
 }
 
 // enqueue passes an event to Run, or counts it as dropped.
-func (r *Recorder) enqueue(ref v1.ObjectReference, eventType, reason, message string) {
+func (r *Recorder) enqueue(e *v1.Event) {
 	select {
-	case r.queue <- r.event(ref, eventType, reason, message):
+	case r.queue <- e:
 	default:
 		r.dropped.Add(1)
 	}

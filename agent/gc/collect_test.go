@@ -271,7 +271,7 @@ func TestImagePass(t *testing.T) {
 		}
 		n.stuck = nil
 		n.images["spare"].Pinned = true
-		if _, err = c.CollectImages(t.Context()); err == nil || !strings.Contains(err.Error(), "96% full and 160 bytes have to go") {
+		if _, err = c.CollectImages(t.Context()); err == nil || !strings.Contains(err.Error(), "Insufficient free disk space on the node's image filesystem (96% of 1000 B used).") {
 			t.Errorf("error %v", err)
 		}
 		// On demand, every unused image is removed.

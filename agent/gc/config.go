@@ -48,6 +48,10 @@ type Pods interface {
 	//
 	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodContentBeRemoved.
 	IsDeleted(uid string) bool
+	// IsTerminated reports whether nothing of the pod runs or will run again: its containers can be removed, its logs cannot.
+	//
+	// Upstream: pkg/kubelet/pod_workers.go, ShouldPodRuntimeBeRemoved.
+	IsTerminated(uid string) bool
 }
 
 // Config is what a Collector needs.
@@ -59,6 +63,8 @@ type Config struct {
 	Pods    Pods
 	// VolumeImages returns the images of volumes, which are in use too; may be nil.
 	VolumeImages func() []string
+	// Warn sends a Warning Event about the node, whose cause is the span of ctx; nil only publishes it.
+	Warn func(ctx context.Context, reason, message string)
 	// Bus receives the events; nil drops them.
 	Bus *trace.Bus
 	// PodLogDir is the pods' log directory, /var/log/pods upstream; if "", logs are not removed.

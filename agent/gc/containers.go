@@ -21,7 +21,7 @@ import (
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go, minimumGracePeriodInSeconds.
 const stopGrace = 2
 
-func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) (sum Summary, err error) {
+func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause, ended bool) (sum Summary, err error) {
 	c.containerPass.Lock()
 	defer c.containerPass.Unlock()
 	sp := trace.Begin(c.cfg.Bus, trace.FromContext(ctx), trace.GC{What: trace.GCContainers, Cause: cause})
@@ -35,7 +35,7 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause) 
 		trace.End(c.cfg.Bus, sp, e)
 	}()
 
-	in, err := c.lookAtContainers(ctx)
+	in, err := c.lookAtContainers(ctx, ended)
 	if err != nil {
 		return sum, err
 	}
@@ -96,7 +96,7 @@ func (c *Collector) settleAll(ctx context.Context, sp trace.Span, plan []Verdict
 	return errs
 }
 
-func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, error) {
+func (c *Collector) lookAtContainers(ctx context.Context, ended bool) (ContainerInputs, error) {
 	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
 	if err != nil {
 		return ContainerInputs{}, fmt.Errorf("list containers: %w", err)
@@ -116,6 +116,9 @@ func (c *Collector) lookAtContainers(ctx context.Context) (ContainerInputs, erro
 		return in, nil
 	}
 	in.Deleted = c.cfg.Pods.IsDeleted
+	if ended {
+		in.Terminated = c.cfg.Pods.IsTerminated
+	}
 	in.LogDirs, err = c.logDirs()
 	return in, err
 }
@@ -194,5 +197,9 @@ func (c *Collector) tell(sp trace.Span, by trace.Decider, v *Verdict, sum *Summa
 }
 
 func (c *Collector) warn(sp trace.Span, reason, msg string) {
+	if c.cfg.Warn != nil {
+		c.cfg.Warn(trace.ContextWith(context.Background(), sp), reason, msg)
+		return
+	}
 	trace.Point(c.cfg.Bus, sp, trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: msg})
 }

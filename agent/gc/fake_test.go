@@ -26,6 +26,7 @@ type node struct {
 	lists      int
 
 	gone     map[string]bool // pods
+	ended    map[string]bool // pods that have terminated
 	complete chan struct{}   // closed when the sources are ready
 }
 
@@ -45,6 +46,9 @@ func newStartingNode() *node {
 
 func (n *node) Complete() <-chan struct{} { return n.complete }
 func (n *node) IsDeleted(uid string) bool { return n.gone[uid] }
+
+// IsTerminated implements Pods.
+func (n *node) IsTerminated(uid string) bool { return n.gone[uid] || n.ended[uid] }
 
 func (n *node) image(id string, size uint64) {
 	n.images[id] = &runtimeapi.Image{Id: id, RepoTags: []string{"r.io/" + id + ":v1"}, Size: size}

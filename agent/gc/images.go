@@ -9,6 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // collectImages runs one image pass. A periodic pass below the threshold publishes only removals: the other verdicts
@@ -41,8 +42,9 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 		c.tell(sp, trace.ByImageGC, &v, &sum)
 	}
 	if need := in.Need(); err == nil && !all && sum.Freed < need {
-		err = fmt.Errorf("the image file system is %d%% full and %d bytes have to go; removing unused images freed %d: "+
-			"look for images in use, logs, volumes or other data", in.FS.Used(), need, sum.Freed)
+		err = fmt.Errorf("Insufficient free disk space on the node's image filesystem (%d%% of %s used). "+ //nolint:staticcheck // upstream's text, which tools match
+			"Failed to free sufficient space by deleting unused images (freed %d bytes). "+
+			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), human.Bytes(in.FS.Capacity), sum.Freed)
 		c.warn(sp, "FreeDiskSpaceFailed", err.Error())
 	}
 	return sum, err

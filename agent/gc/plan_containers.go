@@ -41,6 +41,20 @@ type ContainerInputs struct {
 	LogDirs []string
 	// Deleted reports whether a pod, by UID, is certainly gone.
 	Deleted func(uid string) bool
+	// Terminated reports whether a pod's containers can all be removed, because none will run again; nil means that this is not
+	// enough.
+	Terminated func(uid string) bool
+}
+
+// whole returns why everything of a pod is removed; "" for a pod that keeps the usual.
+func (in *ContainerInputs) whole(uid string) string {
+	switch {
+	case in.Deleted(uid):
+		return "its pod is gone"
+	case in.Terminated != nil && in.Terminated(uid):
+		return "its pod has terminated, and the node is short of disk"
+	}
+	return ""
 }
 
 // PlanContainers returns a verdict on each candidate, in the order of removal: containers, sandboxes, log directories.
@@ -84,8 +98,8 @@ func planDead(in *ContainerInputs) []Verdict {
 			switch age := in.Now.Sub(time.Unix(0, c.CreatedAt)); {
 			case age >= 0 && age < in.Policy.MinAge: // one in the future was created before the wall clock was set back
 				v.Reason = fmt.Sprintf("it is younger than %v", in.Policy.MinAge)
-			case in.Deleted(u.uid):
-				v.Remove, v.Reason = true, "its pod is gone"
+			case in.whole(u.uid) != "":
+				v.Remove, v.Reason = true, in.whole(u.uid)
 			case i == 0 && c.State == runtimeapi.ContainerState_CONTAINER_CREATED:
 				v.Reason = "it is about to start"
 			default:

@@ -53,8 +53,8 @@ func planSandboxes(in *ContainerInputs, containers []Verdict) []Verdict {
 		switch {
 		case left[s.Id] > 0:
 			v.Reason = fmt.Sprintf("it still has containers: %d", left[s.Id])
-		case in.Deleted(uid):
-			v.Remove, v.Reason = true, "its pod is gone"
+		case in.whole(uid) != "":
+			v.Remove, v.Reason = true, in.whole(uid)
 		case newest:
 			v.Reason = "it is the newest sandbox of its pod"
 		default:

@@ -23,7 +23,7 @@ func (c *Collector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return
 		}
-		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, trace.GCPeriod) })
+		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, trace.GCPeriod, false) })
 	})
 	if c.cfg.ImagePolicy.High < 100 || c.cfg.ImagePolicy.MaxAge > 0 {
 		wg.Go(func() {
@@ -49,7 +49,15 @@ func every(ctx context.Context, period time.Duration, pass func()) {
 
 // CollectContainers runs the garbage collection of containers immediately.
 func (c *Collector) CollectContainers(ctx context.Context) (Summary, error) {
-	return c.collectContainers(ctx, trace.GCDemand)
+	return c.collectContainers(ctx, trace.GCDemand, false)
+}
+
+// DeleteEnded removes the containers that the garbage collection of containers would remove, and all those of pods that have terminated.
+// What a pod that runs may restart is kept as usual.
+//
+// Upstream: pkg/kubelet/container/container_gc.go, DeleteAllUnusedContainers.
+func (c *Collector) DeleteEnded(ctx context.Context) (Summary, error) {
+	return c.collectContainers(ctx, trace.GCPressure, true)
 }
 
 // CollectImages runs the garbage collection of images immediately. It removes the same images as a periodic run, but publishes the
@@ -58,9 +66,9 @@ func (c *Collector) CollectImages(ctx context.Context) (Summary, error) {
 	return c.collectImages(ctx, trace.GCDemand, false)
 }
 
-// DeleteUnused removes every image that is not in use, pinned or too young, regardless of the disk usage.
+// DeleteUnused removes every image that is not in use, pinned or too young, regardless of the disk usage: for eviction.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (c *Collector) DeleteUnused(ctx context.Context) (Summary, error) {
-	return c.collectImages(ctx, trace.GCDemand, true)
+	return c.collectImages(ctx, trace.GCPressure, true)
 }

@@ -24,6 +24,9 @@ func (p pods) Complete() <-chan struct{} {
 
 func (p pods) IsDeleted(uid string) bool { return p[uid] }
 
+// IsTerminated implements Pods.
+func (p pods) IsTerminated(uid string) bool { return p[uid] }
+
 // host is a simulated runtime with the calls that an agent makes.
 type host struct {
 	t       *testing.T

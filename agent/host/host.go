@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -22,22 +23,34 @@ func (e *RefusedError) Error() string { return e.Field + ": " + e.Detail }
 
 // Check returns an error for a host that the configuration excludes.
 //
-// Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
+// Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager; cmd/kubelet/app/server.go, run;
+// pkg/kubelet/apis/config/validation/validation_linux.go.
 func Check(k *config.Config) error {
+	swaps, err := os.ReadFile("/proc/swaps")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return refuse(k, string(swaps), !cgroup.Unified("/sys/fs/cgroup"))
+}
+
+// refuse is Check without reading files. swaps is /proc/swaps, "" if the kernel has no swap.
+func refuse(k *config.Config, swaps string, v1 bool) error {
 	var errs []error
-	if *k.Kubelet.FailSwapOn {
-		swaps, err := os.ReadFile("/proc/swaps")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if devices := strings.Split(strings.TrimSpace(string(swaps)), "\n")[1:]; err == nil && len(devices) > 0 {
-			errs = append(errs, &RefusedError{"failSwapOn", fmt.Sprintf("swap is on (%s); turn it off, or set failSwapOn: false", strings.Fields(devices[0])[0])})
-		}
+	add := func(field, detail string) { errs = append(errs, &RefusedError{field, detail}) }
+	if devices := strings.Split(strings.TrimSpace(swaps), "\n")[1:]; len(devices) > 0 && *k.Kubelet.FailSwapOn {
+		add("failSwapOn", fmt.Sprintf("swap is on (%s); turn it off, or set failSwapOn: false", strings.Fields(devices[0])[0]))
+	}
+	if !v1 {
+		return errors.Join(errs...)
 	}
 	if *k.Kubelet.FailCgroupV1 {
-		if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, &RefusedError{"failCgroupV1", "this host has cgroup v1; set failCgroupV1: false to run here"})
-		}
+		add("failCgroupV1", "this host has cgroup v1; set failCgroupV1: false to run here")
+	}
+	if k.Cgroups.LimitedSwap {
+		add("memorySwap.swapBehavior", "LimitedSwap needs cgroup v2, and this host has v1; set NoSwap")
+	}
+	if single := k.Kubelet.SingleProcessOOMKill; single != nil && !*single {
+		add("singleProcessOOMKill", "false needs cgroup v2, and this host has v1; leave it out")
 	}
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -17,12 +18,26 @@ type Locks struct {
 	shared *Lock // --lock-file; may be nil
 }
 
+// patience is how long the lock of a root directory may still be held: threads of an agent that was killed may need a moment to end.
+const patience = 2 * time.Second
+
+// acquireSoon is Acquire, with some patience.
+func acquireSoon(ctx context.Context, path string) (*Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	lock, err := Wait(ctx, path, nil)
+	if held, ok := errors.AsType[*HeldError](err); ok {
+		return nil, held
+	}
+	return lock, err
+}
+
 // Hold takes the lock of the root directory, so that no other agent works there, and waits for lockFile (--lock-file) if it is not empty.
 // The wait is published.
 //
 // Upstream: cmd/kubelet/app/server.go, run (--lock-file).
 func Hold(ctx context.Context, rootDir, lockFile string, bus *trace.Bus) (*Locks, error) {
-	own, err := Acquire(filepath.Join(rootDir, FileName))
+	own, err := acquireSoon(ctx, filepath.Join(rootDir, FileName))
 	if err != nil {
 		return nil, err
 	}

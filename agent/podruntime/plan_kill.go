@@ -14,6 +14,9 @@ import (
 // pkg/kubelet/kuberuntime, minimumGracePeriodInSeconds.
 const minimumGrace = 2
 
+// stepUnmount is the step of every cleanup.
+const stepUnmount = "unmount"
+
 // MakeKill plans the termination of a pod: all preStop hooks, containers, then each sidecar after the others and the sidecars after
 // it have exited or the grace period has expired, then the sandboxes. grace overrides the pod's own, in seconds.
 //
@@ -29,7 +32,7 @@ func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
 // readable.
 func MakeClean(seen *podstate.Pod, remove bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
-	unmount := p.add(Step{ID: "unmount", Verb: trace.VerbUnmount})
+	unmount := p.add(Step{ID: stepUnmount, Verb: trace.VerbUnmount})
 	after := []string{unmount}
 	if remove && seen != nil {
 		for _, s := range seen.Sandboxes {

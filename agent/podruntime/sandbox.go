@@ -89,7 +89,7 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 		if ctx.Err() == nil { // the failure is not the pod's if it was deleted meanwhile
 			r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
 		}
-		return fmt.Errorf("create sandbox for %s: %w", r.ref, err)
+		return fmt.Errorf("create sandbox for %s: %w", r.ref, explainDriver(err))
 	}
 	r.sandboxConfig, r.sandboxID = req.GetConfig(), res.GetPodSandboxId()
 	r.acted(r.pod.UID, func(k *knowledge) { k.sandboxes[r.sandboxID] = true })

@@ -19,7 +19,8 @@ const (
 	// failed one. It runs in order of arrival, so pods that fail repeatedly take turns. It is the modest class of the slots:
 	// however many containers crash, a new pod finds a free slot.
 	ClassAgain = "again"
-	// classEnd is the termination of a pod, in order of arrival.
+	// classEnd is the termination of a pod, in order of arrival, and then the removal of pods whose objects are gone from the API:
+	// nobody waits for it. It cannot wait for ever, because each pod that ends was started, which takes longer.
 	classEnd = "end"
 )
 
@@ -34,6 +35,9 @@ func turnOf(pod *v1.Pod, seen *podstate.Pod, plan *Plan, k *knowledge, order uin
 	}
 	if t.Slow || t.Class != classStart {
 		t.Order = 0
+	}
+	if plan.Ending && plan.has(stepUnmount) {
+		t.Order = 1
 	}
 	return t
 }

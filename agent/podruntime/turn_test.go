@@ -18,6 +18,8 @@ import (
 func TestTurnOf(t *testing.T) {
 	pod := always("web")
 	ref := podspec.Ref(pod)
+	removal := MakeClean(seen("sandbox:0"), true)
+	removal.Ending = true
 	for _, c := range []struct {
 		name string
 		seen *podstate.Pod
@@ -33,12 +35,41 @@ func TestTurnOf(t *testing.T) {
 		{"a start that hung", nil, knowledge{failed: true, slow: true}, Plan{}, semaphore.Turn{Class: "again", Slow: true}},
 		{"the end of a pod whose start hung", nil, knowledge{failed: true, slow: true}, Plan{Ending: true}, semaphore.Turn{Class: "end"}},
 		{"an end that hung", nil, knowledge{slowEnd: true}, Plan{Ending: true}, semaphore.Turn{Class: "end", Slow: true}},
+		{"a removal, after the ends", seen("sandbox:0"), knowledge{}, removal, semaphore.Turn{Class: "end", Order: 1}},
 	} {
 		c.want.Pod = ref
 		if got := turnOf(pod, c.seen, &c.plan, &c.k, 7); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
+}
+
+// Pods that end have their sandboxes stopped before those of pods that are gone from the API are removed.
+func TestRemovalAfterEnds(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		place, err := w.slots.Acquire(t.Context(), semaphore.Turn{Class: "start"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 2)
+		w.show(seen("-sandbox:0"))
+		go func() { done <- w.rt.Clean(t.Context(), always("gone"), true, 1) }()
+		synctest.Wait()
+		w.show(seen("sandbox:0"))
+		go func() { done <- w.rt.Kill(t.Context(), always("web"), nil, "deleted", 2) }()
+		synctest.Wait()
+		w.did()
+		place.Release()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		got := slices.DeleteFunc(w.did(), func(s string) bool { return s != "stop sandbox sb0" && s != "remove sandbox sb0" })
+		if want := []string{"stop sandbox sb0", "remove sandbox sb0"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }
 
 // A pod whose sandbox hangs loses its slot to the next pod, and is in a separate class when it retries. If the call

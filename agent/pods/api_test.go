@@ -129,6 +129,31 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// While an evicted pod terminates, no other starts, unless it is critical; pods that run go on.
+func TestNoStartWhileEvicting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		evicting := false
+		b, _ := apiBench(t)
+		b.syncer.cfg.Evicting = func() bool { return evicting }
+		b.send(podsource.OpAdd, podOf("web", "u1", fromAPI))
+		pass(time.Second)
+		evicting = true
+		b.rt.took()
+		b.send(podsource.OpAdd, podOf("new", "u2", fromAPI), podOf("dns", "u3", fromAPI, func(p *v1.Pod) { p.Spec.Priority = new(int32(2_000_001_000)) }))
+		b.Sync(t.Context(), "u1")
+		pass(5 * time.Second)
+		if calls := b.rt.took(); slices.Contains(calls, "sync new") || !slices.Contains(calls, "sync dns") || !slices.Contains(calls, "sync web") {
+			t.Errorf("did %q", calls)
+		}
+		evicting = false
+		pass(10 * time.Second)
+		if calls := b.rt.took(); !slices.Contains(calls, "sync new") {
+			t.Errorf("it has not started: %q", calls)
+		}
+		b.stop()
+	})
+}
+
 // A critical pod starts when the preempted pods have terminated.
 func TestPreemption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

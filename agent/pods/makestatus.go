@@ -58,7 +58,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		st := podstatus.Generate(pod, seen, podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
 			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,

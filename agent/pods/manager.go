@@ -111,6 +111,11 @@ func (m *Manager) IsDeleted(uid string) bool {
 	return !m.cfg.Store.Known(id) && m.cfg.Workers.State(id) == worker.None
 }
 
+// IsTerminated reports whether nothing of a pod runs or will run again. Safe for concurrent use.
+func (m *Manager) IsTerminated(uid string) bool {
+	return m.cfg.Workers.State(types.UID(uid)) == worker.Terminated || m.IsDeleted(uid)
+}
+
 // SourcesReady reports whether Complete is closed.
 func (m *Manager) SourcesReady() bool {
 	select {

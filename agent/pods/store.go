@@ -37,8 +37,10 @@ type entry struct {
 	active   time.Time // when it became active, by our clock; zero until first needed
 	ended    time.Time // when its termination was requested
 	again    *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
-	// failed makes the pod Failed regardless of its containers: it was preempted, or active for too long.
-	failed *podstatus.Reason
+	// failed makes the pod Failed regardless of its containers: it was preempted or evicted, or active for too long. disrupted says
+	// that the pod is not to blame.
+	failed    *podstatus.Reason
+	disrupted bool
 	// shown is the version that the volumes show, set when all containers run.
 	shown *v1.Pod
 	// after are the pods that were preempted for this one, which starts when they have terminated.

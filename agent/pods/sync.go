@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -130,14 +131,26 @@ func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
 	s.sayNetwork(ctx, pod, noNetwork, why)
 	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}}.WithCause(why)
 	if !noNetwork {
-		n := s.victims(pod)
-		if n == 0 {
+		if wait, ok = s.gives(pod); !ok {
 			return false, worker.Result{}
 		}
-		wait = trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetPods}, Ahead: n}
 	}
 	s.publishStatus(ctx, pod)
 	return true, worker.Result{RetryAt: time.Now().Add(networkRetry), Wait: wait}
+}
+
+// gives reports whether the pod waits for others to terminate: those that were preempted for it, and, before it has started, one that is
+// evicted. A critical pod does not wait for that.
+func (s *Syncer) gives(pod *v1.Pod) (trace.Wait, bool) {
+	if n := s.victims(pod); n > 0 {
+		return trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetPods}, Ahead: n}, true
+	}
+	if s.cfg.Evicting == nil || podspec.CriticalPod(pod) || !s.cfg.Evicting() {
+		return trace.Wait{}, false
+	}
+	started := false
+	s.cfg.Store.with(pod.UID, func(e *entry) { started = e.started })
+	return trace.Wait{For: trace.WaitPod, Target: trace.Target{Kind: trace.TargetEvicted}}, !started
 }
 
 // victims counts the preempted pods that have not terminated yet.

@@ -73,6 +73,8 @@ type SyncerConfig struct {
 	Status  StatusFunc
 	// Victim reports whether a preempted pod still holds its resources.
 	Victim func(uid types.UID) bool
+	// Evicting reports whether the resources of an evicted pod are not free yet: then no other pod starts. May be nil.
+	Evicting func() bool
 	// Starting is called when a sync of a pod that has not started begins, and what it returns when that sync ends. They must not
 	// block; may be nil.
 	Starting func() (done func())

@@ -48,9 +48,11 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	if !g.in.Terminal {
 		list = append(list, g.in.Resize...)
 	}
-	// Set once when the pod is evicted, and never changed again.
+	// Set once when the pod is evicted or preempted, and never changed again.
 	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
 		list = append(list, *c)
+	} else if g.in.Disrupted && g.in.Failed != nil {
+		list = append(list, g.condition(v1.DisruptionTarget, verdict{v1.ConditionTrue, v1.PodReasonTerminationByKubelet, g.in.Failed.Message}))
 	}
 	containersReady := g.containersReady(s)
 	for _, c := range []struct {

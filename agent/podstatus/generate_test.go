@@ -377,10 +377,19 @@ func TestIPs(t *testing.T) {
 
 func TestReasonAndMessage(t *testing.T) {
 	p := aPod(v1.RestartPolicyAlways, "a")
-	evicted := Generate(p, seen(running("a")), Inputs{Now: at(1), Failed: &Reason{"Evicted", "low on memory"}})
+	evicted := Generate(p, seen(running("a")), Inputs{Now: at(1), Failed: &Reason{"Evicted", "low on memory"}, Disrupted: true})
 	later := Generate(p, seen(exited("a", 137)), Inputs{Now: at(2), Previous: &evicted})
 	if later.Phase != v1.PodFailed || later.Reason != "Evicted" || later.Message != "low on memory" {
 		t.Errorf("an eviction was forgotten: %s %s %s", later.Phase, later.Reason, later.Message)
+	}
+	for _, s := range []v1.PodStatus{evicted, later} {
+		c := findCondition(s.Conditions, v1.DisruptionTarget)
+		if c == nil || c.Status != v1.ConditionTrue || c.Reason != "TerminationByKubelet" || c.Message != "low on memory" || c.LastTransitionTime.Unix() != at(1).Unix() {
+			t.Errorf("DisruptionTarget: %+v", c)
+		}
+	}
+	if over := Generate(p, seen(running("a")), Inputs{Now: at(1), Failed: &Reason{"Evicted", "over its limit"}}); findCondition(over.Conditions, v1.DisruptionTarget) != nil {
+		t.Error("a pod over its own limit is to blame itself")
 	}
 	rejected := Rejected(p, Reason{"NodePorts", "port 80 is taken"}, at(1))
 	if rejected.Phase != v1.PodFailed || rejected.Reason != "NodePorts" || rejected.Message != "Pod was rejected: port 80 is taken" {

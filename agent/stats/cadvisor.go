@@ -2,25 +2,16 @@ package stats
 
 import (
 	"net/http"
-	"path"
 	"runtime"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// entity is something that has lines in cAdvisor's metrics: a container, a pod, the node.
-type entity struct {
-	labels []string
-	stats  statsapi.ContainerStats
-	net    *statsapi.NetworkStats
-}
-
-// ContainerMetrics serves /metrics/cadvisor: the figures of the summary, with cAdvisor's names.
+// ContainerMetrics serves /metrics/cadvisor: the figures of the summary and of the cgroups' files, with cAdvisor's names.
 //
 // Upstream: github.com/google/cadvisor/lib/metrics/prometheus.go.
 func (s *Stats) ContainerMetrics() http.Handler {
@@ -34,7 +25,10 @@ func (s *Stats) ContainerMetrics() http.Handler {
 		}
 		page.Sample(failed, time.Time{})
 		if sum != nil {
-			cadvisorMetrics(&page, s.entities(sum))
+			now := time.Now()
+			all := s.entities(sum, now)
+			summaryMetrics(&page, all)
+			s.fileMetrics(&page, all, now)
 		}
 		page.Gauge("machine_cpu_cores", "Number of logical CPU cores.")
 		page.Sample(float64(runtime.NumCPU()), time.Time{})
@@ -44,37 +38,8 @@ func (s *Stats) ContainerMetrics() http.Handler {
 	})
 }
 
-func (s *Stats) entities(sum *statsapi.Summary) []entity {
-	labels := func(container, id, image, name, namespace, pod string) []string {
-		return []string{"container", container, "id", id, "image", image, "name", name, "namespace", namespace, "pod", pod}
-	}
-	n := sum.Node
-	out := []entity{{labels("", "/", "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network}}
-	cgroups := map[types.UID]string{}
-	if s.cfg.PodCgroup != nil {
-		for _, p := range s.cfg.Pods() {
-			cgroups[p.UID] = s.cfg.PodCgroup(&p)
-		}
-	}
-	for _, p := range sum.Pods {
-		uid := types.UID(p.PodRef.UID)
-		out = append(out, entity{
-			labels("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
-			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory},
-			p.Network,
-		})
-		for _, c := range p.Containers {
-			var id, image string
-			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
-				id, image = o.ID, o.Image
-			}
-			out = append(out, entity{labels(c.Name, path.Join(cgroups[uid], id), image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil})
-		}
-	}
-	return out
-}
-
-func cadvisorMetrics(page *exposition.Page, all []entity) {
+// summaryMetrics writes what the summary has, too.
+func summaryMetrics(page *exposition.Page, all []entity) {
 	for _, m := range []struct {
 		begin      func(name, help string)
 		name, help string

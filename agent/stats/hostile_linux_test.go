@@ -20,10 +20,10 @@ import (
 // A directory with a long walk delays neither callers nor other directories, and has one walk at a time.
 func TestSlowWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var now, most, walks atomic.Int64
+		var now, most, ran atomic.Int64
 		u := newUsage()
 		u.walk = func(ctx context.Context, dir string) held {
-			walks.Add(1)
+			ran.Add(1)
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -33,25 +33,26 @@ func TestSlowWalk(t *testing.T) {
 			}
 			return held{bytes: 7, inodes: 1}
 		}
+		waits := walks{until: t.Context()}
 		began := time.Now()
 		for range 1000 {
-			if _, ok := u.of(t.Context(), "huge", time.Now()); ok {
+			if _, ok := u.of(waits, "huge", time.Now()); ok {
 				t.Fatal("it is known already")
 			}
 		}
 		if d := time.Since(began); d > patience {
 			t.Errorf("it was waited for %s", d)
 		}
-		if h, ok := u.of(t.Context(), "small", time.Now()); !ok || h.bytes != 7 {
+		if h, ok := u.of(waits, "small", time.Now()); !ok || h.bytes != 7 {
 			t.Error("the other one is not known")
 		}
 		time.Sleep(walkLimit)
-		if h, ok := u.of(t.Context(), "huge", time.Now()); !ok || h.bytes != 7 {
+		if h, ok := u.of(waits, "huge", time.Now()); !ok || h.bytes != 7 {
 			t.Error("what the walk found in its time is not known")
 		}
 		time.Sleep(2 * walkAgain)
-		_, _ = u.of(t.Context(), "huge", time.Now())
-		if n := walks.Load(); n != 2 {
+		_, _ = u.of(waits, "huge", time.Now())
+		if n := ran.Load(); n != 2 {
 			t.Errorf("%d walks; the long one is not to be repeated for %s", n, walkFactor*walkLimit)
 		}
 		if most.Load() > walkers {

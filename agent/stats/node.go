@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ func (s *Stats) booted() time.Time {
 	return s.up
 }
 
-func (s *Stats) nodeCPU(now time.Time) *statsapi.CPUStats { return s.cgroupCPU(nodeKey, "", now) }
+func (s *Stats) nodeCPU(now time.Time) *statsapi.CPUStats { return s.cgroupCPU(nodeKey, top, now) }
 
 // cgroupCPU returns the CPU usage of the cgroup at path below the hierarchies' roots; nil if unknown.
 func (s *Stats) cgroupCPU(key, path string, now time.Time) *statsapi.CPUStats {
@@ -35,20 +34,45 @@ func (s *Stats) cgroupCPU(key, path string, now time.Time) *statsapi.CPUStats {
 	if !ok {
 		return nil
 	}
-	return &statsapi.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: &total, UsageNanoCores: s.rates.nanoCores(key, now, total)}
+	return &statsapi.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: &total, UsageNanoCores: s.rates.nanoCores(key, now, total), PSI: s.pressure("cpu", path)}
 }
 
 // cpuTime returns a cgroup's CPU time in nanoseconds.
 func (s *Stats) cpuTime(path string) (uint64, bool) {
-	for _, tree := range []string{"cpuacct", "cpu,cpuacct"} {
-		if n, ok := number(filepath.Join(s.cfg.Cgroup, tree, path, "cpuacct.usage")); ok {
-			return n, true
-		}
+	if n, ok := s.tree.number("cpuacct", path, "cpuacct.usage"); ok {
+		return n, true
 	}
-	if us, ok := fieldsOf(filepath.Join(s.cfg.Cgroup, path, "cpu.stat"))["usage_usec"]; ok {
+	if us, ok := s.tree.fields("cpu", path, "cpu.stat")["usage_usec"]; ok && s.tree.v2 {
 		return us * 1000, true
 	}
+	if path == top {
+		return s.busyTime()
+	}
 	return 0, false
+}
+
+// tick is the unit of the times in /proc/stat and cpuacct.stat: USER_HZ is 100 on all architectures that Go supports.
+const tick = uint64(10 * time.Millisecond)
+
+// busyTime returns how long all CPUs together were not idle since the node booted, in nanoseconds. Waiting for a disk
+// counts as idle; user and nice include guests.
+func (s *Stats) busyTime() (sum uint64, ok bool) {
+	text, _ := text(filepath.Join(s.cfg.Proc, "stat"))
+	line, _, _ := strings.Cut(text, "\n")
+	f := strings.Fields(line)
+	if len(f) < 5 || f[0] != "cpu" {
+		return 0, false
+	}
+	for i, field := range f[1:min(len(f), 9)] {
+		n, err := strconv.ParseUint(field, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		if i != 3 && i != 4 { // idle, iowait
+			sum += n
+		}
+	}
+	return sum * tick, true
 }
 
 // nodeMemory returns the memory usage. Available is memory that is not in use or is easy to reclaim.
@@ -57,35 +81,61 @@ func (s *Stats) cpuTime(path string) (uint64, bool) {
 func (s *Stats) nodeMemory(now time.Time) *statsapi.MemoryStats {
 	info := s.fields("meminfo")
 	total := info["MemTotal:"] << 10
-	out := s.cgroupMemory("", now)
+	out := s.cgroupMemory(top, now)
 	if out == nil {
-		if total == 0 {
+		out = s.rootMemory(info, now)
+	}
+	if out != nil {
+		// Huge pages are no memory of cgroups (upstream: pkg/kubelet/server/stats/summary.go, HugepageAwareEviction).
+		out.AvailableBytes = new(less(less(total, *out.WorkingSetBytes), info["Hugetlb:"]<<10))
+	}
+	return out
+}
+
+// rootMemory returns the node's memory usage where its top cgroup does not have it: that of cgroup v2 has no
+// memory.current, and with older kernels no memory.stat. As with cgroup v1, the usage is that of programs and of the
+// page cache. info is /proc/meminfo. It returns nil if the usage is unknown.
+//
+// Upstream: github.com/opencontainers/cgroups/fs2/memory.go, which cAdvisor uses.
+func (s *Stats) rootMemory(info map[string]uint64, now time.Time) *statsapi.MemoryStats {
+	st := s.tree.fields("memory", top, "memory.stat")
+	anon, ok := st["anon"]
+	used, cold := anon+st["file"], st["inactive_file"]
+	if !ok || !s.tree.v2 {
+		if info["MemTotal:"] == 0 {
 			return nil
 		}
-		used := total - info["MemFree:"]<<10
-		out = &statsapi.MemoryStats{
-			Time: metav1.NewTime(now), UsageBytes: &used, RSSBytes: new(info["AnonPages:"] << 10),
-			WorkingSetBytes: new(less(used, info["Inactive(file):"]<<10)),
-		}
+		anon, used, cold = info["AnonPages:"]<<10, less(info["MemTotal:"], info["MemFree:"])<<10, info["Inactive(file):"]<<10
+		st = s.fields("vmstat")
 	}
-	out.AvailableBytes = new(less(total, *out.WorkingSetBytes))
-	return out
+	return &statsapi.MemoryStats{
+		Time: metav1.NewTime(now), UsageBytes: &used, WorkingSetBytes: new(less(used, cold)), RSSBytes: &anon,
+		PageFaults: known(st, "pgfault"), MajorPageFaults: known(st, "pgmajfault"), PSI: s.pressure("memory", top),
+	}
+}
+
+// known returns a field, nil if there is none.
+func known(of map[string]uint64, name string) *uint64 {
+	if n, ok := of[name]; ok {
+		return &n
+	}
+	return nil
 }
 
 // cgroupMemory returns the memory usage of a cgroup; nil if unknown.
 func (s *Stats) cgroupMemory(path string, now time.Time) *statsapi.MemoryStats {
-	dir, names := filepath.Join(s.cfg.Cgroup, "memory", path), [5]string{"memory.usage_in_bytes", "total_inactive_file", "total_rss", "total_pgfault", "total_pgmajfault"}
-	used, ok := number(filepath.Join(dir, names[0]))
-	if !ok {
-		dir, names = filepath.Join(s.cfg.Cgroup, path), [5]string{"memory.current", "inactive_file", "anon", "pgfault", "pgmajfault"}
-		if used, ok = number(filepath.Join(dir, names[0])); !ok {
-			return nil
-		}
+	names := [5]string{"memory.usage_in_bytes", "total_inactive_file", "total_rss", "total_pgfault", "total_pgmajfault"}
+	if s.tree.v2 {
+		names = [5]string{"memory.current", "inactive_file", "anon", "pgfault", "pgmajfault"}
 	}
-	st := fieldsOf(filepath.Join(dir, "memory.stat"))
+	used, ok := s.tree.number("memory", path, names[0])
+	if !ok {
+		return nil
+	}
+	st := s.tree.fields("memory", path, "memory.stat")
 	return &statsapi.MemoryStats{
 		Time: metav1.NewTime(now), UsageBytes: &used, WorkingSetBytes: new(less(used, st[names[1]])),
-		RSSBytes: new(st[names[2]]), PageFaults: new(st[names[3]]), MajorPageFaults: new(st[names[4]]),
+		RSSBytes: new(st[names[2]]), PageFaults: known(st, names[3]), MajorPageFaults: known(st, names[4]), PSI: s.pressure("memory", path),
 	}
 }
 
@@ -110,7 +160,7 @@ func (s *Stats) rlimit(now time.Time) *statsapi.RlimitStats {
 	if ok {
 		out.MaxPID = new(int64(pids))
 	}
-	if text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "loadavg")); err == nil {
+	if text, ok := text(filepath.Join(s.cfg.Proc, "loadavg")); ok {
 		if f := strings.Fields(string(text)); len(f) > 3 {
 			_, all, _ := strings.Cut(f[3], "/")
 			if n, err := strconv.ParseInt(all, 10, 64); err == nil {
@@ -129,31 +179,16 @@ func less(a, b uint64) uint64 {
 }
 
 func number(file string) (uint64, bool) {
-	text, err := os.ReadFile(file)
-	if err != nil {
+	text, ok := text(file)
+	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	return n, err == nil
 }
 
+// fields parses a file of /proc.
 func (s *Stats) fields(name string) map[string]uint64 {
-	return fieldsOf(filepath.Join(s.cfg.Proc, name))
-}
-
-// fieldsOf parses a file of names and numbers.
-func fieldsOf(file string) map[string]uint64 {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil
-	}
-	out := map[string]uint64{}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 {
-			if n, err := strconv.ParseUint(f[1], 10, 64); err == nil {
-				out[f[0]] = n
-			}
-		}
-	}
-	return out
+	text, _ := text(filepath.Join(s.cfg.Proc, name))
+	return fieldsOf(text)
 }

@@ -21,7 +21,7 @@ import (
 // pods returns the usage of the runtime's pods.
 //
 // Upstream: pkg/kubelet/stats/cri_stats_provider.go, listPodStatsStrictlyFromCRI.
-func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, now time.Time) ([]statsapi.PodStats, error) {
+func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, fresh func(uid string) bool, now time.Time) ([]statsapi.PodStats, error) {
 	sandboxes, err := s.sandboxes(ctx)
 	if err != nil {
 		return []statsapi.PodStats{}, err
@@ -31,12 +31,13 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 		specs[p.UID] = &p
 	}
 	out := make([]statsapi.PodStats, 0, len(sandboxes))
-	walks, cancel := context.WithTimeout(ctx, walksWait)
+	until, cancel := context.WithTimeout(ctx, walksWait)
 	defer cancel()
 	for _, sb := range sandboxes {
-		p := s.pod(sb, now)
+		spec := specs[types.UID(sb.GetAttributes().GetMetadata().GetUid())]
+		p := s.pod(sb, s.podCgroup(spec), brief, now)
 		if !brief {
-			s.storage(walks, &p, sb, specs[types.UID(p.PodRef.UID)], images, now)
+			s.storage(walks{until, fresh != nil && fresh(p.PodRef.UID)}, &p, sb, spec, images, now)
 			p.Network = network(sb.GetLinux().GetNetwork())
 			if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
 				p.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
@@ -91,8 +92,17 @@ func (s *Stats) sandboxes(ctx context.Context) (map[string]*runtimeapi.PodSandbo
 	return newest, nil
 }
 
-// pod translates CPU and memory of a pod and its containers.
-func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodStats {
+// podCgroup returns a pod's cgroup, "" if it is unknown.
+func (s *Stats) podCgroup(pod *v1.Pod) string {
+	if pod == nil || s.cfg.PodCgroup == nil {
+		return ""
+	}
+	return s.cfg.PodCgroup(pod)
+}
+
+// pod translates CPU, memory and I/O of a pod and its containers; with brief, not I/O. cgroup is the pod's, "" if it is
+// unknown.
+func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, now time.Time) statsapi.PodStats {
 	m := sb.GetAttributes().GetMetadata()
 	p := statsapi.PodStats{
 		PodRef:     statsapi.PodReference{Name: m.GetName(), Namespace: m.GetNamespace(), UID: m.GetUid()},
@@ -108,7 +118,7 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 			continue // it has exited
 		}
 		meta := c.GetAttributes().GetMetadata()
-		out := statsapi.ContainerStats{Name: meta.GetName(), CPU: s.cpu("c/"+c.GetAttributes().GetId(), c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now)}
+		out := s.container(c, cgroup, brief, now)
 		if o := seen.Container(c.GetAttributes().GetId()); o != nil {
 			out.StartTime = metav1.NewTime(o.StartedAt)
 		}
@@ -126,12 +136,29 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, now time.Time) statsapi.PodS
 	if p.CPU == nil && p.Memory == nil {
 		p.CPU, p.Memory = sum(p.Containers, now)
 	}
+	s.addPressure(cgroup, p.CPU, p.Memory)
+	if !brief {
+		p.IO = s.io(sb.GetLinux().GetIo(), cgroup, now)
+	}
 	return p
 }
 
-// storage adds the pod's disk usage, as far as it is known. walks ends when the request does not wait for walks any
-// more.
-func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
+// container translates CPU, memory and I/O of a container of the pod with the cgroup.
+func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief bool, now time.Time) statsapi.ContainerStats {
+	id := c.GetAttributes().GetId()
+	out := statsapi.ContainerStats{
+		Name: c.GetAttributes().GetMetadata().GetName(), CPU: s.cpu("c/"+id, c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now),
+	}
+	at := s.tree.container(cgroup, id)
+	s.addPressure(at, out.CPU, out.Memory)
+	if !brief {
+		out.IO = s.io(c.GetIo(), at, now)
+	}
+	return out
+}
+
+// storage adds the pod's disk usage, as far as it is known.
+func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
 	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
 	for i := range p.Containers {
@@ -143,7 +170,7 @@ func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtime
 		}
 		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
 			dir := filepath.Dir(o.LogPath)
-			if h, ok := s.usage.of(walks, dir, now); ok {
+			if h, ok := s.usage.of(w, dir, now); ok {
 				c.Logs = on(s.fsOf(dir, now), &h.bytes, &h.inodes, now)
 			}
 		}
@@ -156,7 +183,7 @@ func (s *Stats) storage(walks context.Context, p *statsapi.PodStats, sb *runtime
 	}
 	if spec != nil {
 		var local held
-		p.VolumeStats, local = s.volumes(walks, spec, now)
+		p.VolumeStats, local = s.volumes(w, spec, now)
 		total.bytes += local.bytes
 		total.inodes += local.inodes
 	}

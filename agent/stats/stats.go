@@ -42,6 +42,9 @@ type Config struct {
 	Volumes func(*v1.Pod) map[string]string
 	// PodCgroup returns a pod's cgroup, such as /kubepods/burstable/pod<uid>; nil means unknown.
 	PodCgroup func(*v1.Pod) string
+	// Tiers are the cgroups of all pods together, which comes first, and of their quality of service classes; none means
+	// that the agent creates no cgroups.
+	Tiers []string
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
 }
@@ -52,6 +55,7 @@ const summaryLimit = 30 * time.Second
 // Stats returns resource usage. Safe for concurrent use.
 type Stats struct {
 	cfg   Config
+	tree  tree
 	began time.Time
 	rates *rates
 	usage *usage
@@ -74,7 +78,7 @@ func New(cfg Config) (*Stats, error) {
 	if cfg.Cgroup == "" {
 		cfg.Cgroup = "/sys/fs/cgroup"
 	}
-	s := &Stats{cfg: cfg, began: time.Now(), rates: newRates(), usage: newUsage()}
+	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage()}
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
 	s.selfCPU(s.began)
@@ -97,17 +101,17 @@ func (s *Stats) summary(ctx context.Context, onlyCPUAndMemory bool) (*statsapi.S
 	now := time.Now()
 	out := &statsapi.Summary{Node: statsapi.NodeStats{
 		NodeName: s.cfg.Node, StartTime: metav1.NewTime(s.booted()),
-		CPU: s.nodeCPU(now), Memory: s.nodeMemory(now), Swap: s.nodeSwap(now), SystemContainers: s.systemContainers(now),
+		CPU: s.nodeCPU(now), Memory: s.nodeMemory(now), Swap: s.nodeSwap(now), SystemContainers: s.systemContainers(onlyCPUAndMemory, now),
 	}}
 	var images *statsapi.FsStats
 	if !onlyCPUAndMemory {
-		out.Node.Network = s.nodeNetwork(now)
+		out.Node.Network, out.Node.IO = s.nodeNetwork(now), s.ioPressure(top, now)
 		out.Node.Rlimit = s.rlimit(now)
 		out.Node.Fs = s.fsOf(s.cfg.RootDir, now)
 		out.Node.Runtime = s.runtimeFS(ctx, now)
 		images = out.Node.Runtime.ImageFs
 	}
-	pods, err := s.pods(ctx, images, onlyCPUAndMemory, now)
+	pods, err := s.pods(ctx, images, onlyCPUAndMemory, nil, now)
 	out.Pods = pods
 	return out, err
 }

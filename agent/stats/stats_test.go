@@ -75,7 +75,7 @@ func world(t *testing.T) (*Stats, *fake) {
 		}
 		return full
 	}
-	put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nSwapTotal: 8 kB\nSwapFree: 6 kB\n")
+	put("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  100 kB\nHugetlb: 64 kB\nSwapTotal: 8 kB\nSwapFree: 6 kB\n")
 	put("proc/stat", "cpu 1 2\nbtime 1700000000\n")
 	put("proc/loadavg", "0.1 0.2 0.3 2/345 678\n")
 	put("proc/sys/kernel/pid_max", "4194304\n")
@@ -119,6 +119,7 @@ func world(t *testing.T) (*Stats, *fake) {
 			return nil
 		},
 		PodCgroup: func(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) },
+		Tiers:     []string{"/kubepods"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ func TestSummary(t *testing.T) {
 	}
 	n := got.Node
 	if n.NodeName != "n1" || n.StartTime.Unix() != 1700000000 || *n.CPU.UsageCoreNanoSeconds != 7e9 ||
-		*n.Memory.WorkingSetBytes != 500000 || *n.Memory.AvailableBytes != 1000<<10-500000 || *n.Memory.RSSBytes != 300000 ||
+		*n.Memory.WorkingSetBytes != 500000 || *n.Memory.AvailableBytes != 1000<<10-64<<10-500000 || *n.Memory.RSSBytes != 300000 ||
 		*n.Swap.SwapUsageBytes != 2<<10 || *n.Rlimit.MaxPID != 9999 || *n.Rlimit.NumOfRunningProcesses != 345 {
 		t.Errorf("node %+v", n)
 	}
@@ -216,7 +217,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	got = scrape(t, s.ContainerMetrics())
-	if f := got["container_cpu_usage_seconds_total"]; f == nil || len(f.Metric) != 3 {
+	if f := got["container_cpu_usage_seconds_total"]; f == nil || len(f.Metric) != 4 {
 		t.Errorf("cpu %v", f)
 	}
 	if f := got["container_network_receive_bytes_total"]; f == nil || len(f.Metric) != 2 {

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,31 +14,32 @@ import (
 // systemContainers returns the usage of the agent itself, and of all pods together.
 //
 // Upstream: pkg/kubelet/server/stats/summary_sys_containers.go.
-func (s *Stats) systemContainers(now time.Time) []statsapi.ContainerStats {
+func (s *Stats) systemContainers(brief bool, now time.Time) []statsapi.ContainerStats {
 	out := []statsapi.ContainerStats{{
 		Name: statsapi.SystemContainerKubelet, StartTime: metav1.NewTime(s.began), CPU: s.selfCPU(now), Memory: s.selfMemory(now),
 	}}
-	top := "kubepods"
-	if s.cfg.PodCgroup != nil {
-		for _, p := range s.cfg.Pods() {
-			// The cgroup of guaranteed pods is the top one itself, so the first kubepods element is the top in every
-			// case.
-			if before, _, ok := strings.Cut(s.cfg.PodCgroup(&p), "kubepods"); ok {
-				top = before + "kubepods"
-				if _, ok := s.cpuTime(top); !ok {
-					top += ".slice"
-				}
-				break
-			}
-		}
+	at := s.PodsCgroup()
+	if at == "" {
+		return out
 	}
-	if cpu, mem := s.cgroupCPU("pods", top, now), s.cgroupMemory(top, now); cpu != nil || mem != nil {
-		if all := s.fields("meminfo")["MemTotal:"] << 10; mem != nil && all > 0 {
-			mem.AvailableBytes = new(less(all, *mem.WorkingSetBytes))
-		}
-		out = append(out, statsapi.ContainerStats{Name: statsapi.SystemContainerPods, StartTime: metav1.NewTime(s.booted()), CPU: cpu, Memory: mem})
+	cpu, mem := s.cgroupCPU("pods", at, now), s.podsMemory(now)
+	if cpu == nil && mem == nil {
+		return out
 	}
+	pods := statsapi.ContainerStats{Name: statsapi.SystemContainerPods, StartTime: metav1.NewTime(s.booted()), CPU: cpu, Memory: mem}
+	if !brief {
+		pods.IO = s.ioPressure(at, now)
+	}
+	out = append(out, pods)
 	return out
+}
+
+// PodsCgroup returns the cgroup of all pods, below the hierarchies' roots; "" if there is none.
+func (s *Stats) PodsCgroup() string {
+	if len(s.cfg.Tiers) == 0 {
+		return ""
+	}
+	return s.cfg.Tiers[0]
 }
 
 func (s *Stats) selfCPU(now time.Time) *statsapi.CPUStats {
@@ -52,7 +52,7 @@ func (s *Stats) selfCPU(now time.Time) *statsapi.CPUStats {
 }
 
 func (s *Stats) selfMemory(now time.Time) *statsapi.MemoryStats {
-	st := fieldsOf(filepath.Join(s.cfg.Proc, "self/status"))
+	st := s.fields("self/status")
 	if len(st) == 0 {
 		return nil
 	}
@@ -65,8 +65,8 @@ func (s *Stats) selfMemory(now time.Time) *statsapi.MemoryStats {
 
 // nodeNetwork returns the traffic of the node's own interfaces. The first is that of the default route.
 func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
-	text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "net/dev"))
-	if err != nil {
+	text, ok := text(filepath.Join(s.cfg.Proc, "net/dev"))
+	if !ok {
 		return nil
 	}
 	out := &statsapi.NetworkStats{Time: metav1.NewTime(now)}
@@ -87,8 +87,8 @@ func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
 }
 
 func (s *Stats) defaultInterface() string {
-	text, err := os.ReadFile(filepath.Join(s.cfg.Proc, "net/route"))
-	if err != nil {
+	text, ok := text(filepath.Join(s.cfg.Proc, "net/route"))
+	if !ok {
 		return ""
 	}
 	for line := range strings.Lines(string(text)) {

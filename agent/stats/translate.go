@@ -34,7 +34,7 @@ func (s *Stats) cpu(key string, c *runtimeapi.CpuUsage, now time.Time) *statsapi
 	if c.GetUsageCoreNanoSeconds() == nil {
 		return nil
 	}
-	out := &statsapi.CPUStats{Time: stamp(c.Timestamp, now), UsageCoreNanoSeconds: value(c.UsageCoreNanoSeconds), UsageNanoCores: value(c.UsageNanoCores)}
+	out := &statsapi.CPUStats{Time: stamp(c.Timestamp, now), UsageCoreNanoSeconds: value(c.UsageCoreNanoSeconds), UsageNanoCores: value(c.UsageNanoCores), PSI: psi(c.Psi)}
 	if rate := s.rates.nanoCores(key, out.Time.Time, c.UsageCoreNanoSeconds.Value); out.UsageNanoCores == nil {
 		out.UsageNanoCores = rate
 	}
@@ -52,7 +52,7 @@ func memory(m *runtimeapi.MemoryUsage, now time.Time) *statsapi.MemoryStats {
 	return &statsapi.MemoryStats{
 		Time: stamp(m.Timestamp, now), AvailableBytes: available, UsageBytes: value(m.UsageBytes),
 		WorkingSetBytes: value(m.WorkingSetBytes), RSSBytes: value(m.RssBytes),
-		PageFaults: value(m.PageFaults), MajorPageFaults: value(m.MajorPageFaults),
+		PageFaults: value(m.PageFaults), MajorPageFaults: value(m.MajorPageFaults), PSI: psi(m.Psi),
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// walkAgain is how long the result of a walk is valid. A long walk's is valid longer, so that walks use at most a
-	// tenth of a CPU.
+	// walkAgain is how long the result of a walk is valid, walkFresh how long if a fresh one is needed. A long walk's is valid longer,
+	// so that walks use at most a tenth of a CPU.
 	walkAgain  = time.Minute
+	walkFresh  = 9 * time.Second
 	walkFactor = 10
 	// walkLimit is the maximum duration of a walk. Its result is then a lower bound.
 	walkLimit = 15 * time.Second
@@ -36,16 +37,32 @@ type dirUsage struct {
 	held
 	known bool
 	asked time.Time
-	again time.Time     // until then the result is valid
-	done  chan struct{} // closed when the pending or running walk is done; nil for none
 	began time.Time     // when it was requested
+	took  time.Duration // how long the last walk took
+	ended time.Time     // when it ended
+	done  chan struct{} // closed when the pending or running walk is done; nil for none
+}
+
+// valid reports whether the result is recent enough.
+func (d *dirUsage) valid(fresh bool, now time.Time) bool {
+	keep := walkAgain
+	if fresh {
+		keep = walkFresh
+	}
+	return d.known && now.Before(d.ended.Add(max(keep, walkFactor*d.took)))
+}
+
+// walks says how a request uses walks: until when it waits for them all, and whether it needs fresh results.
+type walks struct {
+	until context.Context
+	fresh bool
 }
 
 func newUsage() *usage { return &usage{walk: walk, dirs: map[string]*dirUsage{}} }
 
 // of returns the usage below dir, on its own file system, or false if it is not known yet. It waits for a walk that has
-// just begun, until ctx ends.
-func (u *usage) of(ctx context.Context, dir string, now time.Time) (held, bool) {
+// just begun, until w ends.
+func (u *usage) of(w walks, dir string, now time.Time) (held, bool) {
 	u.mu.Lock()
 	d := u.dirs[dir]
 	if d == nil {
@@ -53,7 +70,7 @@ func (u *usage) of(ctx context.Context, dir string, now time.Time) (held, bool) 
 		u.dirs[dir] = d
 	}
 	d.asked = now
-	if d.done == nil && !now.Before(d.again) {
+	if d.done == nil && !d.valid(w.fresh, now) {
 		d.done, d.began = make(chan struct{}), now
 		u.queue = append(u.queue, dir)
 		if u.busy < walkers {
@@ -68,7 +85,7 @@ func (u *usage) of(ctx context.Context, dir string, now time.Time) (held, bool) 
 		defer timer.Stop()
 		select {
 		case <-done:
-		case <-ctx.Done():
+		case <-w.until.Done():
 		case <-timer.C:
 		}
 	}
@@ -99,7 +116,7 @@ func (u *usage) work() {
 
 		u.mu.Lock()
 		d := u.dirs[dir]
-		d.held, d.known, d.again = found, true, now.Add(max(walkAgain, walkFactor*now.Sub(began)))
+		d.held, d.known, d.took, d.ended = found, true, now.Sub(began), now
 		close(d.done)
 		d.done = nil
 		u.mu.Unlock()

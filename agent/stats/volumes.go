@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,7 +18,7 @@ type place struct {
 // volumes returns the usage of the pod's volumes, and of those that count as its ephemeral storage.
 //
 // Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go.
-func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
+func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
 	dirs := s.volumeDirs(pod)
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -34,7 +33,7 @@ func (s *Stats) volumes(walks context.Context, pod *v1.Pod, now time.Time) (list
 		}
 		fs := *at.fs // others may have requested the same
 		if !at.mounted {
-			h, ok := s.usage.of(walks, dir, now)
+			h, ok := s.usage.of(w, dir, now)
 			if !ok {
 				continue
 			}

@@ -28,6 +28,7 @@ type fakeAPI struct {
 	mu    sync.Mutex
 	pods  map[string]*v1.Pod
 	calls []string
+	when  []time.Time // of calls
 	fail  func() error
 	takes time.Duration // per call
 	busy  int
@@ -42,7 +43,7 @@ func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
 // call records a call and takes its time.
 func (f *fakeAPI) call(what string) error {
 	f.mu.Lock()
-	f.calls = append(f.calls, what)
+	f.calls, f.when = append(f.calls, what), append(f.when, time.Now())
 	f.busy++
 	f.most = max(f.most, f.busy)
 	takes, hang := f.takes, f.hang
@@ -136,7 +137,7 @@ func (f *fakeAPI) took() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls := f.calls
-	f.calls = nil
+	f.calls, f.when = nil, nil
 	return calls
 }
 

@@ -37,8 +37,9 @@ type Config struct {
 	Running func(uid types.UID) bool
 	// Writers is the number of concurrent writes; 0 means 8. A write that hangs counts only for a limited time.
 	Writers int
-	// Settle is how long a change may wait for the next one if it changes neither phase nor readiness and the pod does
-	// not terminate; 0 means no wait. It saves a write for a pod that starts fast.
+	// Settle is how long a small change waits for the next one if it is a step of a start, or follows a write closely; 0 means no
+	// wait. A change of phase or readiness, of a pod that is being deleted, or after a quiet time never waits. It saves writes of
+	// pods that start fast or change often.
 	Settle time.Duration
 	// Bus may be nil.
 	Bus *trace.Bus
@@ -83,8 +84,13 @@ type entry struct {
 	tries  int
 	next   time.Time // no write before, after a failure
 	settle time.Time // no write before, to wait for more changes
-	wait   trace.Wait
-	waits  trace.Span
+
+	taken    uint64    // version in the running or last write
+	wrote    time.Time // when the last patch was answered
+	followed int       // waits in a row of changes that followed a write closely
+
+	wait  trace.Wait
+	waits trace.Span
 }
 
 // object is the part of the API's object that is needed here.

@@ -84,27 +84,11 @@ func (m *Manager) set(ctx context.Context, e *entry, s *v1.PodStatus) {
 		}
 		return
 	}
-	switch {
-	case e.version == 0 || urgent(e.pod, old, s):
-		e.settle = time.Time{}
-	case e.version == e.sent:
-		e.settle = time.Now().Add(m.cfg.Settle)
-	}
+	m.pace(e, old, s, time.Now())
 	e.want = *s
 	e.version++
 	e.tries, e.next, e.futile = 0, time.Time{}, ""
 	m.note(ctx, e)
-}
-
-// urgent reports whether the change must be written at once.
-func urgent(p *v1.Pod, old, s *v1.PodStatus) bool {
-	ready := func(s *v1.PodStatus) v1.ConditionStatus {
-		if c := condition(s, v1.PodReady); c != nil {
-			return c.Status
-		}
-		return ""
-	}
-	return p.DeletionTimestamp != nil || old.Phase != s.Phase || ready(old) != ready(s)
 }
 
 // removable reports whether the API's object can be deleted. Upstream: pkg/kubelet/status/status_manager.go,

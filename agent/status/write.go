@@ -52,6 +52,7 @@ func (m *Manager) work(ctx context.Context, e *entry) {
 		uid: e.pod.UID, namespace: e.pod.Namespace, name: e.pod.Name, pod: e.pod, api: e.api, want: e.want,
 		version: e.version, since: e.since, attempt: e.tries + 1, static: e.static, gone: e.gone, futile: e.futile,
 	}
+	e.taken = e.version
 	ctx = trace.ContextWith(ctx, e.span)
 	m.mu.Unlock()
 	if j.api == nil {
@@ -112,6 +113,9 @@ func (m *Manager) write(ctx context.Context, e *entry, j *job) result {
 func (m *Manager) wrote(e *entry, j *job, o *object, held bool, futile string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if o != j.api {
+		e.wrote = time.Now()
+	}
 	e.learn(o)
 	e.sent, e.held = max(e.sent, j.version), held
 	if e.version == j.version {

@@ -74,7 +74,9 @@ type machine struct {
 	reason string
 	remove bool
 	due    due
-	causes []Cause
+	// cleaned says that a terminated pod's resources were released.
+	cleaned bool
+	causes  []Cause
 	// again is a request for the same UID that arrived while this pod was terminating.
 	again *Ask
 }
@@ -157,6 +159,7 @@ func (m *machine) finish(w Work, over, failed bool) {
 		}
 	case Terminated:
 		if !failed {
+			m.cleaned = true
 			if m.remove && !w.Remove {
 				m.due = asked // removed while it was cleaned: clean again, with everything that remains
 				return

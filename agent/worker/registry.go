@@ -45,6 +45,19 @@ func (r *Registry) Running(uid types.UID) bool {
 	return s == Syncing || s == Terminating
 }
 
+// Cleaned reports whether the resources of a pod are released: it was cleaned after it terminated, or has no worker.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, PodResourcesAreReclaimed.
+func (r *Registry) Cleaned(uid types.UID) bool {
+	w := r.get(uid)
+	if w == nil {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mach.cleaned || w.mach.state == Gone
+}
+
 // Pods returns the pods that have workers, by UID.
 func (r *Registry) Pods() map[types.UID]*v1.Pod {
 	out := map[types.UID]*v1.Pod{}

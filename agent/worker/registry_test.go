@@ -44,8 +44,14 @@ func TestRegistry(t *testing.T) {
 		want(Terminating, true, 0)
 		close(stopped)
 		want(Terminated, false, 0)
+		if r.Cleaned("u") || !r.Cleaned("unknown") {
+			t.Error("a pod is clean before it was cleaned, or one that does not exist is not")
+		}
 		close(terminated)
 		synctest.Wait()
+		if !r.Cleaned("u") {
+			t.Error("the pod was cleaned")
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := m.Run(ctx); err != nil {

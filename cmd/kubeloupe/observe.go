@@ -91,12 +91,17 @@ type source interface {
 
 // open returns the stream. live says that it is a running agent's; close is to be called when done.
 func (o *observed) open(ctx context.Context, in io.Reader, follow bool) (src source, closing func(), err error) {
+	return o.openWith(ctx, in, control.EventsOptions{Backlog: true, Follow: follow})
+}
+
+// openWith is open with options for a running agent.
+func (o *observed) openWith(ctx context.Context, in io.Reader, opt control.EventsOptions) (src source, closing func(), err error) {
 	if o.from == "" {
 		c, err := o.dial(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		s, err := c.Events(ctx, control.EventsOptions{Backlog: true, Follow: follow})
+		s, err := c.Events(ctx, opt)
 		if err != nil {
 			return nil, nil, err
 		}

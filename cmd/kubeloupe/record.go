@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
@@ -70,7 +71,7 @@ func (r *recordingOf) run(ctx context.Context, file string) error {
 	if r.dur < 0 {
 		return userError{fmt.Errorf("--for %s: must be 0 or more", r.dur)}
 	}
-	src, closing, err := r.open(ctx, r.s.in, true)
+	src, closing, err := r.openWith(ctx, r.s.in, control.EventsOptions{Backlog: true, Follow: true, Batch: true})
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type node struct {
 	relist   *store.Item
 	loop     *store.Item // the last iteration that ended
 	usage    *store.Item
+	eviction *store.Item                         // the last round of evictions
 	steps    ring.Ring[*store.Item]              // of the wall clock: a step during a start does not make the start longer
 	pressure map[string]*ring.Ring[*store.Item]  // by signal
 	short    map[string]*store.Item              // the last verdict on each signal
@@ -62,7 +63,7 @@ func newNode() node {
 func (n *node) walk(v visit) {
 	table(v, needNode, n.first)
 	table(v, needNode, n.latest)
-	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
+	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.eviction, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
 	table(v, needNode, n.conditions)
 	table(v, needParts, n.certificates)
 	table(v, needParts, n.short)
@@ -135,6 +136,11 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 			k.alarms.Push(it)
 		} else {
 			k.lines.Push(it)
+		}
+	case *trace.Eviction:
+		n.eviction = it
+		if e.Outcome != trace.EvictionNear {
+			k.alarms.Push(it)
 		}
 	case *trace.NodeEvent, *trace.OOMKill:
 		k.lines.Push(it)

@@ -228,6 +228,39 @@ func TestUsages(t *testing.T) {
 	}
 }
 
+// TestLongUsages: figures about the time of a start, or of a start that is not over, are kept whatever their interval is.
+func TestLongUsages(t *testing.T) {
+	for name, ready := range map[string]bool{"over": true, "open": false} {
+		t.Run(name, func(t *testing.T) {
+			k := backlog.New(backlog.Options{})
+			pod := trace.Pod{Namespace: "shop", Name: "web", UID: "1"}
+			at := func(n int) int64 { return int64(n) * int64(time.Minute) }
+			recs := []trace.Record{{Seq: 1, Time: at(60), Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneSeen}}}
+			if ready {
+				recs = append(recs, trace.Record{Seq: 2, Time: at(61), Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneReady}})
+			}
+			recs = append(recs,
+				trace.Record{Seq: 3, Time: at(65), Event: &trace.Usage{Interval: 10 * time.Minute}}, // overlaps the start
+				trace.Record{Seq: 4, Time: at(69), Event: &trace.Usage{Interval: 4 * time.Minute}})  // does not
+			for n := 70; n < 200; n++ {
+				recs = append(recs, trace.Record{Seq: uint64(n), Time: at(n), Event: &trace.Usage{Interval: time.Minute}})
+			}
+			k.Apply(recs, 0)
+			b, err := k.Backlog(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := map[uint64]bool{}
+			for _, r := range b.Records {
+				kept[r.Seq] = true
+			}
+			if !kept[3] || kept[4] == ready || kept[100] == ready {
+				t.Errorf("kept: the overlapping one %t, one after it %t, a late one %t", kept[3], kept[4], kept[100])
+			}
+		})
+	}
+}
+
 // TestStepsOfTheClock: a reader that attaches after a step of the wall clock sees the step, and that it does not make a
 // start longer.
 func TestStepsOfTheClock(t *testing.T) {

@@ -90,6 +90,9 @@ func (c *Case) madeRoom() *Finding {
 			if d.Event.By != trace.ByPreemption && d.Event.By != trace.ByEviction || d.Event.Verdict != trace.VerdictEnd || d.Rec.Pod.String() != c.Pod.String() {
 				continue
 			}
+			if d.Event.By == trace.ByEviction && d.Event.Signal != "" {
+				return c.evicted(&d)
+			}
 			return &Finding{
 				Confidence: Certain, Sentence: "the node terminated the pod (" + string(d.Event.By) + "): " + quoted(d.Event.Reason), Cost: covered(c.endStretch()), End: covered(c.endStretch()), Current: c.Stage() == Ending,
 				Evidence:   []Evidence{evidence(d.Rec, "%s by %s: %s", d.Event.Verdict, d.Event.By, quoted(d.Event.Reason))},

@@ -30,6 +30,22 @@ func TestSurprise(t *testing.T) {
 				s.Milestone(12*sec, trace.MilestoneGone)
 			},
 		},
+		{
+			name: "eviction", want: "the node was short of memory (below 100 MiB free) and evicted this pod first", cost: 3 * sec, found: true,
+			write: func(s *casetest.Script) {
+				s.Point(9*sec, 0, &trace.Decision{By: trace.ByEviction, Subject: "shop/web", Verdict: trace.VerdictEnd, Code: "Evicted", Signal: trace.SignalMemory, Limit: 100 << 20, Inputs: []trace.KV{{K: "usage", V: "900 MiB"}}})
+				s.Milestone(9*sec, trace.MilestoneTerminating)
+				s.Milestone(12*sec, trace.MilestoneGone)
+			},
+		},
+		{
+			name: "a limit of its own", want: "the node evicted the pod: an emptyDir volume holds more than its sizeLimit allows (10 MiB)", cost: 3 * sec, found: true,
+			write: func(s *casetest.Script) {
+				s.Point(9*sec, 0, &trace.Decision{By: trace.ByEviction, Subject: "shop/web", Verdict: trace.VerdictEnd, Code: "Evicted", Signal: trace.SignalEmptyDirLimit, Limit: 10 << 20})
+				s.Milestone(9*sec, trace.MilestoneTerminating)
+				s.Milestone(12*sec, trace.MilestoneGone)
+			},
+		},
 		{name: "not: it was kept", write: func(s *casetest.Script) { s.PointOf(node(), sec, 0, gc("keep")); pull(s) }},
 		{name: "not: it was removed later", write: func(s *casetest.Script) { s.PointOf(node(), 9*sec, 0, gc("remove")); pull(s) }},
 		{

@@ -18,7 +18,7 @@ func outOfMemory() Rule {
 		ID: "KL32", Name: "out of memory",
 		About: "The kernel killed a container because it was out of memory: at the container's own limit where it has one, else because its pod or " +
 			"the node had no more. It rests on the reason OOMKilled of the container's exit, which the runtime reports. A container that lost only " +
-			"a child process has no such exit code, and is not reported.",
+			"a child process and continues has no such exit: it is reported where the kernel log names the process.",
 		Find: findOutOfMemory,
 	}
 }
@@ -60,6 +60,8 @@ func findOutOfMemory(c *Case) (out []Finding) {
 		}
 		if n := len(mine); n > 0 && mine[n-1].Reason == oomKilled {
 			out = append(out, c.memoryFinding(name, mine))
+		} else if f := c.childFinding(name, mine); f != nil {
+			out = append(out, *f)
 		}
 	}
 	return out
@@ -84,6 +86,13 @@ func (c *Case) memoryFinding(name string, exits []exitSeen) Finding {
 	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
 	f.Evidence = few(f.Evidence)
 	whose, remedy := c.whoseMemory(name)
+	if k := c.namedKills(name, last.ID); len(k) > 0 {
+		e := k[len(k)-1].Event
+		if e.Constraint != "" && e.Constraint != trace.OOMMemcg {
+			whose, remedy = nodeMemory()
+		}
+		whose = "the kernel killed " + say.Victim(e) + "; " + whose
+	}
 	f.Sentence = fmt.Sprintf("container %s was killed because it was out of memory (OOMKilled, exit code %d), %s: %s", name, last.ExitCode, times(max(n, min(last.restarts, n+1))), whose)
 	f.Remedy = remedy
 	f.RuledOutBy = "Something else sent SIGKILL: the kernel's log has no line \"Memory cgroup out of memory\" or \"Out of memory\" at that time (journalctl -k)."
@@ -101,11 +110,17 @@ func (c *Case) whoseMemory(name string) (whose, remedy string) {
 		return "it has no memory limit of its own, and its pod has one of " + human.Bytes(all.MemoryLimit),
 			"Raise the pod's memory limit, or let its containers use less: they share it."
 	case all != nil && all.QoS == trace.QoSBestEffort:
-		return "it has no memory limit, so the node itself was out of memory",
-			"Give the pods of the node requests that fit what they use, and this one a limit; see what used the memory (journalctl -k lists all processes), and reserve memory for the system (systemReserved)."
+		_, remedy = nodeMemory()
+		return "it has no memory limit, so the node itself was out of memory", remedy
 	}
 	return "no record has a memory limit of it",
 		"Compare what it uses with its memory limit (kubectl top pod; kubectl get pod -o yaml), and raise the limit or let it use less. Without a limit, the node was out of memory: journalctl -k."
+}
+
+// nodeMemory is what whoseMemory says where the node was out of memory, whatever the limits.
+func nodeMemory() (whose, remedy string) {
+	return "the node had no free memory",
+		"Give the pods of the node requests that fit what they use, and this one a limit; see what used the memory (journalctl -k lists all processes), and reserve memory for the system (systemReserved)."
 }
 
 // oomKills are the kernel's kills in a container, as an observer told them.

@@ -22,6 +22,16 @@ func exitedWith(code int32) trace.ContainerStatus {
 	return trace.ContainerStatus{State: trace.ContainerTerminated, Reason: "Error", ExitCode: code, ID: "c1"}
 }
 
+// running adds a status in which web runs.
+func running(s *casetest.Script, id string) {
+	s.Point(4500*ms, 0, &trace.PodStatus{Phase: trace.PodRunning, Ready: 1, Total: 1, Containers: []trace.ContainerStatus{{Name: "web", State: trace.ContainerRunning, ID: id}}})
+}
+
+// childKilled adds a kill that the kernel log names.
+func childKilled(s *casetest.Script) {
+	s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web", Process: "worker", PID: 99, RSS: 20 << 20, Constraint: trace.OOMMemcg})
+}
+
 func TestOutOfMemory(t *testing.T) {
 	killed := trace.ContainerExit{Reason: "OOMKilled", ExitCode: 137, ID: "c1"}
 	run(t, "KL32", []script{
@@ -51,6 +61,55 @@ func TestOutOfMemory(t *testing.T) {
 			write: func(s *casetest.Script) {
 				start(s, 300*ms)
 				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web"})
+			},
+		},
+		{
+			name: "the kernel log names the process", now: 9 * sec, cost: 4 * sec, current: true,
+			want: "container web was killed because it was out of memory (OOMKilled, exit code 137), once: the kernel killed process java (pid 4711, 20 MiB); no record has a memory limit",
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web", Process: "java", PID: 4711, RSS: 20 << 20, Constraint: trace.OOMMemcg})
+				ended(s, 5*sec, trace.PodRunning, waitsFor("CrashLoopBackOff", 1, killed))
+			},
+		},
+		{
+			name: "the node had no free memory", now: 9 * sec, cost: 4 * sec, current: true,
+			want: "container web was killed because it was out of memory (OOMKilled, exit code 137), once: the kernel killed process java (pid 4711); the node had no free memory",
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				s.Point(4900*ms, 0, &trace.OOMKill{Container: "c1", Name: "web", Process: "java", PID: 4711, Constraint: trace.OOMSystem})
+				ended(s, 5*sec, trace.PodRunning, waitsFor("CrashLoopBackOff", 1, killed))
+			},
+		},
+		{
+			name: "a child alone, by the kernel log", now: 9 * sec,
+			want: "the kernel killed process worker (pid 99, 20 MiB) of container web because it was out of memory, twice; the container itself continues: no record has a memory limit",
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				running(s, "containerd://c1")
+				childKilled(s)
+				childKilled(s)
+			},
+		},
+		{
+			name: "not: its exit may follow", now: 6 * sec,
+			write: func(s *casetest.Script) { start(s, 300*ms); running(s, "containerd://c1"); childKilled(s) },
+		},
+		{
+			name: "not: it was restarted since", now: 9 * sec,
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				running(s, "containerd://c1")
+				childKilled(s)
+				running(s, "containerd://c2")
+			},
+		},
+		{
+			name: "not: it exited", now: 9 * sec,
+			write: func(s *casetest.Script) {
+				start(s, 300*ms)
+				childKilled(s)
+				ended(s, 6*sec, trace.PodFailed, exitedWith(1))
 			},
 		},
 	})

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // batch is the maximum number of records per read from the bus.
 const batch = 256
+
+// batchPause is how long records are collected for a client that takes them in batches.
+const batchPause = 50 * time.Millisecond
 
 // events streams records. Between the backlog and the following records, none is missing and none is repeated.
 func (c *client) events(ctx context.Context, opt EventsOptions) error {
@@ -32,6 +36,9 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 	}
 	buf := make([]trace.Record, 0, batch)
 	for {
+		if opt.Batch && cursor.Wait(ctx) == nil {
+			pause(ctx)
+		}
 		recs, lost, err := cursor.Next(ctx, buf) // available records before ctx's error
 		switch {
 		case err == nil:
@@ -43,6 +50,16 @@ func (c *client) events(ctx context.Context, opt EventsOptions) error {
 		default:
 			return errGone
 		}
+	}
+}
+
+// pause ends early with ctx.
+func pause(ctx context.Context) {
+	t := time.NewTimer(batchPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
 	}
 }
 

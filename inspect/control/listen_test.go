@@ -101,7 +101,7 @@ func TestNoAgent(t *testing.T) {
 	for said, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n": "is not a kubeloupe agent",
 		"{}\n":                             "is not a kubeloupe agent",
-		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) uses version 7 of the control protocol, but this program uses version 3",
+		`{"control":7,"version":"9.0","pid":12}` + "\n": "(process 12, version 9.0) uses version 7 of the control protocol, but this program uses version 4",
 		"": "the agent has stopped",
 	} {
 		path := filepath.Join(t.TempDir(), "s")

@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the protocol's version. Both ends must use the same.
-const Version = 3
+const Version = 4
 
 // Hello is the server's first line.
 type Hello struct {
@@ -36,6 +36,8 @@ type EventsOptions struct {
 	Backlog bool `json:"backlog,omitempty"`
 	// Follow continues with new records.
 	Follow bool `json:"follow,omitempty"`
+	// Batch lets new records come up to 50 ms late, several at a time: that costs the agent less.
+	Batch bool `json:"batch,omitempty"`
 	// Kinds and Pod (NAMESPACE/NAME) limit the stream to these; empty means no limit.
 	Kinds []string `json:"kinds,omitempty"`
 	Pod   string   `json:"pod,omitempty"`

@@ -45,6 +45,12 @@ func TestBacklog(t *testing.T) {
 
 // TestNothingTwiceNothingMissing attaches while many records are published.
 func TestNothingTwiceNothingMissing(t *testing.T) {
+	t.Run("each", func(t *testing.T) { handOver(t, false) })
+	t.Run("batch", func(t *testing.T) { handOver(t, true) })
+}
+
+func handOver(t *testing.T, batch bool) {
+	t.Helper()
 	a := start(t, nil)
 	const n = 2000
 	stop := make(chan struct{})
@@ -57,7 +63,7 @@ func TestNothingTwiceNothingMissing(t *testing.T) {
 			}
 		}
 	}()
-	s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
+	s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true, Batch: batch}))
 	defer s.Close()
 	var seq, lost uint64
 	live := false

@@ -24,7 +24,8 @@ const (
 	// LookBack is how long before a time of interest verdicts and figures of the node still explain it, for example the
 	// removal of an image.
 	LookBack = 10 * time.Minute
-	// LookAhead is the longest interval of the node's figures: they are published at its end.
+	// LookAhead is the longest interval of the node's figures on a node that is well: they are published at its end. On a
+	// starved node, it is longer.
 	LookAhead = 11 * time.Second
 	// settle is how long a start is still of interest after the pod is ready, while its status is written to the API.
 	settle = 5 * time.Second

@@ -50,6 +50,18 @@ func TestInterest(t *testing.T) {
 	}
 }
 
+func TestOverlaps(t *testing.T) {
+	all := []evidence.Interval{{From: 10, To: 20}, {From: 30, To: 40}}
+	for _, c := range []struct {
+		from, to int64
+		want     bool
+	}{{0, 9, false}, {0, 10, true}, {12, 13, true}, {20, 25, true}, {21, 29, false}, {5, 90, true}, {41, 50, false}, {40, 50, true}, {35, 34, false}} {
+		if got := evidence.Overlaps(all, c.from, c.to); got != c.want {
+			t.Errorf("[%d, %d]: %t", c.from, c.to, got)
+		}
+	}
+}
+
 // TestRoutine: of attempts that went well the last three of each row are left, with their waits and calls; one that failed stays, with three
 // before it.
 func TestRoutine(t *testing.T) {

@@ -32,6 +32,15 @@ func Figures(e trace.Event) bool {
 	return false
 }
 
+// Since returns the begin of the time that a record's figures are about, which ends with the record; for a record
+// without figures, its own begin. A starved agent publishes intervals of any length.
+func Since(r *trace.Record) int64 {
+	if u, ok := r.Event.(*trace.Usage); ok {
+		return r.Time - max(0, int64(u.Interval))
+	}
+	return r.Start() - int64(r.Precision.Duration())
+}
+
 // Private reports whether an event of a pod explains nothing about other pods.
 func Private(e trace.Event) bool {
 	switch e.(type) {

@@ -88,3 +88,9 @@ func Within(all []Interval, at int64) bool {
 	i := sort.Search(len(all), func(i int) bool { return all[i].To >= at })
 	return i < len(all) && all[i].From <= at
 }
+
+// Overlaps reports whether [from, to] has a time in one of the intervals, which must be ordered and without overlaps.
+func Overlaps(all []Interval, from, to int64) bool {
+	i := sort.Search(len(all), func(i int) bool { return all[i].To >= from })
+	return from <= to && i < len(all) && all[i].From <= to
+}

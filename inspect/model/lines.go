@@ -50,8 +50,15 @@ func (m *Model) addLine(r *trace.Record) {
 		if e.State == trace.AgentDegraded {
 			l.Level = trace.LevelWarn
 		}
+	case *trace.Eviction:
+		if e.Outcome == trace.EvictionNear {
+			return
+		}
+		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
+	case *trace.OOMKill:
+		l.Level, l.Text = trace.LevelWarn, say.OOM(e)
 	default:
 		return
 	}

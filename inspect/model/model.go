@@ -33,6 +33,7 @@ type Model struct {
 	passOf    map[trace.SpanID]*Pass
 	decisions ring.Ring[Decision]
 	pressure  map[string]Pressure
+	eviction  Eviction
 	lines     ring.Ring[Line]
 	alarms    ring.Ring[Line] // warnings and errors, which other lines must not evict
 	sources   sourceErrors
@@ -104,6 +105,8 @@ func (m *Model) Apply(r *trace.Record) {
 		m.judged(r, e)
 	case *trace.Pressure:
 		m.applyPressure(r, e)
+	case *trace.Eviction:
+		m.eviction = Eviction{At: r.At(), Seq: r.Seq, Eviction: *e}
 	case *trace.ClockStepped:
 		m.clockStepped(e)
 	case *trace.Usage:

@@ -51,3 +51,13 @@ func (m *Model) applyPressure(r *trace.Record, e *trace.Pressure) {
 		m.keepPressure(m.pressure[string(e.Signal)])
 	}
 }
+
+// Eviction is the last round of the eviction manager that found too little of something; its At is zero if there was none.
+type Eviction struct {
+	At  time.Time
+	Seq uint64 // its record's number
+	trace.Eviction
+}
+
+// Eviction returns the last round of the eviction manager that found too little of something.
+func (m *Model) Eviction() Eviction { return m.eviction }

@@ -7,7 +7,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 )
 
@@ -29,9 +28,11 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{"MemoryPressure", []trace.Signal{trace.SignalMemory}, "See what uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more."},
-		{"DiskPressure", []trace.Signal{trace.SignalNodeFS, trace.SignalImageFS}, "See what uses the disk (du -xsh /var/lib/kubelet /var/lib/containerd /var/log; crictl images): remove images that no pod uses (crictl rmi --prune), limit emptyDir volumes and logs (ephemeral-storage limits, containerLogMaxSize), or give it more."},
-		{"PIDPressure", nil, "See what has so many processes (systemd-cgtop, ps -eLf); limit the processes of pods (podPidsLimit), or raise kernel.pid_max."},
+		{"MemoryPressure", []trace.Signal{trace.SignalMemory, trace.SignalAllocatable}, "See what uses the memory (systemd-cgtop -m, kubectl top pods); set requests and limits, reserve memory for the system (systemReserved), or give the node more."},
+		{"DiskPressure", []trace.Signal{
+			trace.SignalNodeFS, trace.SignalNodeFSInodes, trace.SignalImageFS, trace.SignalImageFSInodes, trace.SignalContainerFS, trace.SignalContainerFSInodes,
+		}, "See what uses the disk (du -xsh /var/lib/kubelet /var/lib/containerd /var/log; crictl images): remove images that no pod uses (crictl rmi --prune), limit emptyDir volumes and logs (ephemeral-storage limits, containerLogMaxSize), or give it more."},
+		{"PIDPressure", []trace.Signal{trace.SignalPID}, "See what has so many processes (systemd-cgtop, ps -eLf); limit the processes of pods (podPidsLimit), or raise kernel.pid_max."},
 	}
 }
 
@@ -43,7 +44,7 @@ func findShort(in *Input, _ []cause.Finding) (out []cause.Finding) {
 			if p := &usage[i]; slices.Contains(k.signals, p.Signal) && below(p) {
 				f.Current = true
 				f.Sentence = fmt.Sprintf("the node is short of %s: %s", p.Signal, Room(p))
-				f.Evidence = append(f.Evidence, shown(p.Seq, p.At, "%s: %s; %s", p.Signal, Room(p), say.Thresholds(p.Thresholds))...)
+				f.Evidence = append(f.Evidence, shown(p.Seq, p.At, "%s: %s; %s", p.Signal, Room(p), say.Thresholds(p.Signal, p.Thresholds))...)
 			}
 		}
 		if i := slices.IndexFunc(conditions, func(c model.Condition) bool { return c.Type == k.condition && c.Status == "True" }); i >= 0 {
@@ -73,10 +74,10 @@ func below(p *model.Pressure) bool {
 
 // Threshold is the threshold of a resource below which the node is under pressure; "" if it has none.
 func Threshold(p *model.Pressure) string {
-	return say.Thresholds(slices.DeleteFunc(slices.Clone(p.Thresholds), func(t trace.Threshold) bool { return t.Kind != trace.ThresholdPressure }))
+	return say.Thresholds(p.Signal, slices.DeleteFunc(slices.Clone(p.Thresholds), func(t trace.Threshold) bool { return t.Kind != trace.ThresholdPressure }))
 }
 
 // Room says how much of a resource is free: "120 MiB of 4.0 GiB are free".
 func Room(p *model.Pressure) string {
-	return human.Bytes(max(p.Capacity-p.Used, 0)) + " of " + human.Bytes(p.Capacity) + " are free"
+	return say.Amount(p.Signal, max(p.Capacity-p.Used, 0)) + " of " + say.Amount(p.Signal, p.Capacity) + " are free"
 }

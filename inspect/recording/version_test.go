@@ -41,7 +41,7 @@ func TestVersion1(t *testing.T) {
 				t.Errorf("record %d: got no target, from\n%s", i, then[i])
 			}
 		case *trace.Pressure:
-			then[i] = wordsNow(t, then[i], map[string]string{"rule": say.Thresholds(e.Thresholds)})
+			then[i] = wordsNow(t, then[i], map[string]string{"rule": say.Thresholds(e.Signal, e.Thresholds)})
 		}
 		if why := lacks(value(t, got[i]), value(t, then[i]), ""); why != "" {
 			t.Errorf("record %d: %s\nnow:  %s\nthen: %s", i, why, got[i], then[i])

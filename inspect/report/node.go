@@ -103,7 +103,7 @@ func pressureOf(m *model.Model) *Table {
 		if n := p.Percent(); n >= 0 {
 			percent = Value{fmt.Sprintf("%d%%", n), n}
 		}
-		t.add(str(p.Signal), size(p.Used), size(p.Capacity), percent, text(say.Thresholds(p.Thresholds)))
+		t.add(str(p.Signal), amount(&p, p.Used), amount(&p, p.Capacity), percent, text(say.Thresholds(p.Signal, p.Thresholds)))
 	}
 	return t
 }
@@ -161,3 +161,6 @@ func wrongManifests(m *model.Model, args Args) *Table {
 	}
 	return t
 }
+
+// amount is a figure of a signal, in its unit.
+func amount(p *model.Pressure, n int64) Value { return Value{say.Amount(p.Signal, n), n} }

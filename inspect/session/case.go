@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -103,19 +104,14 @@ func (s *Session) fromNode(from, to int64, take func(*store.Item) bool, look fun
 			return look()
 		}
 	}
+	figures := some(func(r *store.Item) bool { return evidence.Figures(r.Event) })
+	earlier := some(func(r *store.Item) bool { return evidence.Figures(r.Event) && evidence.Since(&r.Record) < to }) // they are published at the end of their time
+	ahead := to + int64(evidence.LookAhead)
 	return s.Node(from, to, take) &&
+		s.Notes(from, min(to, s.NodeFrom()), figures) && // those for which the node's other records left no room
 		s.Notes(from-int64(evidence.LookBack), from-1, some(func(r *store.Item) bool { return evidence.Lasting(r.Event) })) &&
-		s.Notes(to+1, to+int64(evidence.LookAhead), some(func(r *store.Item) bool {
-			return evidence.Figures(r.Event) && figuresSince(&r.Record) < to // they are published at the end of their time
-		}))
-}
-
-// figuresSince is the begin of the time that a record has figures about.
-func figuresSince(r *trace.Record) int64 {
-	if u, ok := r.Event.(*trace.Usage); ok {
-		return r.Time - int64(u.Interval)
-	}
-	return r.Start() - int64(r.Precision.Duration())
+		s.Notes(to+1, ahead, earlier) &&
+		s.Late(ahead+1, math.MaxInt64, earlier)
 }
 
 // fromOthers adds the records of other runs; false if there was not enough room.

@@ -304,6 +304,52 @@ func TestFiguresAreAboutEarlier(t *testing.T) {
 	}
 }
 
+// TestUsageOfASlowStart: a start has the figures of its time, however long an interval is, how much later it ends, and how
+// much else the node did meanwhile.
+func TestUsageOfASlowStart(t *testing.T) {
+	const began = 100 * sec // and ready 300 ms later
+	usage := func(at, interval time.Duration) func(*tape.Tape) {
+		return func(tp *tape.Tape) { tp.Point(at, trace.Pod{}, 0, &trace.Usage{Interval: interval}) }
+	}
+	for _, c := range []struct {
+		name    string
+		figures func(*tape.Tape)
+		others  int // records of the node in the start
+		want    int
+	}{
+		{"ends in the start", usage(began+100*ms, 10*sec), 0, 1},
+		{"ends soon after it", usage(began+9*sec, 10*sec), 0, 1},
+		{"ends long after it", usage(began+5*time.Minute, 6*time.Minute), 0, 1},
+		{"begins after it", usage(began+5*time.Minute, 4*time.Minute), 0, 0},
+		{"soon after it, begins after it", usage(began+9*sec, 8*sec), 0, 0},
+		{"an interval below zero", usage(began+9*sec, -20*sec), 0, 0},
+		{"much else", usage(began+ms, 10*sec), 100, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tp := tape.New()
+			live(tp, web, began)
+			c.figures(tp)
+			for range c.others {
+				tp.Point(began+2*ms, trace.Pod{}, 0, &trace.CgroupOp{Path: "/kubepods"})
+			}
+			s := fold(tp, session.Options{Node: 50})
+			l, err := s.Find("shop/web")
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, r := range s.Case(l, time.Time{}).Node {
+				if _, ok := r.Event.(*trace.Usage); ok {
+					n++
+				}
+			}
+			if n != c.want {
+				t.Errorf("%d figures, want %d", n, c.want)
+			}
+		})
+	}
+}
+
 type body string
 
 func (b body) MarshalJSON() ([]byte, error) { return json.Marshal(string(b)) }

@@ -116,6 +116,7 @@ func (s *Store) Walk(v Visit, node, open Need) {
 	of := func(it *Item) bool { return v(it.Whole(), node) }
 	s.node.filter(of)
 	filter(&s.notes, of)
+	filter(&s.late, of)
 	for uid, it := range s.left {
 		if !of(it) {
 			delete(s.left, uid)
@@ -153,6 +154,7 @@ func (s *Store) Cut(pod trace.Pod) {
 func (s *Store) Halve(wanted func(trace.Pod) bool) {
 	s.node.tail.Halve()
 	s.notes.Halve()
+	s.late.Halve()
 	s.recent.Halve()
 	for _, p := range slices.Clone(s.Runs()) {
 		if !wanted(p.Pod) {
@@ -182,8 +184,12 @@ func (s *Store) Sweep(now int64) {
 		if notable(last.Event) {
 			when = far
 		}
+		if evidence.Figures(last.Event) && evidence.Overlaps(at, evidence.Since(last), last.Time) {
+			return true
+		}
 		return !it.Over() || evidence.Within(when, it.Time) || evidence.Within(when, last.Time)
 	}
 	s.node.filter(wanted)
 	filter(&s.notes, wanted)
+	filter(&s.late, wanted)
 }

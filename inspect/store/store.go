@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 )
 
 // Store is what is kept of a stream of records. Build it with New.
+//
+// Many fields: one for each way in which a record is found again.
 type Store struct {
 	policy Policy
 	runs   []*PodRun // oldest first
@@ -21,9 +24,11 @@ type Store struct {
 	// byTrace finds the pod of a span of the runtime that has none.
 	byTrace map[trace.TraceID]*PodRun
 	open    pair.Table[begun]
-	// node are records that explain pods; notes are those that explain distant records.
+	// node are records that explain pods; notes are those that explain distant records, and late the figures about longer
+	// than evidence.LookAhead.
 	node  window
 	notes ring.Ring[*Item]
+	late  ring.Ring[*Item]
 	// recent are the last records of all.
 	recent ring.Ring[*trace.Record]
 	// whole are the runs without lost records since they began.
@@ -45,7 +50,7 @@ func New(p Policy) *Store {
 	return &Store{
 		policy: p, byPod: map[trace.Pod]*PodRun{}, byTrace: map[trace.TraceID]*PodRun{},
 		open: pair.NewTable(p.Open, begun.ended, begun.doubted),
-		node: newWindow(0, p.Node), notes: ring.New[*Item](p.Node), recent: ring.New[*trace.Record](p.Recent), left: map[string]*Item{},
+		node: newWindow(0, p.Node), notes: ring.New[*Item](p.Node), late: ring.New[*Item](p.Node), recent: ring.New[*trace.Record](p.Recent), left: map[string]*Item{},
 	}
 }
 
@@ -118,6 +123,9 @@ func (s *Store) ofNode(it *Item) {
 		if notable(it.Event) {
 			s.notes.Push(it)
 		}
+		if evidence.Figures(it.Event) && it.Time-evidence.Since(&it.Record) > int64(evidence.LookAhead) {
+			s.late.Push(it)
+		}
 	}
 }
 
@@ -181,10 +189,26 @@ func (s *Store) Came() uint64 { return s.came }
 // returns false, too.
 func (s *Store) Node(from, to int64, f func(*Item) bool) bool { return s.node.between(from, to, f) }
 
+// NodeFrom returns since when all of the node's records are kept, except for those that explain nothing.
+func (s *Store) NodeFrom() int64 {
+	switch {
+	case s.node.dropped == 0:
+		return math.MinInt64
+	case s.node.tail.Len() == 0:
+		return math.MaxInt64
+	}
+	return s.node.tail.At(0).Time
+}
+
 // Notes calls f for each verdict and each figure of the node in [from, to], in order, until f returns false; then it
 // returns false, too.
 func (s *Store) Notes(from, to int64, f func(*Item) bool) bool {
 	return within(s.notes.Len(), s.notes.At, from, to, f)
+}
+
+// Late is Notes for the figures about longer than evidence.LookAhead: those of an agent that was starved.
+func (s *Store) Late(from, to int64, f func(*Item) bool) bool {
+	return within(s.late.Len(), s.late.At, from, to, f)
 }
 
 // Left returns the last verdict on the directory of a pod that no longer exists, nil if there is none: it comes after

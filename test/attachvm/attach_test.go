@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
+	vmbench "github.com/kubeloupe/kubeloupe/test/vm/bench"
 )
 
 // TestCheck sees that the unit, its journal, its settings and its runtime are found.
 func TestCheck(t *testing.T) {
 	b := setup(t)
-	t.Log(b.run(t, "kubeloupe attach --check"))
+	t.Log(b.Run(t, "kubeloupe attach --check"))
 	var f discover.Found
-	if err := json.Unmarshal([]byte(b.run(t, "kubeloupe attach --check -o json")), &f); err != nil {
+	if err := json.Unmarshal([]byte(b.Run(t, "kubeloupe attach --check -o json")), &f); err != nil {
 		t.Fatal(err)
 	}
 	switch {
@@ -41,11 +42,11 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.attach(t, c.args)
-			b.createOf(t, pod, name)
+			b.CreateOf(t, pod, name)
 			t.Log(b.shown(t, name, c.want...))
-			b.runs(t, name)
-			t.Log(b.run(t, "kubeloupe why default/"+name))
-			b.run(t, "systemctl stop kl-attach")
+			b.Runs(t, name)
+			t.Log(b.Run(t, "kubeloupe why default/"+name))
+			b.Run(t, "systemctl stop kl-attach")
 		})
 	}
 }
@@ -53,27 +54,27 @@ func TestStart(t *testing.T) {
 // TestRestarts restarts journald, the kubelet and containerd under attach, which continues, and shows the pods that start then.
 func TestRestarts(t *testing.T) {
 	b := setup(t)
-	check := b.unharmed(t, "steady")
+	check := b.Unharmed(t, "steady")
 	b.attach(t, "")
 	for _, unit := range []string{"systemd-journald", "kubelet", "containerd"} {
 		t.Run(unit, func(t *testing.T) {
 			name := "after-" + strings.TrimPrefix(unit, "systemd-")
-			b.run(t, "systemctl restart "+unit)
-			b.create(t, name)
-			b.runs(t, name)
+			b.Run(t, "systemctl restart "+unit)
+			b.Create(t, name)
+			b.Runs(t, name)
 			b.shown(t, name, "sandbox", "create web", "start")
 			check()
 		})
 	}
-	t.Log(b.run(t, "grep -h 'attach: ' /run/kl-attach.json; cat /run/kl-attach.err"))
-	b.run(t, "systemctl is-active kl-attach")
+	t.Log(b.Run(t, "grep -h 'attach: ' /run/kl-attach.json; cat /run/kl-attach.err"))
+	b.Run(t, "systemctl is-active kl-attach")
 }
 
 // fifth waits until the kubelet writes what only V5 has, each second, or until it writes it no more.
 func (b *bench) fifth(t *testing.T, want bool) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("lines of V5: %v", want), func() string {
-		n, err := b.vm.Run(t.Context(), "sleep 10; journalctl -u kubelet -q --since=-10s | grep -c 'GenericPLEG: Relisting'")
+	vmbench.Eventually(t, fmt.Sprintf("lines of V5: %v", want), func() string {
+		n, err := b.VM.Run(t.Context(), "sleep 10; journalctl -u kubelet -q --since=-10s | grep -c 'GenericPLEG: Relisting'")
 		if (n != "0") == want && n != "" {
 			return ""
 		}
@@ -96,18 +97,18 @@ func TestRaised(t *testing.T) {
 		"killed with helpers": {"10m", "pkill -KILL kubeloupe"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.run(t, "sleep 1; touch /run/kl-before; sleep 1")
+			b.Run(t, "sleep 1; touch /run/kl-before; sleep 1")
 			b.attach(t, "--raise-verbosity 5 --for "+c.time)
 			if name == "its time" {
-				b.says(t, "cat /run/kl-attach.json", "the verbosity was put back to 2")
+				b.Says(t, "cat /run/kl-attach.json", "the verbosity was put back to 2")
 			} else {
 				b.fifth(t, true)
-				t.Log(b.run(t, "systemctl list-timers --no-legend 'kubeloupe*'"))
-				b.run(t, c.end)
+				t.Log(b.Run(t, "systemctl list-timers --no-legend 'kubeloupe*'"))
+				b.Run(t, c.end)
 			}
 			b.fifth(t, false)
-			b.run(t, "systemctl stop kl-attach 2>/dev/null; rm -f /run/kl-attach.*")
-			eventually(t, "nothing is left", func() string { return b.run(t, traces) })
+			b.Run(t, "systemctl stop kl-attach 2>/dev/null; rm -f /run/kl-attach.*")
+			vmbench.Eventually(t, "nothing is left", func() string { return b.Run(t, traces) })
 		})
 	}
 }

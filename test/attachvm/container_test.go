@@ -33,14 +33,14 @@ const inContainer = `ctr -n k8s.io tasks exec --exec-id "$(cat /proc/sys/kernel/
 func TestContainer(t *testing.T) {
 	b := setup(t)
 	b.daemonSet(t)
-	b.says(t, inContainer+"inspect node", "containerd v")
-	b.create(t, "by-container")
-	b.runs(t, "by-container")
-	t.Log(b.says(t, inContainer+"trace default/by-container", "start    web"))
+	b.Says(t, inContainer+"inspect node", "containerd v")
+	b.Create(t, "by-container")
+	b.Runs(t, "by-container")
+	t.Log(b.Says(t, inContainer+"trace default/by-container", "start    web"))
 
-	b.run(t, "systemd-run -q --collect --unit=kl-raise "+inContainer+"attach --no-tui --control-socket none --raise-verbosity 5 --for 10m")
+	b.Run(t, "systemd-run -q --collect --unit=kl-raise "+inContainer+"attach --no-tui --control-socket none --raise-verbosity 5 --for 10m")
 	b.fifth(t, true)
-	b.run(t, "pkill -KILL -f '^/node/kubeloupe attach .*--raise-verbosity'")
+	b.Run(t, "pkill -KILL -f '^/node/kubeloupe attach .*--raise-verbosity'")
 	b.fifth(t, false)
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	vmbench "github.com/kubeloupe/kubeloupe/test/vm/bench"
 )
 
 const (
@@ -30,7 +32,7 @@ systemd-run -q --collect --unit=kl-swapping -p OOMScoreAdjust=1000 perl /run/kl-
 // number is a number that a script prints.
 func (b *bench) number(t *testing.T, script string) (n int) {
 	t.Helper()
-	out := b.run(t, script)
+	out := b.Run(t, script)
 	if _, err := fmt.Sscan(out, &n); err != nil {
 		t.Fatalf("%q: %v", out, err)
 	}
@@ -40,14 +42,14 @@ func (b *bench) number(t *testing.T, script string) (n int) {
 // readers reads files again and again for which its own limit has no room, until tasks stall for memory.
 func (b *bench) readers(t *testing.T) {
 	t.Helper()
-	b.run(t, "systemd-run -q --collect --unit=kl-reread -p MemoryMax=24M sh -c '"+reread+"'")
+	b.Run(t, "systemd-run -q --collect --unit=kl-reread -p MemoryMax=24M sh -c '"+reread+"'")
 	b.stalls(t)
 }
 
 // stalls waits until tasks stall for memory.
 func (b *bench) stalls(t *testing.T) {
 	t.Helper()
-	eventually(t, "tasks stall for memory", func() string {
+	vmbench.Eventually(t, "tasks stall for memory", func() string {
 		if n := b.number(t, stalled); n < 20 {
 			return fmt.Sprintf("%d %% of the time", n)
 		}
@@ -58,15 +60,15 @@ func (b *bench) stalls(t *testing.T) {
 // pressed creates a pod and waits until attach shows its start, while tasks stall for memory. It returns what why says of the pod.
 func (b *bench) pressed(t *testing.T, name string) string {
 	t.Helper()
-	b.createOf(t, pod, name)
-	b.runs(t, name)
+	b.CreateOf(t, pod, name)
+	b.Runs(t, name)
 	n, left := b.number(t, stalled), b.number(t, share)
 	t.Logf("when %s runs, tasks stall for memory %d %% of the time, and %d %% of the memory is available", name, n, left)
 	if n < 15 {
 		t.Errorf("tasks stalled for memory only %d %% of the time", n)
 	}
 	b.shown(t, name, "sandbox", "create web", "start    web")
-	return b.run(t, "sleep 5; kubeloupe why default/"+name) // figures of its last second come later
+	return b.Run(t, "sleep 5; kubeloupe why default/"+name) // figures of its last second come later
 }
 
 // TestMemory has a pod start while tasks stall for memory in a cgroup at its own limit, on a node that has enough: that is not KL24.
@@ -74,7 +76,7 @@ func TestMemory(t *testing.T) {
 	b := setup(t)
 	b.attach(t, "")
 	t.Cleanup(func() {
-		if out, err := b.vm.Run(context.WithoutCancel(t.Context()), released); err != nil {
+		if out, err := b.VM.Run(context.WithoutCancel(t.Context()), released); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
@@ -88,15 +90,15 @@ func TestMemory(t *testing.T) {
 func TestShortage(t *testing.T) {
 	b := setup(t)
 	t.Cleanup(func() {
-		if out, err := b.vm.Run(context.WithoutCancel(t.Context()), enough); err != nil {
+		if out, err := b.VM.Run(context.WithoutCancel(t.Context()), enough); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
-		if err := b.ready(context.WithoutCancel(t.Context())); err != nil {
+		if err := b.Ready(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	b.run(t, lacking)
-	if err := b.ready(t.Context()); err != nil {
+	b.Run(t, lacking)
+	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.attach(t, "")

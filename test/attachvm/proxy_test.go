@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	vmbench "github.com/kubeloupe/kubeloupe/test/vm/bench"
 )
 
 const (
@@ -19,8 +21,8 @@ const (
 // through waits until the kubelet is connected to the proxy.
 func (b *bench) through(t *testing.T) {
 	t.Helper()
-	eventually(t, "the kubelet is connected to the proxy", func() string {
-		out, err := b.vm.Run(t.Context(), "kubeloupe proxy status")
+	vmbench.Eventually(t, "the kubelet is connected to the proxy", func() string {
+		out, err := b.VM.Run(t.Context(), "kubeloupe proxy status")
 		if err != nil || strings.Contains(out, "connections  0") || !strings.Contains(out, "leads to the proxy") {
 			return fmt.Sprint(err, " ", out)
 		}
@@ -31,23 +33,23 @@ func (b *bench) through(t *testing.T) {
 // TestProxy installs the proxy, kills it in each way, reboots the node with it, and removes it: the node is unharmed throughout.
 func TestProxy(t *testing.T) {
 	b := setup(t)
-	check := b.unharmed(t, "beside")
-	before := b.run(t, touched)
-	if out, err := b.vm.Run(t.Context(), "kubeloupe proxy install </dev/null"); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+	check := b.Unharmed(t, "beside")
+	before := b.Run(t, touched)
+	if out, err := b.VM.Run(t.Context(), "kubeloupe proxy install </dev/null"); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Fatalf("it does not ask: %s, %v", out, err)
 	}
-	if now := b.run(t, touched); now != before {
+	if now := b.Run(t, touched); now != before {
 		t.Errorf("files were\n%s\nand are\n%s", before, now)
 	}
-	t.Log(b.run(t, "kubeloupe proxy install --yes"))
+	t.Log(b.Run(t, "kubeloupe proxy install --yes"))
 	b.through(t)
-	t.Log(b.run(t, "kubeloupe proxy status; ls -l /run/kubeloupe; grep -i endpoint /var/lib/kubelet/config.yaml"))
+	t.Log(b.Run(t, "kubeloupe proxy status; ls -l /run/kubeloupe; grep -i endpoint /var/lib/kubelet/config.yaml"))
 	check()
 
 	t.Run("start", func(t *testing.T) {
-		b.create(t, "relayed")
-		b.runs(t, "relayed")
-		out := b.says(t, "kubeloupe trace default/relayed --socket /run/kubeloupe/kubeloupe.sock", "start")
+		b.Create(t, "relayed")
+		b.Runs(t, "relayed")
+		out := b.Says(t, "kubeloupe trace default/relayed --socket /run/kubeloupe/kubeloupe.sock", "start")
 		t.Log(out)
 		if !strings.Contains(out, "sandbox") {
 			t.Error("it shows no sandbox")
@@ -60,66 +62,66 @@ func TestProxy(t *testing.T) {
 		"both":  "systemctl kill -s KILL kubeloupe-proxy",
 	} {
 		t.Run("kill "+name, func(t *testing.T) {
-			b.run(t, "systemctl restart kubelet")
+			b.Run(t, "systemctl restart kubelet")
 			b.through(t)
-			b.run(t, kill)
-			b.says(t, "kubeloupe proxy status", "leads to the proxy") // again
+			b.Run(t, kill)
+			b.Says(t, "kubeloupe proxy status", "leads to the proxy") // again
 			after := "after-" + name
-			b.create(t, after)
-			b.runs(t, after)
+			b.Create(t, after)
+			b.Runs(t, after)
 			check()
 		})
 		t.Run("kill "+name+" in RunPodSandbox", func(t *testing.T) {
-			b.run(t, "systemctl restart kubelet")
+			b.Run(t, "systemctl restart kubelet")
 			b.through(t)
-			b.run(t, "rm -f /run/in-call; "+slow)
-			defer b.run(t, fast)
+			b.Run(t, "rm -f /run/in-call; "+slow)
+			defer b.Run(t, fast)
 			within := "within-" + name
-			b.createOf(t, pod, within)
-			b.says(t, "ls /run/in-call", "/run/in-call")
-			b.run(t, kill)
-			b.runs(t, within)
-			t.Log(b.run(t, "kubeloupe proxy status; journalctl -q -u kubeloupe-proxy --since=-1min -o short-precise; journalctl -q -u kubelet --since=-1min | grep '"+within+"' | grep ' E' || true"))
+			b.CreateOf(t, pod, within)
+			b.Says(t, "ls /run/in-call", "/run/in-call")
+			b.Run(t, kill)
+			b.Runs(t, within)
+			t.Log(b.Run(t, "kubeloupe proxy status; journalctl -q -u kubeloupe-proxy --since=-1min -o short-precise; journalctl -q -u kubelet --since=-1min | grep '"+within+"' | grep ' E' || true"))
 			check()
 		})
 	}
 	t.Run("bypass", func(t *testing.T) {
-		b.run(t, "kubeloupe proxy bypass --runtime /var/run/containerd/containerd.sock --endpoint /run/kubeloupe/containerd.sock")
-		b.says(t, "kubeloupe proxy status", "leads to the runtime")
-		b.run(t, "systemctl restart kubelet")
-		b.create(t, "bypassed")
-		b.runs(t, "bypassed")
-		b.says(t, "kubeloupe proxy status", "connections  0")
+		b.Run(t, "kubeloupe proxy bypass --runtime /var/run/containerd/containerd.sock --endpoint /run/kubeloupe/containerd.sock")
+		b.Says(t, "kubeloupe proxy status", "leads to the runtime")
+		b.Run(t, "systemctl restart kubelet")
+		b.Create(t, "bypassed")
+		b.Runs(t, "bypassed")
+		b.Says(t, "kubeloupe proxy status", "connections  0")
 		check()
-		b.run(t, "systemctl restart kubeloupe-proxy kubelet")
+		b.Run(t, "systemctl restart kubeloupe-proxy kubelet")
 		b.through(t)
 	})
 	t.Run("reboot", func(t *testing.T) {
-		if err := b.vm.Reboot(t.Context()); err != nil {
+		if err := b.VM.Reboot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		// Where the proxy takes too long to start, the kubelet uses the runtime until it restarts.
-		b.says(t, "kubeloupe proxy status", "leads to the proxy")
-		t.Log(b.run(t, "kubeloupe proxy status; systemd-analyze critical-chain kubelet.service | head -20; journalctl -q -b -o short-precise -u kubeloupe-proxy; "+starts))
-		if err := b.ready(t.Context()); err != nil {
+		b.Says(t, "kubeloupe proxy status", "leads to the proxy")
+		t.Log(b.Run(t, "kubeloupe proxy status; systemd-analyze critical-chain kubelet.service | head -20; journalctl -q -b -o short-precise -u kubeloupe-proxy; "+starts))
+		if err := b.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		b.create(t, "rebooted")
-		b.runs(t, "rebooted")
+		b.Create(t, "rebooted")
+		b.Runs(t, "rebooted")
 	})
-	check = b.unharmed(t, "steady-again")
-	started := b.run(t, starts)
-	t.Log(b.run(t, "kubeloupe proxy uninstall --yes"))
-	if now := b.run(t, starts); now == started {
+	check = b.Unharmed(t, "steady-again")
+	started := b.Run(t, starts)
+	t.Log(b.Run(t, "kubeloupe proxy uninstall --yes"))
+	if now := b.Run(t, starts); now == started {
 		t.Error("the kubelet was not started again")
 	}
-	b.create(t, "afterwards")
-	b.runs(t, "afterwards")
+	b.Create(t, "afterwards")
+	b.Runs(t, "afterwards")
 	check()
-	if now := b.run(t, touched); now != before {
+	if now := b.Run(t, touched); now != before {
 		t.Errorf("files were\n%s\nand are\n%s", before, now)
 	}
-	if left := b.run(t, "find /run/kubeloupe -mindepth 1 -not -name '*.lock'; systemctl list-units --all --no-legend 'kubeloupe-proxy*'"); left != "" {
+	if left := b.Run(t, "find /run/kubeloupe -mindepth 1 -not -name '*.lock'; systemctl list-units --all --no-legend 'kubeloupe-proxy*'"); left != "" {
 		t.Errorf("left: %s", left)
 	}
 }

@@ -33,6 +33,7 @@ func clusterRows() []clusterRow {
 	return append(rows,
 		clusterRow{name: "cold", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.cold(ctx) }},
 		clusterRow{name: "waiting", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.waiting(ctx) }},
+		clusterRow{name: "api", restarts: true, once: true, run: func(ctx context.Context, c *clusterBench) error { return c.apiCost(ctx) }},
 		clusterRow{name: "idle", restarts: true, once: true, run: func(ctx context.Context, c *clusterBench) error { return c.idles(ctx) }},
 	)
 }
@@ -156,7 +157,7 @@ func (c *clusterBench) floorSample(ctx context.Context, pod maker, also func(*v1
 
 // crashes times from a container's end to the start of its next.
 func (c *clusterBench) crashes(ctx context.Context) error {
-	l := c.table.times("crash → restarted", ofFloor(1.10))
+	l, told := c.table.times("crash → restarted", ofFloor(1.10)), c.table.times("restarted → shown in the API", noSlower)
 	var pods []*v1.Pod
 	for range c.samples() {
 		p := crasher(c.twin.lab)
@@ -192,6 +193,11 @@ func (c *clusterBench) crashes(ctx context.Context) error {
 			return err
 		}
 		l.agent(c.kind, again.Sub(ended))
+		shown, err := c.seen.awaitRestarted(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		told.agent(c.kind, shown.Sub(again))
 		pods = append(pods, p)
 	}
 	return c.removeAll(ctx, pods)

@@ -171,7 +171,12 @@ func (c *clusterBench) startAgent(ctx context.Context) error {
 }
 
 func (c *clusterBench) startOnly(ctx context.Context, args ...string) error {
-	cfg := lab.AgentConfig{Kind: c.kind, State: "bench-" + string(c.kind), Args: args}
+	return c.startAs(ctx, "bench-"+string(c.kind), args...)
+}
+
+// startAs starts the agent with a state of its own.
+func (c *clusterBench) startAs(ctx context.Context, state string, args ...string) error {
+	cfg := lab.AgentConfig{Kind: c.kind, State: state, Args: args}
 	if c.kind == lab.Kubeloupe {
 		program, err := filepath.Abs(c.o.bin)
 		if err != nil {

@@ -17,6 +17,7 @@ type seen struct {
 	mu    sync.Mutex
 	ready map[string]time.Time // pod → when it was first Ready
 	gone  map[string]time.Time // pod → when it was no more
+	again map[string]time.Time // pod → when its container was first shown as restarted and running
 	// node is when the node turned Ready, zero while it is not.
 	node time.Time
 	news chan struct{}
@@ -26,7 +27,7 @@ type seen struct {
 // look watches pods of the bench, and the node.
 func look(ctx context.Context, client kubernetes.Interface) (*seen, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &seen{ready: map[string]time.Time{}, gone: map[string]time.Time{}, news: make(chan struct{}), stop: cancel}
+	s := &seen{ready: map[string]time.Time{}, gone: map[string]time.Time{}, again: map[string]time.Time{}, news: make(chan struct{}), stop: cancel}
 	pods := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(benchNamespace))
 	nodes := informers.NewSharedInformerFactory(client, 0)
 	_, err := pods.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -71,6 +72,11 @@ func (s *seen) pod(o any, gone bool) {
 	if gone {
 		s.gone[p.Name] = now
 	}
+	for _, c := range p.Status.ContainerStatuses {
+		if _, was := s.again[p.Name]; c.RestartCount > 0 && c.State.Running != nil && !was {
+			s.again[p.Name] = now
+		}
+	}
 	for _, c := range p.Status.Conditions {
 		if _, was := s.ready[p.Name]; c.Type == v1.PodReady && c.Status == v1.ConditionTrue && !was {
 			s.ready[p.Name] = now
@@ -111,6 +117,10 @@ func (s *seen) awaitReady(ctx context.Context, pod string) (time.Time, error) {
 
 func (s *seen) awaitGone(ctx context.Context, pod string) (time.Time, error) {
 	return s.await(ctx, "pod "+pod+" to be gone", func() (time.Time, bool) { t, ok := s.gone[pod]; return t, ok })
+}
+
+func (s *seen) awaitRestarted(ctx context.Context, pod string) (time.Time, error) {
+	return s.await(ctx, "pod "+pod+" to be restarted", func() (time.Time, bool) { t, ok := s.again[pod]; return t, ok })
 }
 
 func (s *seen) awaitNode(ctx context.Context, ready bool) (time.Time, error) {

@@ -5,7 +5,7 @@
 // at the same time. It starts no goroutine and publishes nothing.
 //
 // A metric exists only if its data is in the records. Omitted for this reason: kubelet_pod_start_sli_duration_seconds (it begins at
-// the API object's creation and ends at the watch), kubelet_run_podsandbox_* (by runtime handler), evictions and volume statistics.
+// the API object's creation and ends at the watch), kubelet_run_podsandbox_* (by runtime handler), the age of evictions' figures, and volume statistics.
 //
 // Where ours differ from upstream's: kubelet_running_pods and kubelet_running_containers follow pod statuses instead of relists, so
 // they are current without one and count only each container's last attempt; a pull that served several pods is observed once in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -151,11 +152,26 @@ func (s *Sink) source(e *trace.Source) {
 	s.desiredPods.WithLabelValues("").Set(float64(other))
 }
 
+// evicted counts the agent's evictions. Upstream: pkg/kubelet/eviction/eviction_manager.go.
+func (s *Sink) evicted(e *trace.Decision) {
+	label := string(e.Signal)
+	if label == "" {
+		return // another kubelet's
+	}
+	if !strings.Contains(label, ".") {
+		label += ".available"
+	}
+	s.evictions.WithLabelValues(label).Inc()
+}
+
 // decision counts images that garbage collection removed, by the decision's ground: space or age. The removal of all
 // unused images on request counts as space, as in upstream.
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (s *Sink) decision(e *trace.Decision) {
+	if e.By == trace.ByEviction && e.Verdict == trace.VerdictEnd {
+		s.evicted(e)
+	}
 	if e.By != trace.ByImageGC || e.Verdict != trace.VerdictRemove {
 		return
 	}

@@ -71,6 +71,9 @@ func story(s *Sink) {
 	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Ground: trace.RemovedForDisuse})
 	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictRemove, Ground: trace.RemovedForAge})
 	put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByImageGC, Verdict: trace.VerdictKeep})
+	for _, signal := range []trace.Signal{trace.SignalMemory, trace.SignalNodeFSInodes, "emptydirfs.limit", trace.SignalMemory} {
+		put(3000*ms, node, point, 0, &trace.Decision{By: trace.ByEviction, Verdict: trace.VerdictEnd, Signal: signal})
+	}
 	put(60*time.Second, node, end, 10*ms, &trace.PLEGRelist{Cause: "period"}) // its begin was lost
 	cluster(func(at time.Duration, dur time.Duration, e trace.Event) { put(at, web, end, dur, e) })
 	s.Lost(3)
@@ -147,6 +150,9 @@ func TestStory(t *testing.T) {
 		`kubelet_running_containers{container_state="running"} 1`,
 		`kubelet_image_pull_duration_seconds_count{image_size_in_bytes="10MB-100MB"} 1`,
 		`kubelet_image_garbage_collected_total{reason="age"} 1`,
+		`kubelet_evictions{eviction_signal="memory.available"} 2`,
+		`kubelet_evictions{eviction_signal="nodefs.inodesFree"} 1`,
+		`kubelet_evictions{eviction_signal="emptydirfs.limit"} 1`,
 		`kubelet_image_garbage_collected_total{reason="space"} 2`,
 		`kubeloupe_wait_seconds_total{kind="queue"} 0.009`,
 		`kubeloupe_records_lost_total 3`,

@@ -118,6 +118,13 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "serving", Cause: "changed", NotAfter: until})
 	add(9019*ms, cart, point, 0, &trace.OOMKill{Container: "c1", Name: "cart"})
 	add(9019*ms, node, point, 0, &trace.OOMKill{Cgroup: "/kubepods", Kills: 2})
+	add(9019*ms, cart, point, 0, &trace.OOMKill{Container: "c1", Name: "cart", Process: "java", PID: 4711, RSS: 20 << 20, Constraint: trace.OOMMemcg, Cgroup: "/kubepods/pod1/c1", Limited: "/kubepods/pod1"})
+	add(9019*ms, node, point, 0, &trace.OOMKill{Cgroup: "/system.slice/sshd.service", Process: "sshd", PID: 99, Constraint: trace.OOMSystem, Limited: "/"})
+	soft := trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 1 << 30, After: time.Minute}
+	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalMemory, Available: 900 << 20, Capacity: 8 << 30, Threshold: soft, Outcome: trace.EvictionEvicted, Evicted: "shop/cart", Grace: 30, Ranked: make([]trace.RankedPod, 2), Clipped: 1})
+	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalNodeFSInodes, Available: 90, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Percent: 5}, Outcome: trace.EvictionReclaimed, Images: 2, Freed: 1 << 20})
+	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Outcome: trace.EvictionNear})
+	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Available: 9, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 10}, Outcome: trace.EvictionNone, Err: "no runtime"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

@@ -73,8 +73,10 @@ func brief(e trace.Event) string {
 		return string(e.Cause)
 	case *trace.PLEGEvent:
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
+	case *trace.Eviction:
+		return words(string(e.Signal), string(e.Outcome), e.Evicted)
 	case *trace.OOMKill:
-		return words(cmp.Or(e.Name, e.Container, e.Cgroup))
+		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:
 		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:
@@ -114,43 +116,6 @@ func briefNode(e trace.Event) string {
 		return words(string(e.Use), string(e.Cause), e.Name, e.None)
 	}
 	return ""
-}
-
-// Thresholds returns the thresholds of a resource: "image GC at 85% → 80%, pressure below 100 MiB free".
-func Thresholds(all []trace.Threshold) string {
-	var out []string
-	for i := range all {
-		does, mark := threshold(&all[i])
-		switch t := &all[i]; {
-		case t.Kind == trace.ThresholdPressure:
-			out = append(out, does+" below "+mark+" free")
-		case t.Percent >= 100:
-			out = append(out, "no "+does+" by usage")
-		default:
-			out = append(out, fmt.Sprintf("%s at %s → %g%%", does, mark, t.DownTo))
-		}
-	}
-	return noise.Of(strings.Join(out, ", "))
-}
-
-// Threshold returns what happens at a threshold, and its value: "pressure", "100 MiB free".
-func Threshold(t *trace.Threshold) (does, at string) {
-	does, at = threshold(t)
-	if t.Kind == trace.ThresholdPressure {
-		return noise.Of(does), noise.Of(at + " free")
-	}
-	return noise.Of(does), noise.Of(at + " used")
-}
-
-func threshold(t *trace.Threshold) (does, mark string) {
-	does, mark = string(t.Kind), human.Bytes(t.Bytes)
-	if t.Kind == trace.ThresholdImageGC {
-		does = "image GC"
-	}
-	if t.Percent > 0 {
-		mark = fmt.Sprintf("%g%%", t.Percent)
-	}
-	return does, mark
 }
 
 // NodeEvent returns a Kubernetes Event's message, after the container in its field.

@@ -27,11 +27,12 @@ func TestBriefInWords(t *testing.T) {
 
 func TestThresholds(t *testing.T) {
 	for want, all := range map[string][]trace.Threshold{
+		"pressure below 200 MiB free for 1m30s":          {{Kind: trace.ThresholdPressure, Bytes: 200 << 20, After: 90 * time.Second}},
 		"image GC at 85% → 80%, pressure below 15% free": {{Kind: trace.ThresholdImageGC, Percent: 85, DownTo: 80}, {Kind: trace.ThresholdPressure, Percent: 15}},
 		"no image GC by usage":                           {{Kind: trace.ThresholdImageGC, Percent: 100}},
 		"pressure below 100 MiB free":                    {{Kind: trace.ThresholdPressure, Bytes: 100 << 20}},
 	} {
-		if got := Thresholds(all); got != want {
+		if got := Thresholds(trace.SignalMemory, all); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -58,6 +58,10 @@ func line(r *trace.Record) string {
 		return exited(e)
 	case *trace.OOMKill:
 		return OOM(e)
+	case *trace.Eviction:
+		if e.Outcome != trace.EvictionNear {
+			return Eviction(e)
+		}
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
@@ -236,17 +240,39 @@ func exited(e *trace.PLEGEvent) string {
 
 // OOM describes a container that ran out of memory.
 func OOM(e *trace.OOMKill) string {
-	what := "out of memory: the kernel killed a process"
-	if e.Kills > 1 {
-		what = fmt.Sprintf("out of memory: the kernel killed %d processes", e.Kills)
-	}
+	what := "out of memory: the kernel killed " + Victim(e)
 	switch {
 	case e.Name != "" || e.Container != "":
 		what += " of container " + cmp.Or(e.Name, e.Container)
 	case e.Cgroup != "":
 		what += " in cgroup " + e.Cgroup
 	}
+	switch e.Constraint {
+	case trace.OOMMemcg:
+		if e.Limited != "" && e.Limited != e.Cgroup {
+			what += ", at the memory limit of cgroup " + e.Limited
+		}
+	case trace.OOMSystem:
+		what += ": the node had no free memory"
+	case trace.OOMCpuset:
+		what += ": the NUMA nodes of its cpuset had no free memory"
+	case trace.OOMPolicy:
+		what += ": the NUMA nodes of its memory policy had no free memory"
+	}
 	return noise.Of(what)
+}
+
+// Victim describes what the kernel killed: "process java (pid 4711, 19.5 MiB)", "a process" or "2 processes".
+func Victim(e *trace.OOMKill) string {
+	switch {
+	case e.Process != "" && e.RSS > 0:
+		return noise.Of(fmt.Sprintf("process %s (pid %d, %s)", e.Process, e.PID, human.Bytes(e.RSS)))
+	case e.Process != "":
+		return noise.Of(fmt.Sprintf("process %s (pid %d)", e.Process, e.PID))
+	case e.Kills > 1:
+		return fmt.Sprintf("%d processes", e.Kills)
+	}
+	return "a process"
 }
 
 // Log returns a log line's message with its attributes.

@@ -99,6 +99,8 @@ func target(t trace.Target) string {
 	switch t.Kind {
 	case trace.TargetPods:
 		return "preempted pods to terminate"
+	case trace.TargetEvicted:
+		return "an evicted pod to terminate"
 	case trace.TargetEarlierPod:
 		return "removal of the earlier pod of this name"
 	case trace.TargetLeftovers:

@@ -7,6 +7,7 @@
 //
 // It is below trace because the agent and the observers of other agents need the same figures. It runs no goroutine:
 // Run uses its caller's. It publishes a Usage every ten seconds. After a Nudge it publishes one immediately and then
-// one per second, until three seconds have passed without another. Intervals have no gaps: for an event after a nudge,
-// there is a figure that begins before it and one that ends after it, and the long idle interval before is separate.
+// one per second, until three seconds have passed without another, and as long as a start is worked on or a pod has not
+// become ready, up to ten minutes. Intervals have no gaps: for an event after a nudge, there is a figure that begins
+// before it and one that ends after it, and the long idle interval before is separate.
 package usage

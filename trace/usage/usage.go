@@ -17,7 +17,7 @@ const (
 	Awake = time.Second
 	// Linger is how long it publishes every second after the last nudge.
 	Linger = 3 * time.Second
-	// Longest is how long work that does not end keeps it publishing every second.
+	// Longest is how long work that does not end, or a pod that does not become ready, keeps it publishing every second.
 	Longest = 10 * time.Minute
 	// late is how much later than due a sample is that says so.
 	late = time.Second
@@ -35,13 +35,17 @@ type Config struct {
 	PID int
 	// Root is the parent of proc; empty means "/".
 	Root string
+	// Starting reports whether a pod has been starting for less than a time: then it publishes every second. It is called
+	// once per sample, and must not block; nil means no.
+	Starting func(within time.Duration) bool
 }
 
 // Sampler publishes the agent's resource usage.
 type Sampler struct {
 	publish func(trace.Usage)
 	read    func() counters
-	own     bool // it is this process that is measured
+	pending func(time.Duration) bool // Config.Starting
+	own     bool                     // it is this process that is measured
 	born    time.Time
 	due     time.Time     // of the next sample
 	nudged  atomic.Int64  // when, as time since born, which setting a clock does not change; 0: never
@@ -62,7 +66,10 @@ func New(c Config) *Sampler {
 	if c.Publish == nil {
 		c.Publish = func(u trace.Usage) { trace.Point(c.Bus, trace.Span{}, u) }
 	}
-	return &Sampler{publish: c.Publish, own: c.PID == 0, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
+	if c.Starting == nil {
+		c.Starting = func(time.Duration) bool { return false }
+	}
+	return &Sampler{publish: c.Publish, pending: c.Starting, own: c.PID == 0, born: time.Now(), read: src.read, wake: make(chan struct{}, 1)}
 }
 
 // Nudge reports that a pod is starting. It never blocks. Safe for concurrent use, also before Run; a nil Sampler
@@ -130,13 +137,13 @@ func (s *Sampler) Run(ctx context.Context) error {
 	}
 }
 
-// lately reports whether a start is worked on, or a nudge was less than Linger ago.
+// lately reports whether a start is worked on or pending, or a nudge was less than Linger ago.
 func (s *Sampler) lately() bool {
 	if s.works.Load() > 0 {
 		return true
 	}
 	at := s.nudged.Load()
-	return at != 0 && time.Since(s.born)-time.Duration(at) < Linger
+	return at != 0 && time.Since(s.born)-time.Duration(at) < Linger || s.pending(Longest)
 }
 
 // sample publishes the usage since the last time.

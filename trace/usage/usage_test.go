@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +128,46 @@ func TestLongest(t *testing.T) {
 	})
 	if n, most := len(got), int(Longest/Awake)+int(time.Minute/Idle)+5; n > most || n < int(Longest/Awake)-1 {
 		t.Errorf("%d samples, want about one a second for %s, and then one each %s: at most %d", n, Longest, Idle, most)
+	}
+}
+
+// TestStarting: a pod that is not ready keeps the sampler awake, also while no sync works on it, such as in a back-off or
+// until a probe succeeds; when it is ready, the sampler lingers no longer.
+func TestStarting(t *testing.T) {
+	var out []sampled
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var asked time.Duration
+		var ready atomic.Bool
+		s := New(Config{
+			Root:    t.TempDir(),
+			Publish: func(u trace.Usage) { out = append(out, sampled{time.Since(start), u.Interval}) },
+			Starting: func(within time.Duration) bool {
+				asked = within
+				return time.Since(start) >= 4*time.Second && !ready.Load()
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(4 * time.Second)
+		s.Nudge()
+		s.Work()() // a sync that fails at once
+		time.Sleep(8500 * time.Millisecond)
+		ready.Store(true)
+		time.Sleep(10 * time.Second)
+		cancel()
+		if err := <-done; err != nil || asked != Longest {
+			t.Errorf("%v; asked about %s, want %s", err, asked, Longest)
+		}
+	})
+	const s = time.Second
+	want := []sampled{{4 * s, 4 * s}}
+	for at := 5 * s; at <= 13*s; at += s {
+		want = append(want, sampled{at, s})
+	}
+	if diff := cmp.Diff(append(want, sampled{20 * s, 7 * s}), out); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -97,6 +97,8 @@ func Event(e trace.Event) Lesson {
 		return concepts["qos"]
 	case *trace.Pressure:
 		return concepts["psi"]
+	case *trace.Eviction:
+		return concepts["eviction"]
 	case *trace.RuntimeSpan:
 		return kinds[waterfall.RowSpan]
 	case *trace.Milestone:

@@ -64,6 +64,15 @@ func (n *nodeScript) fill() {
 		By: trace.ByPressure, Subject: "memory", Verdict: trace.VerdictShort, Reason: "less than 100Mi is available",
 		Limit: 104857600, Inputs: []trace.KV{{K: "available", V: "46137344"}},
 	})
+	n.Point(71*time.Second, Span{}, &trace.Eviction{
+		Signal: trace.SignalMemory, Available: 46137344, Capacity: 8 * gib, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 100 << 20},
+		Outcome: trace.EvictionEvicted, Evicted: "jobs/batch-07", Grace: 1, Ranked: []trace.RankedPod{
+			{Pod: "jobs/batch-07", QoS: trace.QoSBestEffort, Usage: 900 << 20},
+			{Pod: "shop/cart", QoS: trace.QoSBurstable, Usage: 700 << 20, Request: 512 << 20},
+			{Pod: "kube-system/proxy", QoS: trace.QoSBestEffort, Priority: 2000001000, Usage: 40 << 20, Spared: true},
+			{Pod: "shop/db", QoS: trace.QoSGuaranteed, Priority: 100, Usage: 1 * gib, Request: 2 * gib},
+		},
+	})
 	st := trace.NodeStatus{Op: "patch", Cause: "change", Ready: true, Changed: []trace.Change{
 		{What: trace.ChangeCondition, Name: "MemoryPressure", From: "False", To: "True", Reason: "KubeletHasInsufficientMemory"},
 	}}

@@ -24,8 +24,9 @@ func NewEviction(look Look) *Eviction { return &Eviction{board: board{Look: look
 // Name implements Page.
 func (*Eviction) Name() string { return "Eviction" }
 
-// noEviction says what this build does about shortages.
-const noEviction = "This view only measures. Under pressure, the agent sets the node's conditions and rejects pods, but it evicts nothing: eviction is not supported."
+// aboutEviction says what the agent does about shortages.
+const aboutEviction = "Below a threshold, the node gets a pressure condition and rejects pods. The agent then removes containers and images that no pod uses; " +
+	"if that is not enough, it evicts one pod after another, in the order of the ranking."
 
 // foreignEviction says what is known of shortages that another kubelet handles.
 const foreignEviction = "The kubelet evicts and rejects pods by its own thresholds, which are not known here. Its decisions are below, as far as its observers show them."
@@ -33,7 +34,7 @@ const foreignEviction = "The kubelet evicts and rejects pods by its own threshol
 // Refresh implements Page.
 func (p *Eviction) Refresh(f Frame) {
 	p.now = f.Now
-	about, none := noEviction, "nothing measured yet; memory, nodefs and imagefs are every 10 s"
+	about, none := aboutEviction, "nothing measured yet; the node is measured every 10 s"
 	if f.Model.Node().SeenBy.Foreign() {
 		about, none = foreignEviction, "not known of this kubelet"
 	}
@@ -48,6 +49,9 @@ func (p *Eviction) Refresh(f Frame) {
 		}
 		out = append(out, section{title: "signals", facts: []fact{{value: text, tone: style.Dim}}})
 	}
+	if e := f.Model.Eviction(); !e.At.IsZero() {
+		out = append(out, p.ranking(&e))
+	}
 	p.set(append(out, p.decisions(f.Model), p.images(f.Model)))
 }
 
@@ -57,9 +61,9 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 	out := section{title: th.Clean(string(s.Signal))}
 	percent := s.Percent()
 	if percent < 0 {
-		out.add("used", style.Bytes(s.Used)+" of an unknown capacity", style.Plain)
+		out.add("used", say.Amount(s.Signal, s.Used)+" of an unknown capacity", style.Plain)
 	} else {
-		text := fmt.Sprintf("%s %3d%%  %s", th.Gauge(float64(s.Used), float64(s.Capacity), 10, limits(s)...), percent, ofBytes(s.Used, s.Capacity))
+		text := fmt.Sprintf("%s %3d%%  %s", th.Gauge(float64(s.Used), float64(s.Capacity), 10, limits(s)...), percent, usedOf(s))
 		out.add("used", text, toneIf(percent >= 90, style.Slow))
 	}
 	if len(s.Thresholds) == 0 {
@@ -67,14 +71,14 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 	}
 	for i := range s.Thresholds {
 		used, ok := s.Thresholds[i].Used(s.Capacity)
-		does, at := say.Threshold(&s.Thresholds[i])
+		does, at := say.Threshold(s.Signal, &s.Thresholds[i])
 		if !ok {
-			out.add("rule", say.Thresholds(s.Thresholds[i:i+1]), style.Plain)
+			out.add("rule", say.Thresholds(s.Signal, s.Thresholds[i:i+1]), style.Plain)
 			continue
 		}
-		text, tone := style.Bytes(used-s.Used)+" to go", style.Plain
+		text, tone := say.Amount(s.Signal, used-s.Used)+" to go", style.Plain
 		if used <= s.Used {
-			text, tone = "passed by "+style.Bytes(s.Used-used), style.Fail
+			text, tone = "passed by "+say.Amount(s.Signal, s.Used-used), style.Fail
 		} else if used-s.Used < s.Capacity/20 {
 			tone = style.Slow
 		}
@@ -87,6 +91,36 @@ func (p *Eviction) signal(s *model.Pressure, m *model.Model) section {
 		}
 	}
 	return out
+}
+
+// usedOf is what is used of how much, in the signal's unit.
+func usedOf(s *model.Pressure) string {
+	if s.Signal.Unit() == trace.UnitBytes {
+		return ofBytes(s.Used, s.Capacity)
+	}
+	return style.Count(s.Used) + " of " + style.Count(s.Capacity) + " " + string(s.Signal.Unit())
+}
+
+// ranking is the last round of evictions: what it saw and did, and each pod with its figures, the first to go first.
+func (p *Eviction) ranking(e *model.Eviction) section {
+	th := p.Theme
+	s := section{title: "last round, " + style.Clock(e.At)}
+	s.facts = append(s.facts, fact{value: th.Clean(say.Eviction(&e.Eviction)), tone: toneIf(e.Outcome == trace.EvictionEvicted || e.Outcome == trace.EvictionNone, style.Fail)})
+	for i := range e.Ranked {
+		r := &e.Ranked[i]
+		tone := style.Plain
+		switch {
+		case r.Pod == e.Evicted:
+			tone = style.Fail
+		case r.Spared:
+			tone = style.Dim
+		}
+		s.facts = append(s.facts, fact{value: th.Clean(fmt.Sprintf("%d. %s: %s", i+1, r.Pod, say.Ranked(e.Signal, r))), tone: tone})
+	}
+	if e.Clipped > 0 {
+		s.facts = append(s.facts, fact{value: fmt.Sprintf("and %d more", e.Clipped), tone: style.Dim})
+	}
+	return s
 }
 
 // trend draws the last figures, and says by how much they changed.
@@ -105,9 +139,9 @@ func (p *Eviction) trend(h []model.Pressure) string {
 	text := "no change"
 	switch {
 	case change > 0:
-		text = "+" + style.Bytes(change)
+		text = "+" + say.Amount(last.Signal, change)
 	case change < 0:
-		text = "-" + style.Bytes(-change)
+		text = "-" + say.Amount(last.Signal, -change)
 	}
 	return p.Theme.Spark(used, float64(last.Capacity)/50) + "  " + text + " in " + style.Dur(last.At.Sub(first.At).Round(time.Second))
 }

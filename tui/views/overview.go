@@ -110,7 +110,7 @@ func (p *Overview) Refresh(f Frame) {
 	p.sortStarts()
 	p.methods = f.Model.Methods(f.Now)
 	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
-	p.pressure, p.broken = f.Model.Pressure(), f.Model.SourceErrors()
+	p.pressure, p.broken = worthShowing(f.Model.Pressure()), f.Model.SourceErrors()
 	if p.Scene.Panels {
 		p.activity.refresh(f)
 	}

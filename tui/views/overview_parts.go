@@ -3,6 +3,7 @@ package views
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -354,6 +355,14 @@ func methodRow(th *style.Theme, m model.Method, w int) []span {
 	}
 }
 
+// worthShowing returns memory and disks, and of the other signals those of which little is left.
+func worthShowing(all []model.Pressure) []model.Pressure {
+	return slices.DeleteFunc(all, func(p model.Pressure) bool {
+		basic := p.Signal == trace.SignalMemory || p.Signal == trace.SignalNodeFS || p.Signal == trace.SignalImageFS
+		return !basic && p.Percent() < 80
+	})
+}
+
 func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	percent := p.Percent()
 	figure, bar := style.Unknown, th.Left("", 8)
@@ -365,6 +374,6 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	if percent >= 90 {
 		tone = style.Slow
 	}
-	rest := th.Cut("  "+th.Clean(say.Thresholds(p.Thresholds)), w-fit.Width(text))
+	rest := th.Cut("  "+th.Clean(say.Thresholds(p.Signal, p.Thresholds)), w-fit.Width(text))
 	return th.Paint(tone, th.Cut(text, w)) + th.Paint(style.Dim, rest)
 }

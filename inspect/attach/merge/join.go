@@ -212,6 +212,9 @@ func fill(best, other trace.Event) trace.Event {
 		if o, ok := other.(*trace.OOMKill); ok {
 			e := *b
 			e.Name, e.Cgroup, e.Kills = cmp.Or(b.Name, o.Name), cmp.Or(b.Cgroup, o.Cgroup), cmp.Or(b.Kills, o.Kills)
+			if e.Process == "" {
+				e.Process, e.PID, e.RSS, e.Constraint, e.Limited = o.Process, o.PID, o.RSS, o.Constraint, o.Limited
+			}
 			return &e
 		}
 	case *trace.ImagePull:

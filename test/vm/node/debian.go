@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
@@ -19,11 +21,12 @@ const (
 	suite  = "trixie"
 	mirror = "http://deb.debian.org/debian"
 	// packages are what a node of kubeadm has, and what the tests use.
-	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack"
+	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack," +
+		"apparmor,curl"
 )
 
-// Debian makes sure of the emulator, of what makes disks, and of the node's packages in the cache, which needs the network once. It returns
-// the archive.
+// Debian makes sure of the emulator, of what makes disks, and of the node's packages in the cache, which needs the network once for each
+// list of packages. It returns the archive.
 func Debian(ctx context.Context, log io.Writer) (string, error) {
 	if err := lab.Packages(ctx, log, "qemu-system-x86", "mmdebstrap", "e2fsprogs", "openssh-client", "tar"); err != nil {
 		return "", err
@@ -32,18 +35,22 @@ func Debian(ctx context.Context, log io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	archive := filepath.Join(cache, "vm", "debian-"+suite+"-1.tar")
+	recipe := []string{"--variant=minbase", "--format=tar", "--include=" + packages, suite}
+	hash := sha256.Sum256([]byte(strings.Join(append(recipe, mirror), "\x00")))
+	archive := filepath.Join(cache, "vm", fmt.Sprintf("debian-%s-%x.tar", suite, hash[:6]))
 	if _, err := os.Stat(archive); !errors.Is(err, fs.ErrNotExist) {
 		return archive, err
 	}
 	if err := os.MkdirAll(filepath.Dir(archive), 0o755); err != nil {
 		return "", err
 	}
-	tmp := archive + ".tmp"
-	err = command(ctx, "mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", "--include="+packages, suite, tmp, mirror)
-	if err != nil {
+	began := time.Now()
+	_, _ = fmt.Fprintf(log, "unpacking Debian %s, once: %s\n", suite, archive)
+	tmp := fmt.Sprintf("%s.%d", archive, os.Getpid())
+	if err := command(ctx, "mmdebstrap", append([]string{"--quiet"}, append(recipe, tmp, mirror)...)...); err != nil {
 		return "", errors.Join(err, os.RemoveAll(tmp))
 	}
+	_, _ = fmt.Fprintf(log, "Debian is unpacked after %s\n", time.Since(began).Round(time.Second))
 	return archive, os.Rename(tmp, archive)
 }
 

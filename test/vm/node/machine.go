@@ -5,16 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/vm"
 )
 
@@ -23,10 +21,10 @@ const (
 	Name = "vm"
 	// patience is how long a boot may take: 100 s alone, and some panic early, after which they begin anew.
 	patience = 20 * time.Minute
-	memory   = 3072
-	diskSize = 8 << 30
 	// portFile has the port of ssh.
 	portFile = "port"
+	// longestDir keeps the sockets of ssh and of the emulator within the kernel's limit of 107 bytes.
+	longestDir = 90
 )
 
 // Machine is a node that runs.
@@ -39,17 +37,38 @@ type Machine struct {
 	kill      context.CancelFunc
 }
 
-// Start makes the node's disk in dir, which must be empty, boots, and waits until ssh answers. The kubelet and containerd start by themselves.
-// programs are files of this machine that the node has in /usr/local/bin.
-func Start(ctx context.Context, dir string, c *lab.Cluster, programs []string, log io.Writer) (_ *Machine, err error) {
-	m := &Machine{dir: dir, Console: filepath.Join(dir, "console"), ended: make(chan struct{})}
-	archive, err := Debian(ctx, log)
+// Start makes the node's disks in cfg.Dir, boots, and waits until ssh answers. containerd and the agent start by themselves.
+func Start(ctx context.Context, cfg Config) (_ *Machine, err error) {
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return nil, err
+	}
+	if len(cfg.Dir) > longestDir {
+		return nil, fmt.Errorf("the machine's directory %s: %d bytes long, but its sockets allow %d", cfg.Dir, len(cfg.Dir), longestDir)
+	}
+	if cfg.Agent == "" {
+		cfg.Agent = Kubelet
+	}
+	if cfg.Agent == Kubelet && cfg.Cluster == nil {
+		return nil, errors.New("upstream's kubelet is of a cluster: give one, or have kubeloupe make the node")
+	}
+	m := &Machine{dir: cfg.Dir, Console: filepath.Join(cfg.Dir, "console"), ended: make(chan struct{})}
+	archive, err := Debian(ctx, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
-	kernel, initrd, err := m.disk(ctx, archive, c, programs)
-	if err != nil {
-		return nil, fmt.Errorf("the node's disk: %w", err)
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if left, err := os.ReadDir(cfg.Dir); err != nil || len(left) > 0 {
+		return nil, fmt.Errorf("the machine's directory %s is not empty: %w", cfg.Dir, errors.Join(err, fs.ErrExist))
+	}
+	defer func() {
+		if err != nil && cfg.Detached {
+			err = errors.Join(err, os.RemoveAll(cfg.Dir))
+		}
+	}()
+	if err := m.disks(ctx, archive, cfg); err != nil {
+		return nil, fmt.Errorf("the node's disks: %w", err)
 	}
 	if m.port, err = freePort(); err != nil {
 		return nil, err
@@ -57,14 +76,28 @@ func Start(ctx context.Context, dir string, c *lab.Cluster, programs []string, l
 	if err := os.WriteFile(m.path(portFile), []byte(m.port), 0o600); err != nil {
 		return nil, err
 	}
+	began := time.Now()
+	if err := m.boot(ctx, cfg); err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(cfg.Log, "the node's ssh answers after %s\n", time.Since(began).Round(time.Second))
+	return m, err
+}
+
+// boot starts the emulator, at the lowest priority, and waits until ssh answers.
+func (m *Machine) boot(ctx context.Context, cfg Config) error {
+	if cfg.Detached {
+		if err := command(ctx, "nice", append([]string{"-n", "19", "qemu-system-x86_64"}, m.qemu(cfg)...)...); err != nil {
+			return err
+		}
+		if err := m.await(ctx); err != nil {
+			return errors.Join(err, errors.New(tail(m.Console)), quit(context.WithoutCancel(ctx), m.path(monitorFile)))
+		}
+		return nil
+	}
 	run, kill := context.WithCancel(context.Background())
 	m.kill = kill
-	q := exec.CommandContext(run, "qemu-system-x86_64",
-		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16", "-smp", "2", "-m", strconv.Itoa(memory),
-		"-display", "none", "-monitor", "none", "-nodefaults", "-serial", "file:"+m.Console, "-kernel", kernel, "-initrd", initrd,
-		"-append", "root=/dev/vda rw console=ttyS0 mitigations=off psi=1 panic=-1",
-		"-drive", "file="+m.path("disk.img")+",if=virtio,format=raw,cache=unsafe",
-		"-nic", "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:"+m.port+"-:22")
+	q := exec.CommandContext(run, "nice", append([]string{"-n", "19", "qemu-system-x86_64"}, m.qemu(cfg)...)...)
 	var said bytes.Buffer
 	q.Stderr = &said
 	var end error
@@ -72,50 +105,15 @@ func Start(ctx context.Context, dir string, c *lab.Cluster, programs []string, l
 		end = vm.RunBound(q)
 		close(m.ended)
 	}()
-	began := time.Now()
 	if err := m.await(ctx); err != nil {
 		m.kill()
 		<-m.ended
-		return nil, errors.Join(err, end, errors.New(said.String()), errors.New(tail(m.Console)))
+		return errors.Join(err, end, errors.New(said.String()), errors.New(tail(m.Console)))
 	}
-	_, err = fmt.Fprintf(log, "the node's ssh answers after %s\n", time.Since(began).Round(time.Second))
-	return m, err
+	return nil
 }
 
 func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
-
-// disk makes the disk, and returns the kernel and its first file system.
-func (m *Machine) disk(ctx context.Context, archive string, c *lab.Cluster, programs []string) (kernel, initrd string, err error) {
-	if err := command(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.path("key")); err != nil {
-		return "", "", err
-	}
-	public, err := os.ReadFile(m.path("key.pub"))
-	if err != nil {
-		return "", "", err
-	}
-	root := m.path("root")
-	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
-	if err := tree(ctx, archive, root, string(public), c, programs); err != nil {
-		return "", "", err
-	}
-	for name, pattern := range map[string]string{"vmlinuz": "boot/vmlinuz-*", "initrd": "boot/initrd.img-*"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(found) != 1 {
-			return "", "", fmt.Errorf("%s has %d files %s", archive, len(found), pattern)
-		}
-		if err := os.Rename(found[0], m.path(name)); err != nil {
-			return "", "", err
-		}
-	}
-	disk := m.path("disk.img")
-	if err := os.WriteFile(disk, nil, 0o600); err != nil {
-		return "", "", err
-	}
-	if err := os.Truncate(disk, diskSize); err != nil {
-		return "", "", err
-	}
-	return m.path("vmlinuz"), m.path("initrd"), command(ctx, "mke2fs", "-q", "-t", "ext4", "-d", root, disk)
-}
 
 // await waits until a command runs on the node.
 func (m *Machine) await(ctx context.Context) error {
@@ -134,6 +132,9 @@ func (m *Machine) await(ctx context.Context) error {
 		case <-m.ended:
 			return errors.New("the node ended while it booted")
 		case <-time.After(2 * time.Second):
+		}
+		if m.Ended() {
+			return errors.New("the node ended while it booted")
 		}
 	}
 }
@@ -161,9 +162,13 @@ func (m *Machine) Reboot(ctx context.Context) error {
 	}
 }
 
-// Open finds a machine that another process started in dir, in this network namespace. It is not to be closed.
+// Open finds a machine that another process started in dir, in this network namespace. It is not to be closed. The error is [ErrNone] if
+// there is none.
 func Open(dir string) (*Machine, error) {
 	port, err := os.ReadFile(filepath.Join(dir, portFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w in %s", ErrNone, dir)
+	}
 	return &Machine{dir: dir, Console: filepath.Join(dir, "console"), port: string(port)}, err
 }
 

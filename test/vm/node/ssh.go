@@ -8,11 +8,29 @@ import (
 	"strings"
 )
 
-// Command is a shell's script on the node, run as root.
+// login are the arguments of ssh for a session of root's.
+func (m *Machine) login() []string {
+	return []string{
+		"-q", "-i", m.path("key"), "-p", m.port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=" + m.path("known"),
+		"-o", "IdentitiesOnly=yes", "root@127.0.0.1",
+	}
+}
+
+// Login is the command line of a session, for people.
+func (m *Machine) Login() string { return "ssh " + strings.Join(m.login(), " ") }
+
+// Shell is a session of root's, or a command there.
+func (m *Machine) Shell(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "ssh", append(m.login(), args...)...)
+}
+
+// Command is a shell's script on the node, run as root. Scripts share a connection.
 func (m *Machine) Command(ctx context.Context, script string) *exec.Cmd {
-	return exec.CommandContext(ctx, "ssh", "-q", "-T", "-i", m.path("key"), "-p", m.port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile="+m.path("known"),
-		"-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=20", "-o", "ControlMaster=auto", "-o", "ControlPath="+m.path("ctl"), "-o", "ControlPersist=60",
-		"-o", "BatchMode=yes", "root@127.0.0.1", script)
+	args := append([]string{
+		"-T", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=20", "-o", "ControlMaster=auto", "-o", "ControlPath=" + m.path("ctl"), "-o", "ControlPersist=60",
+		"-o", "BatchMode=yes",
+	}, m.login()...)
+	return exec.CommandContext(ctx, "ssh", append(args, script)...)
 }
 
 // Run runs a script and returns what it printed, without space at its ends.

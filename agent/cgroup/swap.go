@@ -1,0 +1,30 @@
+package cgroup
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Unified reports whether mount (usually /sys/fs/cgroup) is cgroup v2.
+func Unified(mount string) bool { return exists(mount, "cgroup.controllers") }
+
+// CountsSwap reports whether the cgroups at mount count swap, so that it can be limited. On v2 the root has no such
+// file: it looks at the agent's own cgroup, which is in proc/self/cgroup below root, and then at those below the root.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, checkSwapControllerAvailability.
+func CountsSwap(mount, root string) bool {
+	if !Unified(mount) {
+		return exists(mount, "memory/memory.memsw.limit_in_bytes")
+	}
+	const file = "memory.swap.max"
+	text, err := read(filepath.Join(root, "proc/self/cgroup"))
+	if err == nil {
+		for line := range strings.Lines(text) {
+			if own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && exists(mount, filepath.Join(own, file)) {
+				return true
+			}
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(mount, "*", file))
+	return err == nil && len(found) > 0
+}

@@ -1,0 +1,74 @@
+package cgroup
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// UpdateTiers sets the limits of the tiers that depend on the requests of their pods: the CPU weight of the burstable
+// cgroup, and with memory QoS or qosReserved also memory. It writes and publishes only what has changed.
+//
+// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, UpdateCgroups.
+func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
+	if m == nil {
+		return nil
+	}
+	next := demandOf(pods)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, after := m.cfg.planTiers(m.demand), m.cfg.planTiers(next)
+	for i, tier := range tiers() {
+		if same(before[i], after[i], m.v2) {
+			continue
+		}
+		name := m.name(tier...)
+		if err := m.traced(ctx, trace.CgroupUpdate, name, func(*trace.CgroupOp) error { return m.ensureTier(name, after[i]) }); err != nil {
+			return err
+		}
+	}
+	m.demand = next
+	return nil
+}
+
+// ensureTier creates a tier and sets its limits. The kernel may refuse a limit of qosReserved below the current use:
+// then the use is the limit, until the next update.
+//
+// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, retrySetMemoryReserve.
+func (m *Manager) ensureTier(name string, l limits) error {
+	err := m.ensure(name, l)
+	limit, limited := l.memory()
+	if err == nil || !limited || m.cfg.QOSReserved == nil || name == m.name(tiers()[0]...) {
+		return err
+	}
+	used, ok := m.memoryUsage(name)
+	if !ok || used <= limit {
+		return err
+	}
+	l.Memory = &used
+	return m.ensure(name, l)
+}
+
+// memoryUsage returns the bytes that a cgroup uses.
+func (m *Manager) memoryUsage(name string) (int64, bool) {
+	file := "memory.usage_in_bytes"
+	if m.v2 {
+		file = "memory.current"
+	}
+	for _, h := range m.tree {
+		if !h.has("memory") {
+			continue
+		}
+		text, err := read(filepath.Join(h.dir, name, file))
+		if err != nil {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}

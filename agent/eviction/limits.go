@@ -1,0 +1,98 @@
+package eviction
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/component-helpers/resource"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// exceeded is a limit with the figures.
+type exceeded struct {
+	limit       trace.Signal
+	used, allow int64
+	message     string
+}
+
+// limited reports whether a pod has a limit of local storage.
+func limited(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if e := pod.Spec.Volumes[i].EmptyDir; e != nil && e.Medium == v1.StorageMediumDefault && e.SizeLimit != nil && e.SizeLimit.Sign() > 0 {
+			return true
+		}
+	}
+	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Resources.Limits.StorageEphemeral().Sign() > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exceeds returns the first limit of local storage that a pod exceeds: of a volume, of the pod, of a container. The layers of containers
+// count where they are on the agent's file system. A volume in memory has its limit from the kernel.
+//
+// Upstream: pkg/kubelet/eviction/eviction_manager.go, localStorageEviction.
+func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumDefault || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 {
+			continue
+		}
+		if fs := volumeOf(st, v.Name); fs != nil && value(fs.UsedBytes) > v.EmptyDir.SizeLimit.Value() {
+			return over(trace.SignalEmptyDirLimit, value(fs.UsedBytes), v.EmptyDir.SizeLimit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
+		}
+	}
+	if limit, ok := resource.PodLimits(pod, resource.PodResourcesOptions{})[v1.ResourceEphemeralStorage]; ok && st.EphemeralStorage != nil {
+		if used := value(st.EphemeralStorage.UsedBytes); used > limit.Value() {
+			return exceeded{trace.SignalPodLimit, used, limit.Value(), fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())}, true
+		}
+	}
+	for i := range st.Containers {
+		c := &st.Containers[i]
+		limit := limitOf(pod, c.Name)
+		if limit.Sign() <= 0 {
+			continue
+		}
+		used := fsBytes(c.Logs)
+		if l == OneFS {
+			used += fsBytes(c.Rootfs)
+		}
+		if used > limit.Value() {
+			return over(trace.SignalContainerLimit, used, limit, "Container %s exceeded its local ephemeral storage limit %q. ", c.Name), true
+		}
+	}
+	return exceeded{}, false
+}
+
+func over(l trace.Signal, used int64, allow *apiresource.Quantity, format, name string) exceeded {
+	return exceeded{l, used, allow.Value(), fmt.Sprintf(format, name, allow.String())}
+}
+
+// limitOf returns the limit of a container or a sidecar; other init containers have none.
+func limitOf(pod *v1.Pod, name string) *apiresource.Quantity {
+	c := containerOf(pod, name)
+	if c == nil {
+		return &apiresource.Quantity{}
+	}
+	for i := range pod.Spec.InitContainers {
+		if &pod.Spec.InitContainers[i] == c && !podspec.RestartableInit(c) {
+			return &apiresource.Quantity{}
+		}
+	}
+	return c.Resources.Limits.StorageEphemeral()
+}
+
+func fsBytes(fs *statsapi.FsStats) int64 {
+	if fs == nil {
+		return 0
+	}
+	return value(fs.UsedBytes)
+}

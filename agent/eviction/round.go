@@ -1,0 +1,187 @@
+package eviction
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// round measures the node once, and acts. It returns the pods that it evicted, with their longest grace period, in seconds.
+func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
+	seen, ok := m.measure(ctx)
+	if !ok {
+		return nil, 0
+	}
+	now := time.Now()
+	act := m.judge.judge(m.thresholds, seen, now)
+	m.setConditions(m.judge.conditions(m.cfg.Transition, now))
+	m.tellVerdicts(seen)
+	if m.cfg.Observe {
+		return nil, 0
+	}
+	m.near = len(act) == 0 && m.nearest(seen, nearShare) != nil
+	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
+		return evicted, hardGrace
+	}
+	if len(act) == 0 {
+		m.foresee(ctx, seen, now)
+		return nil, 0
+	}
+	return m.relieve(ctx, m.first(act), seen)
+}
+
+// first returns the threshold to act for: memory first, a hard one before a soft one of the same signal.
+func (m *Manager) first(act []int) *Threshold {
+	i := slices.MinFunc(act, func(a, b int) int { return a - b }) // they are in this order
+	return &m.thresholds[i]
+}
+
+// measure observes the node and publishes what it saw.
+func (m *Manager) measure(ctx context.Context) (observations, bool) {
+	got, err := m.cfg.Measure(ctx)
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	if err != nil {
+		if !m.failing {
+			trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: "eviction: cannot measure the node: " + err.Error()})
+		}
+		m.failing = true
+	} else {
+		m.failing = false
+	}
+	if m.judge == nil || got.Layout != m.layout {
+		m.layout, m.thresholds = got.Layout, got.Layout.thresholds(m.cfg.Thresholds)
+		m.judge, m.told = newJudge(len(m.thresholds)), map[trace.Signal]said{}
+	}
+	seen := observe(&got)
+	if now := time.Now(); now.Sub(m.figured) >= Period-pause/2 || !m.near {
+		m.figured = now
+		m.tellFigures(seen)
+	}
+	return seen, true
+}
+
+// enforceLimits evicts the pods that exceed a limit of local storage. It looks once in a Period: the usage of pods costs more than that of
+// the node.
+func (m *Manager) enforceLimits(ctx context.Context, now time.Time) (evicted []*v1.Pod) {
+	if !m.cfg.Isolation || now.Sub(m.enforced) < Period-pause/2 {
+		return nil
+	}
+	m.enforced = now
+	pods := slices.DeleteFunc(slices.Clone(m.cfg.Pods.Active()), func(p *v1.Pod) bool { return !limited(p) })
+	if len(pods) == 0 {
+		return nil
+	}
+	stats, err := m.usage(ctx, func(uid string) bool {
+		return slices.ContainsFunc(pods, func(p *v1.Pod) bool { return string(p.UID) == uid })
+	})
+	if err != nil {
+		return nil // the next round tries again
+	}
+	for _, pod := range pods {
+		st := stats[string(pod.UID)]
+		if st == nil || podspec.CriticalPod(pod) {
+			continue
+		}
+		if e, ok := exceeds(pod, m.layout, st); ok {
+			m.evictOver(ctx, pod, &e)
+			evicted = append(evicted, pod)
+		}
+	}
+	return evicted
+}
+
+// relieve removes what no pod uses; if that is not enough, it evicts the first pod of the ranking.
+func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations) ([]*v1.Pod, int64) {
+	got := seen[t.Signal]
+	e := trace.Eviction{Signal: t.Signal, Available: got.available, Capacity: got.capacity, Threshold: t.trace(), Outcome: trace.EvictionNone}
+	defer func() { trace.Point(m.cfg.Bus, trace.FromContext(ctx), e) }()
+	if m.cfg.Warn != nil {
+		m.cfg.Warn(ctx, "EvictionThresholdMet", "Attempting to reclaim "+string(resourceOf(t.Signal)))
+	}
+	if m.reclaim(ctx, t, &e) {
+		e.Outcome = trace.EvictionReclaimed
+		return nil, 0
+	}
+	stats, err := m.usage(ctx, nil)
+	if err != nil {
+		e.Err = errors.Join(asError(e.Err), err).Error()
+		return nil, 0
+	}
+	all := rank(t.Signal, m.layout, m.cfg.Pods.Active(), stats)
+	e.Ranked = ranking(all)
+	i := slices.IndexFunc(all, func(r ranked) bool { return !podspec.CriticalPod(r.pod) })
+	if i < 0 {
+		return nil, 0
+	}
+	victim := &all[i]
+	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), m.grace(t, victim.pod)
+	m.evict(ctx, t, got, victim, e.Grace)
+	return []*v1.Pod{victim.pod}, e.Grace
+}
+
+func asError(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}
+
+// reclaim removes containers and images that no pod uses, as far as that helps a threshold's signal. It reports whether there is enough
+// of everything afterwards.
+func (m *Manager) reclaim(ctx context.Context, t *Threshold, e *trace.Eviction) bool {
+	what := m.layout.reclaim(t.Signal)
+	if what == (reclaim{}) {
+		return false
+	}
+	var errs []error
+	if what.containers {
+		n, freed, err := m.cfg.Reclaimer.Containers(ctx)
+		e.Containers, e.Freed, errs = n, e.Freed+freed, append(errs, err)
+	}
+	if what.images {
+		n, freed, err := m.cfg.Reclaimer.Images(ctx)
+		e.Images, e.Freed, errs = n, e.Freed+freed, append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		e.Err = err.Error()
+	}
+	got, err := m.cfg.Measure(ctx)
+	if err != nil {
+		return false
+	}
+	after := observe(&got)
+	return !slices.ContainsFunc(m.thresholds, func(t Threshold) bool { return after.below(&t, true) })
+}
+
+// usage returns the usage of the pods by UID.
+func (m *Manager) usage(ctx context.Context, fresh func(uid string) bool) (map[string]*statsapi.PodStats, error) {
+	list, err := m.cfg.Usage(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*statsapi.PodStats, len(list))
+	for i := range list {
+		out[list[i].PodRef.UID] = &list[i]
+	}
+	return out, nil
+}
+
+// grace returns the grace period of a pod, in seconds.
+func (m *Manager) grace(t *Threshold, pod *v1.Pod) int64 {
+	if t.Grace == 0 {
+		return hardGrace
+	}
+	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
+		return min(m.cfg.MaxGrace, *own)
+	}
+	return m.cfg.MaxGrace
+}

@@ -1,0 +1,74 @@
+package eviction
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod; pkg/kubelet/eviction/eviction_manager.go.
+const (
+	// Period is the time between rounds; NearPeriod, while little more than a threshold is left.
+	Period     = 10 * time.Second
+	NearPeriod = time.Second
+	// hardGrace is the grace period of a pod in a hard eviction, in seconds.
+	hardGrace = 1
+	// endLimit is how long a round waits for the end of a pod, beyond its grace period.
+	endLimit = 30 * time.Second
+	// endPause is how often it looks.
+	endPause = 250 * time.Millisecond
+	// pause is the least time between rounds: the kernel may report stalls all the time.
+	pause = NearPeriod
+)
+
+// Run runs rounds until ctx is done: every Period, or NearPeriod, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
+func (m *Manager) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		evicted, grace := m.round(ctx)
+		if len(evicted) > 0 {
+			m.await(ctx, evicted, grace)
+			continue
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+		if m.near {
+			continue
+		}
+		timer := time.NewTimer(Period - pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-m.cfg.Stalled:
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// await waits until the resources of evicted pods are free: until then, no other pod has to go.
+func (m *Manager) await(ctx context.Context, evicted []*v1.Pod, grace int64) {
+	m.setBusy(true)
+	defer m.setBusy(false)
+	limit := time.Now().Add(endLimit + time.Duration(grace)*time.Second)
+	for _, pod := range evicted {
+		for !m.cfg.Pods.Ended(pod.UID) && time.Now().Before(limit) {
+			if !sleep(ctx, endPause) {
+				return
+			}
+		}
+	}
+}
+
+// sleep returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,38 @@
+package pods
+
+import (
+	"testing"
+
+	"github.com/kubeloupe/kubeloupe/agent/eviction"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// An evicted pod fails with the message, and ends with the grace period that eviction gives it.
+func TestEvict(t *testing.T) {
+	d := newDesk(t, 0)
+	pod := podOf("web", "u1")
+	d.send(podsource.OpAdd, pod)
+	d.workers.took()
+	d.decided("admission default/web: admit, all checks passed")
+	d.Evict(t.Context(), pod, eviction.Order{
+		Message: "The node was low on resource: memory. ", Grace: 1, Disrupted: true,
+		Decision: trace.Decision{By: trace.ByEviction, Subject: "default/web", Verdict: trace.VerdictEnd, Code: "Evicted", Reason: "it is first"},
+	})
+	d.asked("u1: evicted end grace=1, The node was low on resource: memory. ")
+	d.cfg.Store.with("u1", func(e *entry) {
+		if e.failed == nil || e.failed.Reason != "Evicted" || !e.disrupted {
+			t.Errorf("failed %+v, disrupted %t", e.failed, e.disrupted)
+		}
+	})
+	events := tracetest.Events[trace.NodeEvent](d.rec)
+	if len(events) != 1 || events[0].Reason != "Evicted" || events[0].Type != trace.EventWarning {
+		t.Errorf("events %+v", events)
+	}
+	for _, r := range d.rec.OfKind("node.event") {
+		if r.Pod.UID != "u1" {
+			t.Errorf("the event is about %+v", r.Pod)
+		}
+	}
+}

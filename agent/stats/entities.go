@@ -1,0 +1,55 @@
+package stats
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// entity is something that has lines in cAdvisor's metrics: a container, a pod, a tier of pods, the node.
+type entity struct {
+	labels []string
+	stats  statsapi.ContainerStats
+	net    *statsapi.NetworkStats
+	// cgroup is its path, "" if it is unknown.
+	cgroup string
+}
+
+// entities returns what the summary is about, and the tiers of pods.
+func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
+	n := sum.Node
+	out := []entity{{
+		labelsOf("", top, "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network, top,
+	}}
+	for _, at := range s.cfg.Tiers {
+		if cpu, mem := s.cgroupCPU("t"+at, at, now), s.cgroupMemory(at, now); cpu != nil || mem != nil {
+			out = append(out, entity{labelsOf("", at, "", "", "", ""), statsapi.ContainerStats{CPU: cpu, Memory: mem}, nil, at})
+		}
+	}
+	cgroups := map[types.UID]string{}
+	for _, p := range s.cfg.Pods() {
+		cgroups[p.UID] = s.podCgroup(&p)
+	}
+	for _, p := range sum.Pods {
+		uid := types.UID(p.PodRef.UID)
+		out = append(out, entity{
+			labelsOf("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
+			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory},
+			p.Network, cgroups[uid],
+		})
+		for _, c := range p.Containers {
+			var id, image, at string
+			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
+				id, image, at = o.ID, o.Image, s.tree.container(cgroups[uid], o.ID)
+			}
+			out = append(out, entity{labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil, at})
+		}
+	}
+	return out
+}
+
+// labelsOf returns cAdvisor's labels; id is the path of the cgroup.
+func labelsOf(container, id, image, name, namespace, pod string) []string {
+	return []string{"container", container, "id", id, "image", image, "name", name, "namespace", namespace, "pod", pod}
+}

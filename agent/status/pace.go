@@ -1,0 +1,131 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// closely is the first wait of a change that follows a write, as a fraction of Settle. Each further one doubles it, up to
+// Settle, until no write followed another for a Settle.
+const closely = 5
+
+// pace sets when the change from old to s may be written:
+//
+//   - urgent: at once.
+//   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of
+//     its last container: 100 ms later. Gone is often due within that time and takes both along.
+//   - a step of a start: Settle later. The end of the start, readiness, is urgent and takes it along.
+//   - anything else: at once if the last write is a Settle ago. Otherwise the changes that follow are combined: 100 ms after that
+//     write, and if they go on, 200, 400 and then 500 ms (with a Settle of 500 ms).
+//
+// It never delays a change that waits already. Upstream writes each change at once: pkg/kubelet/status/status_manager.go,
+// updateStatusInternal.
+func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
+	waits := e.version != e.sent && (!e.busy || e.version != e.taken)
+	var at time.Time
+	switch {
+	case e.version == 0:
+	case e.pod.DeletionTimestamp != nil && !runs(s):
+		at = now.Add(m.cfg.Settle / closely)
+	case e.pod.DeletionTimestamp != nil && acknowledges(old, s):
+		at = now.Add(m.cfg.Settle)
+	case urgent(e.pod, old, s):
+	case step(old, s):
+		at = now.Add(m.cfg.Settle)
+	case !e.busy && now.Sub(e.wrote) >= m.cfg.Settle:
+		if !waits { // otherwise changes have followed each other all the time
+			e.followed = 0
+		}
+	default:
+		at = e.follow(now, m.cfg.Settle, waits)
+	}
+	if !waits || at.Before(e.settle) {
+		e.settle = at
+	}
+}
+
+// follow returns when to write a change that follows a write closely. again says that another such change waits already.
+func (e *entry) follow(now time.Time, settle time.Duration, again bool) time.Time {
+	last, gap := e.wrote, settle
+	if e.busy {
+		last = now
+	}
+	if e.followed < closely { // limits the shift
+		gap = min(gap, gap/closely<<e.followed)
+		if !again {
+			e.followed++
+		}
+	}
+	return last.Add(gap)
+}
+
+// urgent reports whether the change must be written at once.
+func urgent(p *v1.Pod, old, s *v1.PodStatus) bool {
+	return p.DeletionTimestamp != nil || old.Phase != s.Phase || readiness(old) != readiness(s)
+}
+
+func readiness(s *v1.PodStatus) v1.ConditionStatus {
+	if c := condition(s, v1.PodReady); c != nil {
+		return c.Status
+	}
+	return ""
+}
+
+// acknowledges reports whether the change is only that of the observed generation.
+func acknowledges(old, s *v1.PodStatus) bool {
+	o := *old
+	o.ObservedGeneration = s.ObservedGeneration
+	return same(&o, s)
+}
+
+// runs reports whether a container runs.
+func runs(s *v1.PodStatus) bool {
+	for _, list := range [][]v1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		if slices.ContainsFunc(list, func(c v1.ContainerStatus) bool { return c.State.Running != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
+// step reports whether the change is only a step of a start, after which others follow soon: the pod is not ready, and its
+// containers advance: created, running, started, ready, or an init container succeeded. A failure, a restart, an ephemeral
+// container, a resize or a new generation of the spec is no step.
+func step(old, s *v1.PodStatus) bool {
+	if readiness(s) == v1.ConditionTrue || old.ObservedGeneration != s.ObservedGeneration ||
+		!equality.Semantic.DeepEqual(old.EphemeralContainerStatuses, s.EphemeralContainerStatuses) {
+		return false
+	}
+	for _, kind := range []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress} {
+		if !equality.Semantic.DeepEqual(condition(old, kind), condition(s, kind)) {
+			return false
+		}
+	}
+	return advance(old.InitContainerStatuses, s.InitContainerStatuses, true) && advance(old.ContainerStatuses, s.ContainerStatuses, false)
+}
+
+func advance(old, list []v1.ContainerStatus, init bool) bool {
+	for i := range list {
+		c, before := &list[i], v1.ContainerStatus{}
+		if n := slices.IndexFunc(old, func(o v1.ContainerStatus) bool { return o.Name == c.Name }); n >= 0 {
+			before = old[n]
+		}
+		if before.RestartCount != c.RestartCount || before.Ready && !c.Ready {
+			return false
+		}
+		if equality.Semantic.DeepEqual(before.State, c.State) {
+			continue
+		}
+		w, t := c.State.Waiting, c.State.Terminated
+		switch {
+		case before.State.Terminated != nil,
+			w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing",
+			t != nil && (!init || t.ExitCode != 0):
+			return false
+		}
+	}
+	return true
+}

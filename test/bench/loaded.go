@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// elsewhere is a node that does not exist: no agent takes its pods.
+const elsewhere = "bench-floor"
+
+// loadedFloor is burstFloor with the load of the API beside it, on the same CPUs: each pod is created through it, bound to a node that does
+// not exist, before its direct calls begin, and its status is patched once when it has started; it is deleted through it before its direct
+// calls to end begin.
+func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLines) error {
+	width := widths()[c.phase%len(widths())]
+	pods := make([]*v1.Pod, size)
+	for i := range pods {
+		pods[i] = plain(c.twin.lab)
+	}
+	created := make(chan *v1.Pod, size)
+	failed := make(chan error, 1)
+	begin := time.Now()
+	go func() {
+		defer close(created)
+		failed <- each(pods, 10, func(p *v1.Pod) error {
+			b := bound(p.DeepCopy())
+			b.Spec.NodeName = elsewhere
+			err := c.create(ctx, b)
+			if err == nil {
+				created <- p
+			}
+			return err
+		})
+	}()
+	made, err := c.startCreated(ctx, created, width)
+	if err != nil {
+		return err
+	}
+	if err := <-failed; err != nil {
+		return err
+	}
+	out, err := c.twin.collect(ctx, pods, "", begin)
+	if err != nil {
+		return err
+	}
+	lines.median.floor(width, out.median)
+	lines.last.floor(width, out.last)
+	time.Sleep(time.Second)
+	return c.endLoaded(ctx, pods, made, width, lines)
+}
+
+// startCreated starts pods as they are created, at most width at a time, and patches each.
+func (c *clusterBench) startCreated(ctx context.Context, created <-chan *v1.Pod, width int) (map[string]*made, error) {
+	type result struct {
+		name string
+		made *made
+		err  error
+	}
+	results, done := make(chan result), make(chan struct{})
+	for range width {
+		go func() {
+			for p := range created {
+				m, err := c.twin.cri.start(ctx, p, false)
+				if err == nil {
+					err = c.patch(ctx, p)
+				}
+				results <- result{p.Name, m, err}
+			}
+			done <- struct{}{}
+		}()
+	}
+	all := map[string]*made{}
+	var first error
+	for left := width; left > 0; {
+		select {
+		case r := <-results:
+			if all[r.name] = r.made; r.err != nil && first == nil {
+				first = r.err
+			}
+		case <-done:
+			left--
+		}
+	}
+	return all, first
+}
+
+// patch writes a status as an agent does when a pod has started.
+func (c *clusterBench) patch(ctx context.Context, p *v1.Pod) error {
+	const status = `{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"},{"type":"Initialized","status":"True"}],` +
+		`"containerStatuses":[{"name":"main","ready":true,"started":true,"restartCount":0,"image":"i","imageID":"i","state":{"running":{}}}]}}`
+	_, err := c.client.CoreV1().Pods(benchNamespace).Patch(ctx, p.Name, types.StrategicMergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	return err
+}
+
+// endLoaded ends the pods: each is deleted through the API, at once, as nobody runs it there, and directly, all calls at once or a few at
+// a time.
+func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[string]*made, width int, lines burstLines) error {
+	if c.phase%2 == 0 {
+		width = len(pods)
+	}
+	begin := time.Now()
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	err := each(pods, width, func(p *v1.Pod) error {
+		if err := c.client.CoreV1().Pods(benchNamespace).Delete(ctx, p.Name, now); err != nil {
+			return err
+		}
+		return c.twin.cri.stop(ctx, made[p.Name])
+	})
+	if err != nil {
+		return err
+	}
+	var last time.Time
+	for _, p := range pods {
+		at, err := c.twin.events.awaitGone(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	lines.gone.floor(width, last.Sub(begin))
+	time.Sleep(time.Second)
+	return nil
+}

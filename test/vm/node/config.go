@@ -1,0 +1,46 @@
+package node
+
+import (
+	"io"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// Agent is the unit that makes the node of the machine. Both are installed; each stops the other.
+type Agent string
+
+// The agents, by their units.
+const (
+	// Kubelet is upstream's kubelet, which a machine without a cluster does not have.
+	Kubelet Agent = "kubelet"
+	// Kubeloupe needs its program and its unit in [Config.Copy]: see [Own].
+	Kubeloupe Agent = "kubeloupe"
+)
+
+// Config says what node to start.
+type Config struct {
+	// Dir receives the machine's files. It must be empty or not exist, and its path at most 90 bytes long.
+	Dir string
+	// Cluster is what the node joins; nil makes a node of its own, with static pods and the images of the lab.
+	Cluster *lab.Cluster
+	// Copy has files of this machine by their path on the node.
+	Copy map[string]string
+	// Agent starts with the machine; "" is the kubelet.
+	Agent Agent
+	// Disks adds 256 MiB of swap (/dev/vdb) and a second disk of 1 GiB (/dev/vdc, at /data). Agents accept swap then.
+	Disks bool
+	// Cgroupfs makes cgroupfs the driver of the runtime and of the agents, in place of systemd.
+	Cgroupfs bool
+	// Detached has the machine outlive this process: [Down] ends it.
+	Detached bool
+	// Log receives a line for each step that takes time.
+	Log io.Writer
+}
+
+// UnitFile is where the node has kubeloupe's unit.
+const UnitFile = "etc/systemd/system/kubeloupe.service"
+
+// Own is what [Config.Copy] needs for kubeloupe: its program and the unit in deploy/systemd of the work tree in root.
+func Own(program, root string) map[string]string {
+	return map[string]string{"usr/local/bin/kubeloupe": program, UnitFile: root + "/deploy/systemd/kubeloupe.service"}
+}
