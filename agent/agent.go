@@ -39,7 +39,7 @@ type Config struct {
 	Sources []podsource.Source
 	// Gate, if set, is called before each action of a pod that it holds.
 	Gate podruntime.Gate
-	// RuntimeSlots is the number of pods for which the runtime works at the same time; 0 depends on the number of CPUs.
+	// RuntimeSlots is the number of pods for which the runtime works at the same time; 0 adapts it to the machine and the load.
 	RuntimeSlots int
 	// Metrics answers /metrics on the read-only port; nil disables it.
 	Metrics http.Handler

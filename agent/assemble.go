@@ -171,7 +171,10 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		p.add("usage", p.usage.Run)
 		p.add("clock", clock.New(bus).Run)
 	}
-	p.slots, err = semaphore.New(semaphore.Config{Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: podruntime.Slots(p.cfg.RuntimeSlots), Bus: bus, Modest: podruntime.ClassAgain})
+	size, adapt := podruntime.Slots(p.cfg.RuntimeSlots)
+	p.slots, err = semaphore.New(semaphore.Config{
+		Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: size, Adapt: adapt, Bus: bus, Modest: podruntime.ClassAgain,
+	})
 	return err
 }
 

@@ -21,7 +21,7 @@ const (
 	ByPressure     Decider = "pressure"     // when the node has resource pressure
 	ByResize       Decider = "resize"       // whether a pod can be resized
 	ByRestart      Decider = "restart"      // whether and when a container that exited is restarted
-	BySlots        Decider = "slots"        // which operation releases its slot
+	BySlots        Decider = "slots"        // which operation releases its slot, and how many slots there are
 	ByStatus       Decider = "status"       // whether a change of a pod's status is allowed
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
 	ByVolumes      Decider = "volumes"      // when a volume is set up again
@@ -52,6 +52,7 @@ const (
 	VerdictShort      Verdict = "short"        // there is too little of it
 	VerdictEnough     Verdict = "enough"       // there is enough of it again
 	VerdictOverstays  Verdict = "overstays"    // it takes clearly longer than usual, and loses its slot
+	VerdictWidth      Verdict = "width"        // the number of slots changes
 	VerdictSetUpAgain Verdict = "set up again" // the volume was lost, and is set up again
 	VerdictRegistered Verdict = "registered"   // the plugin is registered
 	VerdictRefused    Verdict = "refused"      // the plugin is not registered

@@ -37,6 +37,12 @@
 // Work that is [Turn.Slow] is a separate class: while others wait, it has at most one slot at a time, and one turn in
 // nine. Callers set it for work that overstayed before and retries.
 //
+// # Adapting
+//
+// The number of slots can adapt ([Config.Adapt]): it is the smallest one with nearly the best throughput, for each class. While
+// others wait, the durations of successful work of the same kind tell whether more or fewer at a time are better. Work that hangs
+// is no sample, and ends a trial.
+//
 // # Events
 //
 // A caller that waits publishes a wait with the holders of the slots (trace.Wait.Behind), and one that overstays a

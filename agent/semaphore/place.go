@@ -28,6 +28,7 @@ type Work struct {
 	since time.Time // began, or last made progress
 	left  time.Time // when it overstayed
 	ended time.Time
+	mark  mark
 }
 
 // Begin begins work of a kind, such as sandbox, in the slot. It returns false if the slot is no longer the caller's,
@@ -46,6 +47,8 @@ func (p *Place) Begin(ctx context.Context, kind string) (*Work, bool) {
 		return nil, false
 	}
 	w := &Work{place: p, kind: kind, span: trace.FromContext(ctx), began: now, since: now}
+	s.load.step(now, 1)
+	w.mark = s.mark()
 	p.works = append(p.works, w)
 	s.fill(now) // it may be due before all others
 	return w, true
@@ -63,8 +66,10 @@ func (w *Work) End(well bool) {
 		w.place.idle = now
 		delete(s.outside, w.place)
 	}
+	s.load.step(now, -1)
 	if well {
 		s.lately.learn(w.kind, now.Sub(w.began))
+		s.adapt(w, now)
 	}
 }
 

@@ -61,6 +61,9 @@ func (s *Slots) join(w *waiter) {
 		s.classes[w.turn.class()] = c
 	}
 	heap.Push(&c.queue, w)
+	if s.waiting == 0 {
+		s.begun = s.grants
+	}
 	s.waiting++
 }
 

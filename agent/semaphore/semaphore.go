@@ -13,7 +13,6 @@ import (
 type Slots struct {
 	name   string
 	target trace.TargetKind
-	size   int
 	pace   Pace
 	wait   trace.WaitKind
 	bus    *trace.Bus
@@ -21,6 +20,7 @@ type Slots struct {
 	modest string
 
 	mu      sync.Mutex
+	size    int    // the current number of slots
 	seq     uint64 // number of arrivals
 	grants  uint64
 	waiting int
@@ -29,7 +29,8 @@ type Slots struct {
 	places, outside map[*Place]struct{}
 	left            []*Work // work that overstayed last, at most maxTold
 	lately          lately
-	timer           *time.Timer // fires when the next slot is overstayed; nil until somebody waits
+	adapting
+	timer *time.Timer // fires when the next slot is overstayed; nil until somebody waits
 }
 
 // Config is the configuration of Slots.
@@ -38,9 +39,11 @@ type Config struct {
 	Name string
 	// Target is the target of the waits.
 	Target trace.TargetKind
-	// Size is the number of slots, at least 1.
-	Size int
-	Pace Pace
+	// Size is the number of slots, at least 1. If Adapt has a Max, it is the first number, and changes with the durations of
+	// the work, within these limits.
+	Size  int
+	Adapt Bounds
+	Pace  Pace
 	// Wait is the kind of the published waits; empty means queue.
 	Wait trace.WaitKind
 	Bus  *trace.Bus
@@ -54,12 +57,15 @@ func New(c Config) (*Slots, error) {
 	if c.Size < 1 {
 		return nil, fmt.Errorf("slots %s: %d slots: want at least 1", c.Name, c.Size)
 	}
+	if b := c.Adapt; b.Max != 0 && (b.Min < 1 || b.Min > c.Size || b.Max < c.Size) {
+		return nil, fmt.Errorf("slots %s: from %d to %d slots, first %d: want at least 1, and the first within the limits", c.Name, b.Min, b.Max, c.Size)
+	}
 	if c.Wait == "" {
 		c.Wait = trace.WaitQueue
 	}
 	return &Slots{
 		target: c.Target,
-		name:   c.Name, size: c.Size, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
+		name:   c.Name, size: c.Size, adapting: adapting{fixed: c.Size, bounds: c.Adapt}, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
 		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
 	}, nil
 }
@@ -158,6 +164,8 @@ func (s *Slots) grant(t Turn, now time.Time) *Place {
 	s.grants++
 	c.held++
 	c.last = s.grants
+	s.widthOf(&t)
+	s.resize()
 	return p
 }
 
@@ -166,11 +174,13 @@ func (s *Slots) free(p *Place) {
 	delete(s.places, p)
 	s.classes[p.turn.class()].held--
 	s.forget(p.turn.class())
+	s.resize()
 }
 
 // fill grants free slots, takes slots away from overdue work for those who wait, and sets the timer for the next check.
 // Called with mu, after every change.
 func (s *Slots) fill(now time.Time) {
+	s.resize()
 	for s.waiting > 0 {
 		if len(s.places) < s.size {
 			if w := s.first(); w != nil {
@@ -225,6 +235,7 @@ func (s *Slots) overdue() (first *Place, at time.Time) {
 func (s *Slots) putOut(p *Place, now time.Time) {
 	s.free(p)
 	p.gone, p.over = true, true
+	s.hangs(p)
 	if len(p.works) > 0 {
 		s.outside[p] = struct{}{}
 	}

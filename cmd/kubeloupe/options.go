@@ -47,7 +47,7 @@ func (o *nodeOptions) add(c *cobra.Command) {
 	fs.StringVar(&o.view, "view", "", "the first view of the UI: "+strings.Join(tui.ViewNames(), ", "))
 	o.theme.add(fs)
 	fs.IntVar(&o.events, "event-buffer", trace.DefaultCapacity, "number of records kept in memory for slow readers; 0 publishes nothing and needs --no-tui")
-	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 is one and a half per CPU, and at least 2")
+	fs.IntVar(&o.slots, "runtime-slots", 0, "number of pods that the container runtime starts or stops at the same time; 0 adapts it to the machine and the load, from one and a half per CPU, within 2 and four per CPU")
 	o.beside.add(c)
 	c.Flags().SortFlags = false
 }

@@ -11,7 +11,7 @@ import (
 func slotQueue() Rule {
 	return Rule{
 		ID: "KL26", Name: "queue for the runtime's slots",
-		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots, one and a half times the processors). " +
+		About: "Many pods at once: the agent lets the runtime work on a few of them at a time (--runtime-slots; by default it adapts, from one and a half times the processors). " +
 			"Starts go in order of arrival, and starts, restarts and ends have equal shares. It is reported for waits of kind queue for the container runtime on " +
 			"the critical path, except behind pods that hang (KL29).",
 		Find: findSlotQueue,
