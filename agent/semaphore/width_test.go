@@ -7,10 +7,10 @@ import (
 
 func machines() []int { return []int{2, 4, 8, 16, 32, 64} }
 
-// On each machine, the width converges to one whose bursts are nearly as fast as with the best fixed width, and stays there.
+// On each machine (the largest are the benchmark's: they take minutes), the width converges to one whose bursts are nearly as fast as with the best fixed width, and stays there.
 func TestWidthConverges(t *testing.T) {
 	for name, calls := range map[string][]call{"starts": startCalls(), "ends": endCalls()} {
-		for _, cpus := range machines() {
+		for _, cpus := range machines()[:4] {
 			for _, noise := range []float64{0, .2} {
 				t.Run(fmt.Sprintf("%s, %d CPUs, noise %v", name, cpus, noise), func(t *testing.T) {
 					pods := 20 * cpus

@@ -69,8 +69,8 @@ func scenarios() []scenario {
 			{name: "over", use: fill(1300), memory: true},
 			{name: "small", use: fill(50), memory: true},
 		}},
-		{name: "pids", config: pidsBelow(400), gone: 1, pods: []subject{
-			{name: "few", use: forks(20)}, {name: "many", use: forks(100)}, {name: "important", use: forks(60), push: forks(250), priority: "evict-high"},
+		{name: "pids", config: pidsBelow(1800), gone: 1, pods: []subject{
+			{name: "few", use: forks(20)}, {name: "many", use: forks(500)}, {name: "important", use: forks(100), push: forks(1500), priority: "evict-high"},
 		}},
 		{name: "limits", config: hard("", ""), gone: 3, pods: []subject{
 			{name: "volume", push: fill(30), sizeLimit: "10Mi"},
