@@ -361,16 +361,20 @@ func TestNoLimits(t *testing.T) {
 }
 
 func TestParsePressure(t *testing.T) {
-	for text, want := range map[string]uint64{
-		"some avg10=0.09 avg60=0.71 avg300=2.55 total=9272908370\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=2\n": 9272908370,
-		"some avg10=x avg60=-1 avg300=101 total=3\n":                                                                3,
-		"some avg10=0.00 total=x\n":         0,
-		"full avg10=0.00 total=3\n":         0,
-		"":                                  0,
-		"some\n":                            0,
-		"\n\n":                              0,
-		"some total=99999999999999999999\n": 0,
+	for _, c := range []struct {
+		want uint64
+		text string
+	}{
+		{9272908370, "some avg10=0.09 avg60=0.71 avg300=2.55 total=9272908370\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=2\n"},
+		{3, "some avg10=x avg60=-1 avg300=101 total=3\n"},
+		{0, "some avg10=0.00 total=x\n"},
+		{0, "full avg10=0.00 total=3\n"},
+		{0, ""},
+		{0, "some\n"},
+		{0, "\n\n"},
+		{0, "some total=99999999999999999999\n"},
 	} {
+		text, want := c.text, c.want
 		got := parsePressure(text)
 		if want == 0 && got != nil || want != 0 && (got == nil || got.Some.Total != want) {
 			t.Errorf("%q: %+v, want %d", text, got, want)
