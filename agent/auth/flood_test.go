@@ -98,6 +98,7 @@ func TestFloodOfReviews(t *testing.T) {
 		}
 		goAway()
 		all.Wait()
+		synctest.Wait() // those that end have ended
 		if n := runtime.NumGoroutine() - before; n > reviewsEach {
 			t.Errorf("%d goroutines are left", n)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,12 +133,12 @@ func TestDeadline(t *testing.T) {
 // While an evicted pod terminates, no other starts, unless it is critical; pods that run go on.
 func TestNoStartWhileEvicting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		evicting := false
+		var evicting atomic.Bool
 		b, _ := apiBench(t)
-		b.syncer.cfg.Evicting = func() bool { return evicting }
+		b.syncer.cfg.Evicting = evicting.Load
 		b.send(podsource.OpAdd, podOf("web", "u1", fromAPI))
 		pass(time.Second)
-		evicting = true
+		evicting.Store(true)
 		b.rt.took()
 		b.send(podsource.OpAdd, podOf("new", "u2", fromAPI), podOf("dns", "u3", fromAPI, func(p *v1.Pod) { p.Spec.Priority = new(int32(2_000_001_000)) }))
 		b.Sync(t.Context(), "u1")
@@ -145,7 +146,7 @@ func TestNoStartWhileEvicting(t *testing.T) {
 		if calls := b.rt.took(); slices.Contains(calls, "sync new") || !slices.Contains(calls, "sync dns") || !slices.Contains(calls, "sync web") {
 			t.Errorf("did %q", calls)
 		}
-		evicting = false
+		evicting.Store(false)
 		pass(10 * time.Second)
 		if calls := b.rt.took(); !slices.Contains(calls, "sync new") {
 			t.Errorf("it has not started: %q", calls)

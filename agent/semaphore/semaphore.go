@@ -83,14 +83,15 @@ func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.join(w)
 	busy, ahead, behind := len(s.places), s.waiting-1, s.holders()
 	s.fill(now) // some may be overdue, because nobody waited
-	atOnce := w.place != nil && busy < s.size
+	size := s.size
+	atOnce := w.place != nil && busy < size
 	s.mu.Unlock()
 	if atOnce { // only modest waiters exist, and leave this slot to others
 		return w.place, nil
 	}
 
 	wait := trace.Wait{
-		For: s.wait, Target: trace.Target{Kind: s.target}, Size: s.size, Busy: busy, Ahead: ahead, Large: t.Large,
+		For: s.wait, Target: trace.Target{Kind: s.target}, Size: size, Busy: busy, Ahead: ahead, Large: t.Large,
 		Behind: told(behind, now),
 	}
 	span := trace.Begin(s.bus, trace.FromContext(ctx), wait)
