@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,9 +197,10 @@ func TestPaceOfManyChanges(t *testing.T) {
 // delays the news that no container runs by 100 ms.
 func TestPaceOfDeletion(t *testing.T) {
 	for cleanup, want := range map[time.Duration]string{0: "patch delete 0 10", 60 * ms: "patch delete 60 70", time.Second: "patch patch delete 100 1000 1010"} {
-		held := true
+		var held atomic.Bool
+		held.Store(true)
 		running(t, func(c *Config) {
-			c.Settle, c.Running = DefaultSettle, func(types.UID) bool { return held }
+			c.Settle, c.Running = DefaultSettle, func(types.UID) bool { return held.Load() }
 		}, func(b *bench) {
 			b.api.takes = 10 * ms
 			p := b.pod("a")
@@ -213,7 +215,7 @@ func TestPaceOfDeletion(t *testing.T) {
 			began := time.Now()
 			b.Set(b.t.Context(), p, ended(0))
 			time.Sleep(cleanup)
-			held = false
+			held.Store(false)
 			b.Gone(b.t.Context(), p)
 			time.Sleep(time.Minute)
 			times := b.times(began)
