@@ -100,7 +100,7 @@ func grouping(t *testing.T, late time.Duration) *node {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range []string{"cgroup.controllers", "cgroup.subtree_control", "cgroup.procs", "cpu.max", "memory.max", "pids.max"} {
+		for _, file := range []string{"cgroup.controllers", "cgroup.subtree_control", "cgroup.procs", "cpu.max", "memory.max", "memory.high", "memory.low", "memory.min", "pids.max"} {
 			write(t, filepath.Join(dir, file), 0o600, "cpu memory pids\n")
 		}
 		if weight := filepath.Join(dir, "cpu.weight"); dir == top && late > 0 {
