@@ -113,6 +113,17 @@ func (p *parts) ensureCgroups(ctx context.Context) error {
 	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx)); err != nil {
 		return err
 	}
+	if p.cluster.alone() {
+		p.tellEnforced(ctx)
+	}
+	return nil
+}
+
+// tellEnforced sends the Events about the limits that ensureCgroups has set. In a cluster, they follow the Event of the agent's start.
+func (p *parts) tellEnforced(ctx context.Context) {
+	if p.cgroups == nil {
+		return
+	}
 	enforced := func(text string) { p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", text) }
 	enforced("Updated Node Allocatable limit across pods")
 	for _, r := range p.cgroups.Reserved() {
@@ -122,7 +133,6 @@ func (p *parts) ensureCgroups(ctx context.Context) error {
 		}
 		enforced("Updated limits on " + what + " reserved cgroup " + r.Name)
 	}
-	return nil
 }
 
 // cgroupWarnings returns what the configuration asks for and the node or a feature gate does not allow.

@@ -69,7 +69,9 @@ type Config struct {
 	StatusFrequency, ReportFrequency, LeaseDuration time.Duration
 
 	Events events.Publisher // nil records none
-	Bus    *trace.Bus
+	// Started is called after the Event of the start; may be nil.
+	Started func(ctx context.Context)
+	Bus     *trace.Bus
 }
 
 // Image is one image of the runtime.

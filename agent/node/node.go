@@ -46,6 +46,9 @@ func New(cfg Config) (*Node, error) {
 // the API.
 func (n *Node) Run(ctx context.Context) error {
 	n.event(ctx, v1.EventTypeNormal, "Starting", "Starting kubelet.")
+	if n.cfg.Started != nil {
+		n.cfg.Started(ctx)
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.keepStatus(ctx) })
 	group.Go(func() error { return n.keepLease(ctx) })
