@@ -58,6 +58,13 @@ Out of memory: Killed process 812 (mysqld) total-vm:90000kB, anon-rss:80000kB, f
 		want: []trace.OOMKill{{Cgroup: "/system.slice/db.service", Limited: "/", Constraint: trace.OOMSystem, Process: "mysqld", PID: 812, RSS: 80000 << 10}},
 	},
 	{
+		name: "a memory policy", lines: `
+numa invoked oom-killer: gfp_mask=0x2dc2(GFP_KERNEL), order=0, oom_score_adj=0
+oom-kill:constraint=CONSTRAINT_MEMORY_POLICY,nodemask=1,cpuset=/,mems_allowed=0-1,global_oom,task_memcg=/system.slice/numa.service,task=numa,pid=813,uid=0
+Out of memory: Killed process 813 (numa) total-vm:9000kB, anon-rss:8000kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:88kB oom_score_adj:0`,
+		want: []trace.OOMKill{{Cgroup: "/system.slice/numa.service", Limited: "/", Constraint: trace.OOMPolicy, Process: "numa", PID: 813, RSS: 8000 << 10}},
+	},
+	{
 		name: "a cpuset", lines: `
 a invoked oom-killer: x
 oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=1,cpuset=x,mems_allowed=1,global_oom,task_memcg=/x,task=a,pid=5,uid=0

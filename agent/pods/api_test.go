@@ -146,6 +146,9 @@ func TestNoStartWhileEvicting(t *testing.T) {
 		if calls := b.rt.took(); slices.Contains(calls, "sync new") || !slices.Contains(calls, "sync dns") || !slices.Contains(calls, "sync web") {
 			t.Errorf("did %q", calls)
 		}
+		if !slices.ContainsFunc(tracetest.Events[trace.Wait](b.rec), func(w trace.Wait) bool { return w.Target.Kind == trace.TargetEvicted }) {
+			t.Error("nothing says what the pod waits for")
+		}
 		evicting.Store(false)
 		pass(10 * time.Second)
 		if calls := b.rt.took(); !slices.Contains(calls, "sync new") {
