@@ -92,7 +92,10 @@ func (t *writer) joins(c *lab.Cluster) {
 func (t *writer) alone(ctx context.Context, cfg Config) {
 	t.text("etc/default/kubeloupe", "KUBELET_KUBECONFIG_ARGS=\n")
 	t.wants("multi-user.target", "images")
-	t.do("var/lib/images/.", func(dir string) error {
+	t.do("var/lib/images", func(dir string) error {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
 		return lab.ExportImages(ctx, cfg.Log, dir, imageHost, lab.ImagePause, lab.ImageBusybox, lab.ImageHTTP)
 	})
 }
