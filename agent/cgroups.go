@@ -125,7 +125,9 @@ func (p *parts) tellEnforced(ctx context.Context) {
 		return
 	}
 	enforced := func(text string) { p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", text) }
-	enforced("Updated Node Allocatable limit across pods")
+	if p.enforcesPods() {
+		enforced("Updated Node Allocatable limit across pods")
+	}
 	for _, r := range p.cgroups.Reserved() {
 		what := "system"
 		if r.Field == "kubeReservedCgroup" {

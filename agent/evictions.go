@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -112,6 +113,9 @@ func imagesOn(fs gc.FS) *statsapi.FsStats {
 	return &statsapi.FsStats{AvailableBytes: new(uint64(max(fs.Available, 0))), CapacityBytes: new(uint64(fs.Capacity))}
 }
 
+// findLimit is how long a round waits for a runtime that does not answer.
+const findLimit = 2 * time.Second
+
 // diskFinder finds the runtime's file systems, once.
 type diskFinder struct {
 	stats  *stats.Stats
@@ -125,6 +129,8 @@ func (d *diskFinder) find(ctx context.Context) error {
 	if d.known {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
 	at, err := d.stats.Disks(ctx)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@
 // a limit of local storage.
 //
 // Run runs the rounds in its caller's goroutine: every three seconds, and as soon as the kernel reports that tasks stall for memory. It
-// publishes a Pressure per signal and round, a Decision by pressure when a verdict on a signal changes, an Eviction for each round that
+// publishes a Pressure per signal every ten seconds, a Decision by pressure when a verdict on a signal changes, an Eviction for each round that
 // acted, a Decision by eviction for each pod that is evicted, and a Log when a signal can no longer be measured.
 //
 // Upstream: pkg/kubelet/eviction.

@@ -22,7 +22,7 @@ type exceeded struct {
 // limited reports whether a pod has a limit of local storage.
 func limited(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
-		if e := pod.Spec.Volumes[i].EmptyDir; e != nil && e.Medium == v1.StorageMediumDefault && e.SizeLimit != nil && e.SizeLimit.Sign() > 0 {
+		if sizeLimit(&pod.Spec.Volumes[i]) != nil {
 			return true
 		}
 	}
@@ -36,6 +36,14 @@ func limited(pod *v1.Pod) bool {
 	return false
 }
 
+// sizeLimit returns the limit of an emptyDir volume on disk; nil for none.
+func sizeLimit(v *v1.Volume) *apiresource.Quantity {
+	if e := v.EmptyDir; e != nil && e.Medium == v1.StorageMediumDefault && e.SizeLimit != nil && e.SizeLimit.Sign() > 0 {
+		return e.SizeLimit
+	}
+	return nil
+}
+
 // exceeds returns the first limit of local storage that a pod exceeds: of a volume, of the pod, of a container. The layers of containers
 // count where they are on the agent's file system. A volume in memory has its limit from the kernel.
 //
@@ -43,11 +51,9 @@ func limited(pod *v1.Pod) bool {
 func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		if v.EmptyDir == nil || v.EmptyDir.Medium != v1.StorageMediumDefault || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 {
-			continue
-		}
-		if fs := volumeOf(st, v.Name); fs != nil && value(fs.UsedBytes) > v.EmptyDir.SizeLimit.Value() {
-			return over(trace.SignalEmptyDirLimit, value(fs.UsedBytes), v.EmptyDir.SizeLimit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
+		limit := sizeLimit(v)
+		if used := fsBytes(volumeOf(st, v.Name)); limit != nil && used > limit.Value() {
+			return over(trace.SignalEmptyDirLimit, used, limit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
 		}
 	}
 	if limit, ok := resource.PodLimits(pod, resource.PodResourcesOptions{})[v1.ResourceEphemeralStorage]; ok && st.EphemeralStorage != nil {

@@ -90,8 +90,12 @@ type Manager struct {
 	foreseen   time.Time
 	enforced   time.Time // when limits of local storage were last enforced
 	figured    time.Time // when the figures were last published
-	acted      bool      // the last round had a threshold to act for
-	near       bool      // little more than a threshold is left of something
+	vain       struct {  // the last round that had to act and evicted nothing, for a threshold by its index
+		threshold int
+		at        time.Time
+	}
+	removing chan reclaimed // of removals that have not ended; nil for none
+	near     bool           // little more than a threshold is left of something
 
 	mu         sync.Mutex
 	conditions []v1.NodeConditionType

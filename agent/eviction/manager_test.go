@@ -37,6 +37,7 @@ type world struct {
 	ending       map[types.UID]time.Time // when evicted pods end
 	endsAfter    time.Duration
 	freed        map[types.UID]int64 // memory that comes back
+	hang         time.Duration       // of the removal of containers
 	warnings     int
 	changes      int
 	log          []string
@@ -104,6 +105,7 @@ func (w *world) Ended(uid types.UID) bool {
 
 // Containers implements Reclaimer.
 func (w *world) Containers(context.Context) (int, int64, error) {
+	time.Sleep(w.hang)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say("remove containers")
@@ -258,6 +260,28 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
+// A removal that hangs holds up a round for a while, and no other is begun meanwhile; a pod that has to go for something else does not wait
+// for it.
+func TestHungRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, rec := run(t, 80*time.Second, func(w *world, _ *Config) {
+			w.disk, w.hang = 90, time.Minute
+			w.add(aPod("critical", 2_000_000_000), 60)
+			w.add(aPod("a", 0), 60)
+		}, func(w *world, _ *Manager) {
+			time.Sleep(31 * time.Second)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.disk, w.memory = 500, 20
+			w.add(aPod("b", 0), 100)
+		})
+		logged(t, w, "30s evict a grace 1 disrupted true", "32s evict b grace 1 disrupted true", "1m0s remove containers", "1m0s remove images")
+		if r := tracetest.Events[trace.Eviction](rec); r[0].Err != errRemoving.Error() {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // A pod over its limit of local storage goes, whatever the node has; a critical one stays.
 func TestLimits(t *testing.T) {
 	limit := func(p *v1.Pod) *v1.Pod {
@@ -367,7 +391,7 @@ func TestNear(t *testing.T) {
 			defer w.mu.Unlock()
 			w.disk = 90
 		})
-		logged(t, w, "14s remove containers", "14s remove images", "14s evict a grace 1 disrupted true", "16s remove containers", "16s remove images", "26s remove containers", "26s remove images")
+		logged(t, w, "14s remove containers", "14s remove images", "14s evict a grace 1 disrupted true", "16s remove containers", "16s remove images", "25s remove containers", "25s remove images")
 		if n := len(tracetest.Events[trace.Pressure](rec)); n > 10 {
 			t.Errorf("%d figures in 30 s", n)
 		}

@@ -115,19 +115,11 @@ func diskOf(s trace.Signal, p parts, pod *v1.Pod, st *statsapi.PodStats) (sum in
 		}
 	}
 	for i := range pod.Spec.Volumes {
-		if v := &pod.Spec.Volumes[i]; p.volumes && onNode(v) {
+		if v := &pod.Spec.Volumes[i]; p.volumes && (v.HostPath != nil || podspec.Ephemeral(v)) {
 			add(volumeOf(st, v.Name))
 		}
 	}
 	return sum
-}
-
-// onNode reports whether a volume is on the node's disk.
-//
-// Upstream: pkg/kubelet/eviction/helpers.go, localVolumeNames.
-func onNode(v *v1.Volume) bool {
-	return v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault ||
-		v.ConfigMap != nil || v.GitRepo != nil || v.DownwardAPI != nil || v.Projected != nil || v.Secret != nil
 }
 
 func volumeOf(st *statsapi.PodStats, name string) *statsapi.FsStats {

@@ -2,8 +2,8 @@ package eviction
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,8 +26,7 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	if m.cfg.Observe {
 		return nil, 0
 	}
-	m.acted = len(act) > 0
-	m.near = !m.acted && m.nearest(seen, nearShare) != nil
+	m.near = len(act) == 0 && m.nearest(seen, nearShare) != nil
 	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
 		return evicted, hardGrace
 	}
@@ -35,13 +34,15 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 		m.foresee(ctx, seen, now)
 		return nil, 0
 	}
-	return m.relieve(ctx, m.first(act), seen)
-}
-
-// first returns the threshold to act for: memory first, a hard one before a soft one of the same signal.
-func (m *Manager) first(act []int) *Threshold {
-	i := slices.MinFunc(act, func(a, b int) int { return a - b }) // they are in this order
-	return &m.thresholds[i]
+	first := act[0] // memory first, a hard threshold before a soft one of the same signal: that is their order
+	if first == m.vain.threshold && now.Sub(m.vain.at) < Period-pause-pause/2 {
+		return nil, 0 // a moment ago there was nothing to evict for it
+	}
+	evicted, grace = m.relieve(ctx, &m.thresholds[first], seen)
+	if len(evicted) == 0 {
+		m.vain.threshold, m.vain.at = first, now
+	}
+	return evicted, grace
 }
 
 // measure observes the node and publishes what it saw.
@@ -60,7 +61,7 @@ func (m *Manager) measure(ctx context.Context) (observations, bool) {
 	}
 	if m.judge == nil || got.Layout != m.layout {
 		m.layout, m.thresholds = got.Layout, got.Layout.thresholds(m.cfg.Thresholds)
-		m.judge, m.told = newJudge(len(m.thresholds)), map[trace.Signal]said{}
+		m.judge, m.told, m.vain.at = newJudge(len(m.thresholds)), map[trace.Signal]said{}, time.Time{}
 	}
 	seen := observe(&got)
 	if now := time.Now(); now.Sub(m.figured) >= Period-pause-pause/2 {
@@ -114,7 +115,7 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations) 
 	}
 	stats, err := m.usage(ctx, nil)
 	if err != nil {
-		e.Err = errors.Join(asError(e.Err), err).Error()
+		e.Err = strings.TrimPrefix(e.Err+"; "+err.Error(), "; ")
 		return nil, 0
 	}
 	all := rank(t.Signal, m.layout, m.cfg.Pods.Active(), stats)
@@ -127,40 +128,6 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations) 
 	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), m.grace(t, victim.pod)
 	m.evict(ctx, t, got, victim, e.Grace)
 	return []*v1.Pod{victim.pod}, e.Grace
-}
-
-func asError(text string) error {
-	if text == "" {
-		return nil
-	}
-	return errors.New(text)
-}
-
-// reclaim removes containers and images that no pod uses, as far as that helps a threshold's signal. It reports whether there is enough
-// of everything afterwards.
-func (m *Manager) reclaim(ctx context.Context, t *Threshold, e *trace.Eviction) bool {
-	what := m.layout.reclaim(t.Signal)
-	if what == (reclaim{}) {
-		return false
-	}
-	var errs []error
-	if what.containers {
-		n, freed, err := m.cfg.Reclaimer.Containers(ctx)
-		e.Containers, e.Freed, errs = n, e.Freed+freed, append(errs, err)
-	}
-	if what.images {
-		n, freed, err := m.cfg.Reclaimer.Images(ctx)
-		e.Images, e.Freed, errs = n, e.Freed+freed, append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		e.Err = err.Error()
-	}
-	got, err := m.cfg.Measure(ctx)
-	if err != nil {
-		return false
-	}
-	after := observe(&got)
-	return !slices.ContainsFunc(m.thresholds, func(t Threshold) bool { return after.below(&t, true) })
 }
 
 // usage returns the usage of the pods by UID.

@@ -24,7 +24,8 @@ const (
 	pause = NearPeriod
 )
 
-// Run runs rounds until ctx is done: every WatchPeriod, or NearPeriod, after a pod has ended that was evicted, and when the kernel reports that tasks stall.
+// Run runs rounds until ctx is done: every WatchPeriod (NearPeriod while little is left), after the end of a pod that was evicted, and when
+// the kernel reports that tasks stall for memory.
 func (m *Manager) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		evicted, grace := m.round(ctx)
@@ -38,11 +39,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		if m.near {
 			continue
 		}
-		wait := WatchPeriod
-		if m.acted {
-			wait = Period
-		}
-		timer := time.NewTimer(wait - pause)
+		timer := time.NewTimer(WatchPeriod - pause)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:

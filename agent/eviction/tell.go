@@ -35,11 +35,16 @@ func (m *Manager) tellFigures(seen observations) {
 			}
 		}
 		basic := s == trace.SignalMemory || s == trace.SignalNodeFS || s == trace.SignalImageFS
-		same := m.layout != SplitFS && (s == trace.SignalContainerFS || s == trace.SignalContainerFSInodes)
-		if basic || len(e.Thresholds) > 0 && !same {
+		if basic || len(e.Thresholds) > 0 && !repeats(s) {
 			trace.Point(m.cfg.Bus, trace.Span{}, e)
 		}
 	}
+}
+
+// repeats reports whether a signal has the figures and thresholds of another one: a container file system is always that of the images or of
+// the agent.
+func repeats(s trace.Signal) bool {
+	return s == trace.SignalContainerFS || s == trace.SignalContainerFSInodes
 }
 
 // tellVerdicts publishes of which signals there is too little now, and of which there is enough again.
@@ -47,7 +52,7 @@ func (m *Manager) tellVerdicts(seen observations) {
 	for _, s := range signals() {
 		of, short := m.verdictOn(s)
 		was, told := m.told[s]
-		if of < 0 || told && was == (said{of, short}) || !told && !short {
+		if of < 0 || repeats(s) || told && was == (said{of, short}) || !told && !short {
 			continue
 		}
 		m.told[s] = said{of, short}

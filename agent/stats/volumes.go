@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // place is the state of a directory without a walk.
@@ -38,7 +40,7 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 				continue
 			}
 			fs.UsedBytes, fs.InodesUsed = &h.bytes, &h.inodes
-			if local(v) {
+			if podspec.Ephemeral(v) {
 				ephemeral.bytes += h.bytes
 				ephemeral.inodes += h.inodes
 			}
@@ -53,14 +55,6 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 		list = append(list, out)
 	}
 	return list, ephemeral
-}
-
-// local reports whether a volume's content counts as the pod's ephemeral storage.
-//
-// Upstream: pkg/volume/util, IsLocalEphemeralVolume.
-func local(v *v1.Volume) bool {
-	return v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault ||
-		v.ConfigMap != nil || v.GitRepo != nil || v.DownwardAPI != nil || v.Projected != nil || v.Secret != nil
 }
 
 func (s *Stats) volumeDirs(pod *v1.Pod) map[string]string {

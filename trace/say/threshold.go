@@ -65,12 +65,12 @@ func threshold(s trace.Signal, t *trace.Threshold) (does, mark string) {
 
 // Eviction describes a round of the eviction manager.
 func Eviction(e *trace.Eviction) string {
-	_, at := Threshold(e.Signal, &e.Threshold)
+	_, mark := threshold(e.Signal, &e.Threshold)
 	is := "below"
 	if e.Outcome == trace.EvictionNear {
 		is = "near"
 	}
-	out := fmt.Sprintf("eviction: %s: %s free, %s %s", e.Signal, Amount(e.Signal, e.Available), is, strings.Replace(at, " free", "", 1))
+	out := fmt.Sprintf("eviction: %s: %s free, %s %s", e.Signal, Amount(e.Signal, e.Available), is, mark+after(&e.Threshold))
 	if e.Containers > 0 {
 		out += fmt.Sprintf("; containers removed: %d", e.Containers)
 	}
