@@ -28,6 +28,9 @@ func (*Eviction) Name() string { return "Eviction" }
 const aboutEviction = "Below a threshold, the node gets a pressure condition and rejects pods. The agent then removes containers and images that no pod uses; " +
 	"if that is not enough, it evicts one pod after another, in the order of the ranking."
 
+// simulatedEviction says what the agent does with the simulated runtime.
+const simulatedEviction = "Below a threshold, the node gets a pressure condition and rejects pods. With the simulated runtime, the agent evicts nothing: that would free nothing."
+
 // foreignEviction says what is known of shortages that another kubelet handles.
 const foreignEviction = "The kubelet evicts and rejects pods by its own thresholds, which are not known here. Its decisions are below, as far as its observers show them."
 
@@ -35,6 +38,9 @@ const foreignEviction = "The kubelet evicts and rejects pods by its own threshol
 func (p *Eviction) Refresh(f Frame) {
 	p.now = f.Now
 	about, none := aboutEviction, "nothing measured yet; the node is measured every 10 s"
+	if f.Model.Node().Simulated {
+		about = simulatedEviction
+	}
 	if f.Model.Node().SeenBy.Foreign() {
 		about, none = foreignEviction, "not known of this kubelet"
 	}
