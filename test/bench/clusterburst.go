@@ -100,15 +100,9 @@ func (c *clusterBench) burstFloor(ctx context.Context, size int, lines burstLine
 	if err := each(all, width, func(m *made) error { return c.twin.cri.stop(ctx, m) }); err != nil {
 		return err
 	}
-	var last time.Time
-	for _, p := range pods {
-		at, err := c.twin.events.awaitGone(ctx, p.Name)
-		if err != nil {
-			return err
-		}
-		if at.After(last) {
-			last = at
-		}
+	last, err := c.twin.events.awaitAllGone(ctx, pods)
+	if err != nil {
+		return err
 	}
 	lines.gone.floor(width, last.Sub(begin))
 	return nil

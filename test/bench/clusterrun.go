@@ -52,7 +52,7 @@ func runCluster(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "klb")
+	dir, err := place()
 	if err != nil {
 		return err
 	}
@@ -144,6 +144,9 @@ func (c *clusterBench) makeObjects(ctx context.Context) error {
 	meta := metav1.ObjectMeta{Name: benchNamespace, Namespace: benchNamespace}
 	core := c.client.CoreV1()
 	_, err := core.Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: benchNamespace}}, metav1.CreateOptions{})
+	if err == nil { // the pods of a node without an object are deleted after a while, all at once: pkg/controller/podgc
+		_, err = core.Nodes().Create(ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: elsewhere}}, metav1.CreateOptions{})
+	}
 	if err == nil {
 		_, err = core.ConfigMaps(benchNamespace).Create(ctx, &v1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{})
 	}

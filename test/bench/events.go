@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -102,6 +103,21 @@ func latest(times map[string]time.Time) time.Time {
 // awaitGone returns when the pod's sandbox was deleted.
 func (e *events) awaitGone(ctx context.Context, pod string) (time.Time, error) {
 	return e.await(ctx, "end of "+pod, func() (time.Time, bool) { t, ok := e.gone[pod]; return t, ok })
+}
+
+// awaitAllGone waits for all pods to be gone, and returns when the last one was.
+func (e *events) awaitAllGone(ctx context.Context, pods []*v1.Pod) (time.Time, error) {
+	var last time.Time
+	for _, p := range pods {
+		at, err := e.awaitGone(ctx, p.Name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last, nil
 }
 
 func (e *events) await(ctx context.Context, what string, get func() (time.Time, bool)) (time.Time, error) {

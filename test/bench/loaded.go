@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// elsewhere is a node that does not exist: no agent takes its pods.
+// elsewhere is a node without an agent: nobody takes its pods.
 const elsewhere = "bench-floor"
 
-// loadedFloor is burstFloor with the load of the API beside it, on the same CPUs: each pod is created through it, bound to a node that does
-// not exist, before its direct calls begin, and its status is patched once when it has started; it is deleted through it before its direct
+// loadedFloor is burstFloor with the load of the API beside it, on the same CPUs: each pod is created through it, bound to a node
+// without an agent, before its direct calls begin, and its status is patched once when it has started; it is deleted through it before its direct
 // calls to end begin.
 func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLines) error {
 	width := widths()[c.phase%len(widths())]
@@ -113,15 +113,9 @@ func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[s
 	if err != nil {
 		return err
 	}
-	var last time.Time
-	for _, p := range pods {
-		at, err := c.twin.events.awaitGone(ctx, p.Name)
-		if err != nil {
-			return err
-		}
-		if at.After(last) {
-			last = at
-		}
+	last, err := c.twin.events.awaitAllGone(ctx, pods)
+	if err != nil {
+		return err
 	}
 	lines.gone.floor(width, last.Sub(begin))
 	time.Sleep(time.Second)

@@ -48,7 +48,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "klb")
+	dir, err := place()
 	if err != nil {
 		return err
 	}

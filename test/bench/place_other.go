@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+func place() (string, error) { return os.MkdirTemp("", "klb") }
