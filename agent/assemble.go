@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
@@ -21,8 +22,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podsapi"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
@@ -55,6 +58,9 @@ type parts struct {
 	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges
+	devices  *device.Manager
+	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
+	plugins map[string]pluginwatch.Handler
 	// pulled are the records of pulled images; nil if none are kept.
 	pulled    *pulled.Store
 	pods      podParts
@@ -92,16 +98,24 @@ func (p *parts) add(name string, run func(context.Context) error) {
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
-		pods: podParts{notices: volume.NewNotices(), store: pods.NewStore(), registry: worker.NewRegistry()},
+		plugins: map[string]pluginwatch.Handler{},
 	}
+	p.pods = podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry()}
+	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}
+	if err := p.newDevices(); err != nil {
+		return nil, err
+	}
 	rt, err := p.newRuntime(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.watchPlugins(); err != nil {
 		return nil, err
 	}
 	asked := loop.NewRequests()
@@ -138,6 +152,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("orphans", p.pods.manager.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
+	if err := p.addLocal(); err != nil {
+		return nil, err
+	}
 	if err := p.addOOM(); err != nil {
 		return nil, err
 	}
@@ -202,6 +219,9 @@ func (p *parts) prepare(ctx context.Context) error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make directory: %w", err)
 		}
+	}
+	if err := p.devices.Restore(ctx); err != nil {
+		return err
 	}
 	if err := p.ensureCgroups(ctx); err != nil {
 		return err

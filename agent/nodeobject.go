@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"runtime"
 
@@ -51,9 +52,7 @@ func (p *parts) newNode() error {
 		Declared:  node.DeclaredFeatures(k.Gates),
 		Cgroups:   p.cgroupsInUse(),
 		MaxImages: *kc.NodeStatusMaxImages,
-		Resources: func() (capacity, allocatable v1.ResourceList) {
-			return p.host.resources.Capacity, p.host.resources.Allocatable
-		},
+		Resources: p.resources, Fresh: p.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },
 		Runtime:  p.runtime,
 		NotReady: p.state.NotReady, Pressure: p.pressure,
@@ -69,6 +68,15 @@ func (p *parts) newNode() error {
 	p.add("node", n.Run)
 	p.add("node readiness", func(ctx context.Context) error { return p.state.Follow(ctx, p.self.Changed) })
 	return nil
+}
+
+// resources returns the node's capacity and allocatable, with its devices.
+func (p *parts) resources() (capacity, allocatable v1.ResourceList) {
+	capacity, allocatable = maps.Clone(p.host.resources.Capacity), maps.Clone(p.host.resources.Allocatable)
+	moreCapacity, moreAllocatable := p.devices.Capacity()
+	maps.Copy(capacity, moreCapacity)
+	maps.Copy(allocatable, moreAllocatable)
+	return capacity, allocatable
 }
 
 // describeStandalone publishes the description of a node without an object in the API. It does not change while the

@@ -9,7 +9,6 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
@@ -109,13 +108,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	c.Plugins = append(c.Plugins, drivers, disks, shares)
-	watcher, err := pluginwatch.New(pluginwatch.Config{
-		Dir: filepath.Join(c.RootDir, "plugins_registry"), Handlers: map[string]pluginwatch.Handler{"CSIPlugin": drivers}, Bus: p.cfg.Bus,
-	})
-	if err != nil {
-		return err
-	}
-	p.add("plugins", watcher.Run)
+	p.plugins["CSIPlugin"] = drivers
 	p.add("CSI drivers", func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():

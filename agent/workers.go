@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podsapi"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
@@ -19,7 +20,8 @@ import (
 
 // podParts are the parts that handle the node's pods.
 type podParts struct {
-	notices  *volume.Notices // changes that concern volumes
+	notices  *volume.Notices   // changes that concern volumes
+	watchers *podsapi.Watchers // clients of the pods API
 	store    *pods.Store
 	registry *worker.Registry
 	resizes  *resize.Manager
@@ -38,9 +40,10 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
-			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets,
+			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(),
 		}),
 	}
+	syncer.Devices = p.devices
 	p.cluster.joinSyncer(&syncer)
 	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
 		return err
@@ -51,7 +54,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
 		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
-		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.devices,
 	}
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)

@@ -41,6 +41,16 @@ func (e *Eviction) limit(l limiter) int {
 func (e *RankedPod) limit(l limiter) int { return line(l, &e.Pod) + word(l, &e.QoS) }
 
 // limit implements limited.
+func (e *DevicePlugin) limit(l limiter) int {
+	return word(l, &e.Op) + line(l, &e.Resource) + line(l, &e.Socket) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *DeviceAllocation) limit(l limiter) int {
+	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + text(l, &e.Err)
+}
+
+// limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
 		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)

@@ -42,6 +42,8 @@ const (
 	kindClockStepped
 	kindOOMKill
 	kindEviction
+	kindDevicePlugin
+	kindDeviceAllocation
 	kindCount
 )
 
@@ -86,6 +88,8 @@ var kinds = [kindCount]kindOf{
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 	kindOOMKill:          describe[OOMKill]("oom.kill"),
 	kindEviction:         describe[Eviction]("eviction"),
+	kindDevicePlugin:     describe[DevicePlugin]("device.plugin"),
+	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
 }
 
 // Kind implements Event.
@@ -207,3 +211,9 @@ func (*OOMKill) Kind() Kind { return kindOOMKill }
 
 // Kind implements Event.
 func (*Eviction) Kind() Kind { return kindEviction }
+
+// Kind implements Event.
+func (*DevicePlugin) Kind() Kind { return kindDevicePlugin }
+
+// Kind implements Event.
+func (*DeviceAllocation) Kind() Kind { return kindDeviceAllocation }

@@ -73,6 +73,10 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
 	}
+	if err := r.preStart(ctx, s); err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+		return err
+	}
 	if proto.Size(req) > largeCreate {
 		r.lease.grows()
 	}
@@ -148,11 +152,14 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if r.cfg.BlockVolumes != nil && len(c.VolumeDevices) > 0 {
 		in.BlockVolumes = r.cfg.BlockVolumes(r.pod)
 	}
+	if err := r.takeDevices(ctx, c, &in); err != nil {
+		return nil, err
+	}
 	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
 	if err != nil {
 		return nil, err
 	}
-	shown := &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: criconfig.Shown(cfg, c, env), SandboxConfig: sandbox}
+	shown := &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: criconfig.Shown(cfg, c, in.Env), SandboxConfig: sandbox}
 	r.mu.Lock()
 	r.shown[s.ID] = shown
 	r.mu.Unlock()

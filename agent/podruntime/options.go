@@ -39,6 +39,14 @@ type UserNamespaces interface {
 	Release(pod types.UID)
 }
 
+// Devices has what device plugins give to containers. Both calls may wait for plugins.
+type Devices interface {
+	// Container returns what a container's request gets. A container that has not got its devices gets them now.
+	Container(ctx context.Context, pod *v1.Pod, c *v1.Container) (criconfig.Given, error)
+	// PreStart tells the plugins that require it that the container is about to be created.
+	PreStart(ctx context.Context, pod *v1.Pod, c *v1.Container) error
+}
+
 // Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.
 type Options struct {
 	Events events.Publisher
@@ -66,6 +74,8 @@ type Options struct {
 	// SandboxFailed receives the error of a sandbox that could not be created: the cause may be the node's. It must not
 	// block.
 	SandboxFailed func(err error)
+	// Devices are those of device plugins.
+	Devices Devices
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

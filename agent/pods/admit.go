@@ -19,6 +19,9 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
+	if m.cfg.Devices != nil {
+		in.Reserve = func() admission.Verdict { return reserve(span, m.cfg.Devices, pod) }
+	}
 	d := trace.Decision{By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictAdmit, Reason: "all checks passed"}
 	v := admission.Verdict{OK: true}
 	switch {
@@ -29,6 +32,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	}
 	switch {
 	case !v.OK:
+		m.release(pod.UID)
 		d.Verdict, d.Code, d.Reason = trace.VerdictReject, v.Reason, v.Reason+": "+v.Message
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
@@ -44,6 +48,7 @@ func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) 
 	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
 	m.cfg.Store.with(pod.UID, func(e *entry) {
 		e.status, e.said, e.refused = st, statusRecord(st, ""), true
+		m.cfg.Store.tell(pod.UID)
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})
 	m.event(ctx, pod, "Warning", v.Reason, v.Message)

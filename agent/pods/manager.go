@@ -52,6 +52,16 @@ type Resizes interface {
 	Pending(pod *v1.Pod) bool
 }
 
+// Devices gives devices to pods.
+type Devices interface {
+	// Reserve reserves the devices of a pod that is to be admitted, without waiting; the error says why it cannot have them.
+	Reserve(ctx context.Context, pod *v1.Pod) error
+	// Allocate allocates what was reserved. It may wait for device plugins; if it fails and ctx has not ended, the pod cannot run.
+	Allocate(ctx context.Context, pod *v1.Pod) error
+	// Release frees the devices of a pod of which nothing runs.
+	Release(uid types.UID)
+}
+
 // Config is what a Manager needs.
 type Config struct {
 	Workers Workers
@@ -62,6 +72,8 @@ type Config struct {
 	MaxPods int
 	// Node adds data about the node to an admission's inputs; may be nil.
 	Node func(*admission.Inputs)
+	// Devices may be nil: then no pod gets devices of device plugins.
+	Devices Devices
 	// Mirrors may be nil: then no static pod has a mirror pod.
 	Mirrors Mirrors
 	// Probes is notified when containers of a pod change; may be nil.

@@ -85,7 +85,8 @@ type SyncerConfig struct {
 	LogsBy func(uid types.UID) time.Time
 	// LastWords reads a container's termination message. It is called without a lock. May be nil.
 	LastWords func(ctx context.Context, c *podstate.Container) string
-	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
+	// Devices, Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
+	Devices  Devices
 	Volumes  Volumes
 	Probes   Probes
 	Statuses Statuses

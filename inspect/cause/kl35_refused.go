@@ -12,12 +12,16 @@ func refused() Rule {
 		ID: "KL35", Name: "rejected by the node",
 		About: "The kubelet rejected the pod when it arrived, with a reason such as OutOfcpu, NodePorts, NodeAffinity, UnexpectedAdmissionError or " +
 			"SysctlForbidden; or it ended the pod because it was active for longer than activeDeadlineSeconds. Such a pod has failed and will not run " +
-			"again. It rests on the verdict, or on the reason in the pod's status. Eviction and preemption of a pod that ran are KL22's.",
+			"again. It rests on the verdict, or on the reason in the pod's status. Eviction and preemption of a pod that ran are KL22's, a pod that did not get " +
+			"its devices is KL42's.",
 		Find: findRefused,
 	}
 }
 
 func findRefused(c *Case) []Finding {
+	if c.refusedDevices() != nil {
+		return nil
+	}
 	for _, d := range ownPoints[*trace.Decision](c) {
 		switch {
 		case d.Event.By == trace.ByAdmission && d.Event.Verdict == trace.VerdictReject:

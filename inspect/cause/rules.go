@@ -14,5 +14,5 @@ func podRules() []Rule {
 
 // workloadRules are KL30 to KL36, and KL39: what is wrong with the pod itself.
 func workloadRules() []Rule {
-	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused(), readinessGate()}
+	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused(), readinessGate(), devices()}
 }

@@ -75,6 +75,10 @@ func brief(e trace.Event) string {
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
 	case *trace.Eviction:
 		return words(string(e.Signal), string(e.Outcome), e.Evicted)
+	case *trace.DevicePlugin:
+		return words(e.Resource, string(e.Op))
+	case *trace.DeviceAllocation:
+		return words(e.Container, e.Resource, string(e.Outcome))
 	case *trace.OOMKill:
 		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:

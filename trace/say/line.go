@@ -62,6 +62,10 @@ func line(r *trace.Record) string {
 		if e.Outcome != trace.EvictionNear {
 			return Eviction(e)
 		}
+	case *trace.DevicePlugin:
+		return DevicePlugin(e)
+	case *trace.DeviceAllocation:
+		return DeviceAllocation(e)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
