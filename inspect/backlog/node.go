@@ -142,7 +142,7 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 		if e.Outcome != trace.EvictionNear {
 			k.alarms.Push(it)
 		}
-	case *trace.NodeEvent, *trace.OOMKill:
+	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin:
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it

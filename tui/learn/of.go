@@ -99,6 +99,8 @@ func Event(e trace.Event) Lesson {
 		return concepts["psi"]
 	case *trace.Eviction:
 		return concepts["eviction"]
+	case *trace.DevicePlugin, *trace.DeviceAllocation:
+		return waits[trace.WaitDevices]
 	case *trace.RuntimeSpan:
 		return kinds[waterfall.RowSpan]
 	case *trace.Milestone:
