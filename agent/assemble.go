@@ -13,7 +13,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
-	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
@@ -58,9 +57,6 @@ type parts struct {
 	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges
-	devices  *device.Manager
-	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
-	plugins map[string]pluginwatch.Handler
 	// pulled are the records of pulled images; nil if none are kept.
 	pulled    *pulled.Store
 	pods      podParts
@@ -98,9 +94,8 @@ func (p *parts) add(name string, run func(context.Context) error) {
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
-		plugins: map[string]pluginwatch.Handler{},
+		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
 	}
-	p.pods = podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry()}
 	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
@@ -220,7 +215,7 @@ func (p *parts) prepare(ctx context.Context) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
-	if err := p.devices.Restore(ctx); err != nil {
+	if err := p.pods.devices.Restore(ctx); err != nil {
 		return err
 	}
 	if err := p.ensureCgroups(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // newDevices creates the manager of devices. What it asks about pods exists before any pod does.
 func (p *parts) newDevices() (err error) {
-	p.devices, err = device.New(device.Config{
+	p.pods.devices, err = device.New(device.Config{
 		Dir:      p.inRoot("device-plugins"),
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
@@ -36,14 +36,14 @@ func (p *parts) newDevices() (err error) {
 	if err != nil {
 		return err
 	}
-	p.plugins["DevicePlugin"] = p.devices
-	p.addSocket("device plugins", p.inRoot("device-plugins", device.Socket), p.devices.Run)
+	p.pods.plugins["DevicePlugin"] = p.pods.devices
+	p.addSocket("device plugins", p.inRoot("device-plugins", device.Socket), p.pods.devices.Run)
 	return nil
 }
 
 // watchPlugins watches the registry of plugins, when all handlers are known.
 func (p *parts) watchPlugins() error {
-	w, err := pluginwatch.New(pluginwatch.Config{Dir: p.inRoot("plugins_registry"), Handlers: p.plugins, Bus: p.cfg.Bus})
+	w, err := pluginwatch.New(pluginwatch.Config{Dir: p.inRoot("plugins_registry"), Handlers: p.pods.plugins, Bus: p.cfg.Bus})
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,14 @@ func (p *parts) deviceHealth() interface {
 	Status(uid types.UID, container string) []v1.ResourceStatus
 } {
 	if p.cfg.Kubelet.Gates.Enabled("ResourceHealthStatus") {
-		return p.devices
+		return p.pods.devices
 	}
 	return nil
 }
 
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
-	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.devices})
+	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices})
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (p *parts) newNode() error {
 		Declared:  node.DeclaredFeatures(k.Gates),
 		Cgroups:   p.cgroupsInUse(),
 		MaxImages: *kc.NodeStatusMaxImages,
-		Resources: p.resources, Fresh: p.devices.Fresh,
+		Resources: p.resources, Fresh: p.pods.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },
 		Runtime:  p.runtime,
 		NotReady: p.state.NotReady, Pressure: p.pressure,
@@ -73,7 +73,7 @@ func (p *parts) newNode() error {
 // resources returns the node's capacity and allocatable, with its devices.
 func (p *parts) resources() (capacity, allocatable v1.ResourceList) {
 	capacity, allocatable = maps.Clone(p.host.resources.Capacity), maps.Clone(p.host.resources.Allocatable)
-	moreCapacity, moreAllocatable := p.devices.Capacity()
+	moreCapacity, moreAllocatable := p.pods.devices.Capacity()
 	maps.Copy(capacity, moreCapacity)
 	maps.Copy(allocatable, moreAllocatable)
 	return capacity, allocatable

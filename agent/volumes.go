@@ -108,7 +108,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	c.Plugins = append(c.Plugins, drivers, disks, shares)
-	p.plugins["CSIPlugin"] = drivers
+	p.pods.plugins["CSIPlugin"] = drivers
 	p.add("CSI drivers", func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():

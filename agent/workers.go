@@ -6,7 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
@@ -22,6 +24,9 @@ import (
 type podParts struct {
 	notices  *volume.Notices   // changes that concern volumes
 	watchers *podsapi.Watchers // clients of the pods API
+	devices  *device.Manager
+	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
+	plugins  map[string]pluginwatch.Handler
 	store    *pods.Store
 	registry *worker.Registry
 	resizes  *resize.Manager
@@ -43,7 +48,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(),
 		}),
 	}
-	syncer.Devices = p.devices
+	syncer.Devices = p.pods.devices
 	p.cluster.joinSyncer(&syncer)
 	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
 		return err
@@ -54,7 +59,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
 		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
-		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.devices,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices,
 	}
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)

@@ -195,9 +195,13 @@ func TestWatched(t *testing.T) {
 	f := &fakePlugin{}
 	f.serve(t, dir, "a.sock")
 	f.lists <- healthy("g0")
-	if err := n.Register(t.Context(), gpu, filepath.Join(dir, "a.sock"), []string{pluginapi.Version}); err != nil {
-		t.Fatal(err)
-	}
+	n.until(t, "registration", func() bool {
+		err := n.Register(t.Context(), gpu, filepath.Join(dir, "a.sock"), []string{pluginapi.Version})
+		if err != nil && !errors.Is(err, errEnding) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	n.await(t, gpu, 1, 1)
 	n.Deregister(t.Context(), gpu, filepath.Join(dir, "a.sock"))
 	n.await(t, gpu, 1, 0)

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,7 @@ func (g *registry) begin(p *plugin) bool {
 	return true
 }
 
-var errEnding = status.Error(codes.Unavailable, "the kubelet does not serve device plugins now: try again")
+var errEnding = errors.New("the kubelet does not serve device plugins now: try again")
 
 // clip shortens what a plugin sent, for a message.
 func clip(s string) string {

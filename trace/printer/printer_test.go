@@ -125,6 +125,9 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalNodeFSInodes, Available: 90, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Percent: 5}, Outcome: trace.EvictionReclaimed, Images: 2, Freed: 1 << 20})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Outcome: trace.EvictionNear})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Available: 9, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 10}, Outcome: trace.EvictionNone, Err: "no runtime"})
+	add(9019*ms, node, point, 0, &trace.DevicePlugin{Op: trace.PluginRegistered, Resource: "example.com/gpu", Socket: "/var/lib/kubelet/device-plugins/gpu.sock"})
+	add(9019*ms, node, point, 0, &trace.DevicePlugin{Op: trace.PluginDevices, Resource: "example.com/gpu", Healthy: 3, Unhealthy: 1})
+	add(9019*ms, cart, point, 0, &trace.DeviceAllocation{Container: "cart", Resource: "example.com/gpu", Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g0"}, Took: 1500 * ms})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs
