@@ -29,7 +29,7 @@ func TestDevices(t *testing.T) {
 	run(t, "KL42", []script{
 		{name: "slow", want: "the pod waited 3.00s for the device plugin of example.com/gpu to answer", cost: 3 * sec, write: func(s *casetest.Script) { wait(s, 3*sec) }},
 		{
-			name: "too few", found: true, want: "the pod did not get 2 example.com/gpu for container web: requested number of devices unavailable",
+			name: "too few", current: true, want: "the pod did not get 2 example.com/gpu for container web: requested number of devices unavailable",
 			write: func(s *casetest.Script) { refuse(s) },
 		},
 		{name: "not: quick", write: func(s *casetest.Script) { wait(s, 5*ms) }},
