@@ -42,6 +42,7 @@ const (
 	kindClockStepped
 	kindOOMKill
 	kindEviction
+	kindAllocation
 	kindCount
 )
 
@@ -86,6 +87,7 @@ var kinds = [kindCount]kindOf{
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 	kindOOMKill:          describe[OOMKill]("oom.kill"),
 	kindEviction:         describe[Eviction]("eviction"),
+	kindAllocation:       describe[Allocation]("allocation"),
 }
 
 // Kind implements Event.
@@ -207,3 +209,6 @@ func (*OOMKill) Kind() Kind { return kindOOMKill }
 
 // Kind implements Event.
 func (*Eviction) Kind() Kind { return kindEviction }
+
+// Kind implements Event.
+func (*Allocation) Kind() Kind { return kindAllocation }

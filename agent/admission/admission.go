@@ -47,6 +47,10 @@ type Inputs struct {
 	MemoryPressure, DiskPressure, PIDPressure bool
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
+	// Reserve reserves what managers of the node give to single pods, such as CPUs; its verdict says whether they can. May be nil.
+	// Check calls it after the checks for which preemption does not help, as upstream; if Check rejects the pod later, the caller
+	// releases what was reserved.
+	Reserve func() Verdict
 }
 
 // problem is one reason for a rejection.
@@ -61,6 +65,11 @@ type problem struct {
 func Check(in Inputs) Verdict {
 	if v := checkHard(in); !v.OK {
 		return v
+	}
+	if in.Reserve != nil {
+		if v := in.Reserve(); !v.OK {
+			return v
+		}
 	}
 	problems := in.resources()
 	problems = append(problems, in.affinity()...)

@@ -39,6 +39,17 @@ type UserNamespaces interface {
 	Release(pod types.UID)
 }
 
+// Pinning has the CPUs and NUMA nodes of containers.
+type Pinning interface {
+	// Of returns the CPUs and the NUMA nodes that a container may use, in the kernel's format, "" for all, and whether it has the CPUs
+	// for itself.
+	Of(pod types.UID, container string) (cpus, memoryNodes string, own bool)
+	// Own reports whether a container of the pod has CPUs for itself.
+	Own(pod types.UID) bool
+	// Created reports that the container was created with those CPUs.
+	Created(pod *v1.Pod, container, id, cpus string)
+}
+
 // Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.
 type Options struct {
 	Events events.Publisher
@@ -66,6 +77,8 @@ type Options struct {
 	// SandboxFailed receives the error of a sandbox that could not be created: the cause may be the node's. It must not
 	// block.
 	SandboxFailed func(err error)
+	// Pinning: without it, containers use all CPUs and NUMA nodes.
+	Pinning Pinning
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

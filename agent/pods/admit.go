@@ -19,22 +19,41 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
+	if m.cfg.Resources != nil {
+		in.Reserve = func() admission.Verdict { return m.reserve(span, pod) }
+	}
 	d := trace.Decision{By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictAdmit, Reason: "all checks passed"}
 	v := admission.Verdict{OK: true}
 	switch {
 	case adopted:
 		d.Reason = "its containers run already: it is adopted"
+		if in.Reserve != nil {
+			if r := in.Reserve(); !r.OK {
+				d.Reason += ", but it has not all of the CPUs and memory that it requests: " + r.Message
+			}
+		}
 	default:
 		v = admission.Check(in)
 	}
 	switch {
 	case !v.OK:
+		if m.cfg.Resources != nil {
+			m.cfg.Resources.Release(pod.UID)
+		}
 		d.Verdict, d.Code, d.Reason = trace.VerdictReject, v.Reason, v.Reason+": "+v.Message
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}
 	trace.Point(m.cfg.Bus, span, d)
 	return v
+}
+
+// reserve gives the pod its own CPUs and memory, of the resources that it was allocated.
+func (m *Manager) reserve(span trace.Span, pod *v1.Pod) admission.Verdict {
+	if m.cfg.Resizes != nil {
+		pod = m.cfg.Resizes.Pod(pod)
+	}
+	return m.cfg.Resources.Reserve(trace.ContextWith(context.Background(), span), pod)
 }
 
 func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) {

@@ -125,6 +125,7 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalNodeFSInodes, Available: 90, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Percent: 5}, Outcome: trace.EvictionReclaimed, Images: 2, Freed: 1 << 20})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Outcome: trace.EvictionNear})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Available: 9, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 10}, Outcome: trace.EvictionNone, Err: "no runtime"})
+	add(9019*ms, cart, point, 0, &trace.Allocation{Manager: trace.ManagerCPU, Outcome: trace.AllocationGranted, Why: trace.AllocationAligned, Container: "cart", CPUs: "2-3", Nodes: "0", Affinity: "0", Pool: "0-1"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs
