@@ -291,14 +291,14 @@ func TestStateIsRefused(t *testing.T) {
 	}
 }
 
-func spoil(t *testing.T, old, new string) func(*Config) {
+func spoil(t *testing.T, was, is string) func(*Config) {
 	return func(c *Config) {
 		path := filepath.Join(c.Dir, stateFile)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		replace(strings.ReplaceAll(string(text), old, new))(c)
+		replace(strings.ReplaceAll(string(text), was, is))(c)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // scenario is a sequence of pods on a machine, with what upstream's static policy (v1.37.1) did: a program called it with random pods and
 // wrote testdata/upstream.json.
 type scenario struct {
-	Shape    shape    `json:"shape"`
+	Shape    struct{ Sockets, Nodes, Cores, Threads, Caches int } `json:"shape"`
 	Options  []string `json:"options"`
 	Reserved int      `json:"reserved"`
 	Err      string   `json:"err"` // of the start
@@ -49,7 +49,7 @@ func TestAsUpstream(t *testing.T) {
 	for i := range all {
 		s := &all[i]
 		cfg := Config{
-			Policy: Static, Options: map[string]string{}, Machine: s.Shape.machine(), ReservedNumber: s.Reserved, Dir: t.TempDir(), Pods: &world{},
+			Policy: Static, Options: map[string]string{}, Machine: shape{s.Shape.Sockets, s.Shape.Nodes, s.Shape.Cores, s.Shape.Threads, s.Shape.Caches}.machine(), ReservedNumber: s.Reserved, Dir: t.TempDir(), Pods: &world{},
 			AlphaOptions: true, BetaOptions: true,
 		}
 		for _, o := range s.Options {
