@@ -57,7 +57,6 @@ type parts struct {
 	userns   *userns.Ranges
 	// pulled are the records of pulled images; nil if none are kept.
 	pulled    *pulled.Store
-	managers  *managers // of CPUs and memory
 	pods      podParts
 	usage     *usage.Sampler // nil without a bus
 	collector *gc.Collector
@@ -74,6 +73,7 @@ type machine struct {
 	ips       []string              // its addresses, the primary one first
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
+	managers  *managers             // which containers have CPUs and memory of it for themselves
 }
 
 // part is a component that runs as long as the agent.
@@ -95,7 +95,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
 		pods: podParts{notices: volume.NewNotices(), store: pods.NewStore(), registry: worker.NewRegistry()},
 	}
-	p.managers = &managers{p: p}
+	p.host.managers = &managers{p: p}
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("pod sources", mux.Run)
 	p.add("syncLoop", syncLoop.Run)
 	p.add("orphans", p.pods.manager.Run)
-	p.add("CPUs", p.managers.cpus.Run)
+	p.add("CPUs", p.host.managers.cpus.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addOOM(); err != nil {

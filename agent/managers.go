@@ -27,7 +27,7 @@ type managers struct {
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
 func (p *parts) newManagers() (err error) {
-	k, m := p.cfg.Kubelet, p.managers
+	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
 	machine, err := p.arrangement()
 	if err != nil {

@@ -269,18 +269,18 @@ func TestRestart(t *testing.T) {
 func TestStateIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		`configured policy "none" differs from state checkpoint policy "static", please drain this node and delete the CPU manager checkpoint file`: func(c *Config) { c.Policy = None },
-		`not all reserved cpus: "1,5" are present in defaultCpuSet: "0,2-4,6-7"`:                                                                     func(c *Config) { c.Reserved, c.ReservedNumber = parseSet(t, "1,5"), 2 },
-		`some of strictly reserved cpus: "0" are present in defaultCpuSet: "0,2-4,6-7"`:                                                              with(optionStrict),
-		`current set of available CPUs "0-15" doesn't match with CPUs in state "0-7"`:                                                                func(c *Config) { c.Machine = server().machine() },
-		"checkpoint is corrupted":                                                                        spoil(t, "0,2-4", "0,2-5"),
-		`pod: p, container: a cpuset: "1,5" overlaps with default cpuset "0-7"`:                          replace(`{"policyName":"static","defaultCpuSet":"0-7","entries":{"p":{"a":"1,5"}},"checksum":0}`),
-		"default cpuset cannot be empty":                                                                 replace(`{"policyName":"static","defaultCpuSet":"","entries":{"p":{"a":"1,5"}},"checksum":0}`),
-		"cpuManagerPolicyOptions: need cpuManagerPolicy static":                                          func(c *Config) { c.Policy = None; with(optionStrict)(c) },
-		`cpuManagerPolicy: unknown policy "x"`:                                                           func(c *Config) { c.Policy = "x" },
-		"reservedSystemCPUs: CPU 9 is not online; online are 0-7":                                        func(c *Config) { c.Reserved = parseSet(t, "9") },
-		"cpuManagerPolicy static: systemReserved":                                                        func(c *Config) { c.ReservedNumber = 0 },
-		"cpuManagerPolicy static: reserve 9 CPUs for the system: not enough cpus":                        func(c *Config) { c.ReservedNumber = 9 },
-		"cpuManagerPolicy static: 2 CPUs are reserved, 0-1, want 1":                                      func(c *Config) { c.Reserved = parseSet(t, "0-1") },
+		`not all reserved cpus: "1,5" are present in defaultCpuSet: "0,2-4,6-7"`:                                                                    func(c *Config) { c.Reserved, c.ReservedNumber = parseSet(t, "1,5"), 2 },
+		`some of strictly reserved cpus: "0" are present in defaultCpuSet: "0,2-4,6-7"`:                                                             with(optionStrict),
+		`current set of available CPUs "0-15" doesn't match with CPUs in state "0-7"`:                                                               func(c *Config) { c.Machine = server().machine() },
+		"checkpoint is corrupted": spoil(t, "0,2-4", "0,2-5"),
+		`pod: p, container: a cpuset: "1,5" overlaps with default cpuset "0-7"`:   replace(`{"policyName":"static","defaultCpuSet":"0-7","entries":{"p":{"a":"1,5"}},"checksum":0}`),
+		"default cpuset cannot be empty":                                          replace(`{"policyName":"static","defaultCpuSet":"","entries":{"p":{"a":"1,5"}},"checksum":0}`),
+		"cpuManagerPolicyOptions: need cpuManagerPolicy static":                   func(c *Config) { c.Policy = None; with(optionStrict)(c) },
+		`cpuManagerPolicy: unknown policy "x"`:                                    func(c *Config) { c.Policy = "x" },
+		"reservedSystemCPUs: CPU 9 is not online; online are 0-7":                 func(c *Config) { c.Reserved = parseSet(t, "9") },
+		"cpuManagerPolicy static: systemReserved":                                 func(c *Config) { c.ReservedNumber = 0 },
+		"cpuManagerPolicy static: reserve 9 CPUs for the system: not enough cpus": func(c *Config) { c.ReservedNumber = 9 },
+		"cpuManagerPolicy static: 2 CPUs are reserved, 0-1, want 1":               func(c *Config) { c.Reserved = parseSet(t, "0-1") },
 	} {
 		f := newFixture(t, laptop().machine(), nil)
 		f.admit(t, pod("p", "a=2"))

@@ -117,8 +117,8 @@ func TestDistribute(t *testing.T) {
 		{"nodes of a socket", fourNode(), "0,2-4,6-8,10-12,14-15", 6, 1, true, "0,2-3,8,10-11"},
 		{"too many", fourNode(), "0-3", 5, 1, false, "not enough cpus available to satisfy request: requested=5, available=4"},
 		{"nothing", fourNode(), "0-3", 0, 1, false, ""},
-		// Each node has a thread of a core more than whole cores: no choice has whole cores for all.
-		{"it packs", server(), "0-4,8,12", 6, 2, false, "0-4,8"},
+		{"groups need not be whole cores", server(), "0-4,8,12", 6, 2, false, "0-2,4,8,12"},
+		{"no nodes have enough groups: it packs", server(), "0-2,4-6", 6, 2, false, "0-2,4-6"},
 	} {
 		set, err := arrange(c.shape.machine().CPUs).distribute(parseSet(t, c.available), c.n, c.group, false, c.bySocket)
 		got := set.String()

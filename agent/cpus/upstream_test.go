@@ -16,9 +16,9 @@ import (
 // wrote testdata/upstream.json.
 type scenario struct {
 	Shape    struct{ Sockets, Nodes, Cores, Threads, Caches int } `json:"shape"`
-	Options  []string `json:"options"`
-	Reserved int      `json:"reserved"`
-	Err      string   `json:"err"` // of the start
+	Options  []string                                             `json:"options"`
+	Reserved int                                                  `json:"reserved"`
+	Err      string                                               `json:"err"` // of the start
 	Ops      []struct {
 		Remove   string `json:"remove"`
 		Pod      string `json:"pod"`

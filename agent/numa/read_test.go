@@ -84,7 +84,7 @@ func TestUncore(t *testing.T) {
 		change func(map[string]string)
 		want   [4]int
 	}{
-		"two":        {func(map[string]string) {}, [4]int{7, 7, 8, 8}},
+		"two": {func(map[string]string) {}, [4]int{7, 7, 8, 8}},
 		"one for all": {func(f map[string]string) {
 			for id := range 4 {
 				cache(f, id, 1, 3, 0, "f")
@@ -129,14 +129,14 @@ func TestReadWithoutNodes(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for want, change := range map[string]func(map[string]string){
-		"read the NUMA nodes":                  func(f map[string]string) { f["node/online"] = "x" },
-		"read the CPUs of NUMA node 1":         func(f map[string]string) { f["node/node1/cpulist"] = "0-99999999" },
-		"read the place of CPU 2":              func(f map[string]string) { f["cpu/cpu2/topology/core_id"] = "many" },
-		"meminfo: has no MemTotal":             func(f map[string]string) { f["node/node1/meminfo"] = "Node 1 MemFree: 1 kB" },
-		"distance: ":                           func(f map[string]string) { f["node/node1/distance"] = "10 x" },
-		"huge pages hugepages-2048kB":          func(f map[string]string) { f["node/node0/hugepages/hugepages-2048kB/nr_hugepages"] = "-1" },
-		"NUMA node 64: numbers up to 63":       func(f map[string]string) { f["node/online"], f["node/node64/cpulist"] = "0,64", "" },
-		"the kernel lists none with a core":    func(f map[string]string) { f["node/node0/cpulist"], f["node/node1/cpulist"] = "", "" },
+		"read the NUMA nodes":                   func(f map[string]string) { f["node/online"] = "x" },
+		"read the CPUs of NUMA node 1":          func(f map[string]string) { f["node/node1/cpulist"] = "0-99999999" },
+		"read the place of CPU 2":               func(f map[string]string) { f["cpu/cpu2/topology/core_id"] = "many" },
+		"meminfo: has no MemTotal":              func(f map[string]string) { f["node/node1/meminfo"] = "Node 1 MemFree: 1 kB" },
+		"distance: ":                            func(f map[string]string) { f["node/node1/distance"] = "10 x" },
+		"huge pages hugepages-2048kB":           func(f map[string]string) { f["node/node0/hugepages/hugepages-2048kB/nr_hugepages"] = "-1" },
+		"NUMA node 64: numbers up to 63":        func(f map[string]string) { f["node/online"], f["node/node64/cpulist"] = "0,64", "" },
+		"the kernel lists none with a core":     func(f map[string]string) { f["node/node0/cpulist"], f["node/node1/cpulist"] = "", "" },
 		"is larger than 65536 bytes, the limit": func(f map[string]string) { f["node/node0/distance"] = strings.Repeat("1", 70_000) },
 	} {
 		files := twoNodes()

@@ -127,13 +127,13 @@ func TestNew(t *testing.T) {
 	unknown := machine(2)
 	unknown.Nodes[1].Distances = nil
 	for want, cfg := range map[string]Config{
-		`topologyManagerPolicy: unknown policy "x"`:                  {Policy: "x"},
-		`topologyManagerScope: unknown scope "x"`:                    {Policy: Restricted, Scope: "x"},
-		`unknown option "x"`:                                         {Policy: Restricted, Scope: ScopePod, Options: map[string]string{"x": "1"}},
-		`prefer-closest-numa-nodes: "maybe" must be true or false`:   {Policy: Restricted, Scope: ScopePod, Options: map[string]string{optionClosest: "maybe"}},
+		`topologyManagerPolicy: unknown policy "x"`:                    {Policy: "x"},
+		`topologyManagerScope: unknown scope "x"`:                      {Policy: Restricted, Scope: "x"},
+		`unknown option "x"`:                                           {Policy: Restricted, Scope: ScopePod, Options: map[string]string{"x": "1"}},
+		`prefer-closest-numa-nodes: "maybe" must be true or false`:     {Policy: Restricted, Scope: ScopePod, Options: map[string]string{optionClosest: "maybe"}},
 		`max-allowable-numa-nodes: "7" must be a number of at least 8`: {Policy: Restricted, Scope: ScopePod, Options: map[string]string{optionMax: "7"}},
-		"9 NUMA nodes, more than the limit of 8":                     {Policy: Restricted, Scope: ScopePod, Machine: machine(9)},
-		"does not tell the distances":                                {Policy: Restricted, Scope: ScopePod, Machine: unknown, Options: map[string]string{optionClosest: "true"}},
+		"9 NUMA nodes, more than the limit of 8":                       {Policy: Restricted, Scope: ScopePod, Machine: machine(9)},
+		"does not tell the distances":                                  {Policy: Restricted, Scope: ScopePod, Machine: unknown, Options: map[string]string{optionClosest: "true"}},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -27,7 +27,7 @@ func TestCannotAllocate(t *testing.T) {
 			write: func(s *casetest.Script) { refuse(s, affinity) },
 		},
 		{
-			name: "of the pod", current: true, now: sec, want: "can give the pod its resources as topologyManagerPolicy restricted requires",
+			name: "of the pod", current: true, now: sec, want: "the node has no NUMA nodes that can give the pod its resources as topologyManagerPolicy restricted requires",
 			write: func(s *casetest.Script) { refuse(s, pod) },
 		},
 		{

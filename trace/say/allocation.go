@@ -58,9 +58,9 @@ func share(e *trace.Allocation) string {
 func allocationWhy(e *trace.Allocation) string {
 	switch e.Why {
 	case trace.AllocationAligned:
-		return "from the NUMA nodes " + e.Affinity + " that were chosen"
+		return "on the chosen NUMA nodes, " + e.Affinity
 	case trace.AllocationPartly:
-		return "partly from the NUMA nodes " + e.Affinity + " that were chosen"
+		return "not all on the chosen NUMA nodes, " + e.Affinity
 	case trace.AllocationAnywhere:
 		return ""
 	case trace.AllocationReused:

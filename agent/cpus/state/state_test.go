@@ -41,11 +41,11 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v: a file without a checksum is accepted", got, err)
 	}
 	for want, text := range map[string]string{
-		"checksum is wrong":                strings.Replace(upstreamOld, "0-1,4-5", "0-1,4", 1),
-		"checkpoint is corrupted: checksum": strings.Replace(upstream, `web\":\"2,6`, `web\":\"2`, 1),
-		"unexpected end of JSON":           upstream[:40],
-		"invalid character":                "x",
-		"default CPUs":                     strings.NewReplacer(`"0-1,4-5"`, `"0-x"`, sumOld, `"checksum":0`).Replace(upstreamOld),
+		"checksum is wrong":                  strings.Replace(upstreamOld, "0-1,4-5", "0-1,4", 1),
+		"checkpoint is corrupted: checksum":  strings.Replace(upstream, `web\":\"2,6`, `web\":\"2`, 1),
+		"unexpected end of JSON":             upstream[:40],
+		"invalid character":                  "x",
+		"default CPUs":                       strings.NewReplacer(`"0-1,4-5"`, `"0-x"`, sumOld, `"checksum":0`).Replace(upstreamOld),
 		`CPUs of container "db" of pod "u2"`: strings.NewReplacer(`"7"`, `"0-4294967295"`, sumOld, `"checksum":0`).Replace(upstreamOld),
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

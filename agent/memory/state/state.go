@@ -29,7 +29,7 @@ type MemoryTable struct {
 // NUMANodeState is the use of a NUMA node.
 type NUMANodeState struct {
 	// NumberOfAssignments counts the blocks of containers.
-	NumberOfAssignments int                               `json:"numberOfAssignments"`
+	NumberOfAssignments int                              `json:"numberOfAssignments"`
 	MemoryMap           map[v1.ResourceName]*MemoryTable `json:"memoryMap"`
 	// Cells are the nodes that give memory together with this one, and this one.
 	Cells []int `json:"cells"`
