@@ -75,6 +75,7 @@ type machine struct {
 	ips       []string              // its addresses, the primary one first
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
+	managers  *managers             // which containers have CPUs and memory of it for themselves
 }
 
 // part is a component that runs as long as the agent.
@@ -97,7 +98,11 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
 	}
 	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
+	p.host.managers = &managers{p: p}
 	if err := p.newFoundation(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.newManagers(); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {
@@ -145,6 +150,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("pod sources", mux.Run)
 	p.add("syncLoop", syncLoop.Run)
 	p.add("orphans", p.pods.manager.Run)
+	p.add("CPUs", p.host.managers.cpus.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addLocal(); err != nil {

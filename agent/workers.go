@@ -41,7 +41,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	w, cache := &p.pods, p.pleg.Cache()
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
-		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting,
+		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
@@ -59,7 +59,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
 		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
-		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices, Resources: p.host.managers,
 	}
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)

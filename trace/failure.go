@@ -49,6 +49,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *DeviceAllocation:
 		return e.Err
+	case *Allocation:
+		return e.Err
 	case *GC:
 		return e.Err
 	case *PLEGRelist:

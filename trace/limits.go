@@ -38,6 +38,21 @@ func (e *Eviction) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (e *Allocation) limit(l limiter) int {
+	return word(l, &e.Manager) + word(l, &e.Outcome) + word(l, &e.Why) + word(l, &e.Policy) + word(l, &e.Scope) + word(l, &e.Container) +
+		line(l, &e.CPUs) + line(l, &e.Nodes) + line(l, &e.Pool) + line(l, &e.Affinity) + list(l, &e.Memory, &e.Clipped) +
+		list(l, &e.Hints, &e.Clipped) + word(l, &e.Code) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *NodeMemory) limit(l limiter) int { return word(l, &e.Resource) + line(l, &e.Nodes) }
+
+// limit implements limited.
+func (e *ResourceHints) limit(l limiter) int {
+	return word(l, &e.Provider) + word(l, &e.Resource) + line(l, &e.Preferred) + line(l, &e.Possible)
+}
+
+// limit implements limited.
 func (e *RankedPod) limit(l limiter) int { return line(l, &e.Pod) + word(l, &e.QoS) }
 
 // limit implements limited.

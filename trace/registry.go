@@ -44,6 +44,7 @@ const (
 	kindEviction
 	kindDevicePlugin
 	kindDeviceAllocation
+	kindAllocation
 	kindCount
 )
 
@@ -90,6 +91,7 @@ var kinds = [kindCount]kindOf{
 	kindEviction:         describe[Eviction]("eviction"),
 	kindDevicePlugin:     describe[DevicePlugin]("device.plugin"),
 	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
+	kindAllocation:       describe[Allocation]("allocation"),
 }
 
 // Kind implements Event.
@@ -217,3 +219,4 @@ func (*DevicePlugin) Kind() Kind { return kindDevicePlugin }
 
 // Kind implements Event.
 func (*DeviceAllocation) Kind() Kind { return kindDeviceAllocation }
+func (*Allocation) Kind() Kind { return kindAllocation }

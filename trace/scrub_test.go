@@ -88,6 +88,9 @@ func TestScrubbedLines(t *testing.T) {
 // of others.
 var names = []string{
 	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.Version",
+	"Allocation.Affinity", "Allocation.CPUs", "Allocation.Code", "Allocation.Container", "Allocation.Nodes", "Allocation.Policy", "Allocation.Pool",
+	"Allocation.Scope", "NodeMemory.Nodes", "NodeMemory.Resource",
+	"ResourceHints.Possible", "ResourceHints.Preferred", "ResourceHints.Provider", "ResourceHints.Resource",
 	"APICall.Name", "APICall.Namespace", "APICall.Resource",
 	"Action.Code", "Action.Container", "Action.ID", "Action.Target",
 	"CRICall.Code", "CRICall.Container", "CRICall.Image", "CRICall.Method", "CRICall.Plugin", "CRICall.Sandbox",

@@ -43,6 +43,9 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	r.created[s.Container] = id
 	r.mu.Unlock()
 	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = podstate.Created })
+	if r.cfg.Pinning != nil {
+		r.cfg.Pinning.Created(r.pod, s.Container, id, req.GetConfig().GetLinux().GetResources().GetCpusetCpus())
+	}
 	r.say(ctx, "Normal", "Created", "Container created", s.Container)
 	return nil
 }
@@ -148,6 +151,9 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	}
 	if r.cfg.ExtraGroups != nil {
 		in.ExtraGroups = r.cfg.ExtraGroups(r.pod)
+	}
+	if r.cfg.Pinning != nil {
+		in.CPUs, in.MemoryNodes, in.ExclusiveCPUs = r.cfg.Pinning.Of(r.pod.UID, c.Name)
 	}
 	if r.cfg.BlockVolumes != nil && len(c.VolumeDevices) > 0 {
 		in.BlockVolumes = r.cfg.BlockVolumes(r.pod)

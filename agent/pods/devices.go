@@ -30,7 +30,11 @@ func reserve(span trace.Span, d Devices, pod *v1.Pod) admission.Verdict {
 	return admission.Verdict{OK: true}
 }
 
+// release frees what managers reserved for a pod.
 func (m *Manager) release(uid types.UID) {
+	if m.cfg.Resources != nil {
+		m.cfg.Resources.Release(uid)
+	}
 	if m.cfg.Devices != nil {
 		m.cfg.Devices.Release(uid)
 	}

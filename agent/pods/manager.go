@@ -62,6 +62,14 @@ type Devices interface {
 	Release(uid types.UID)
 }
 
+// Resources gives CPUs and memory of NUMA nodes to pods.
+type Resources interface {
+	// Reserve gives a pod that is to be admitted what it requests. What it already has, it keeps.
+	Reserve(ctx context.Context, pod *v1.Pod) admission.Verdict
+	// Release frees what a pod has of which nothing runs.
+	Release(uid types.UID)
+}
+
 // Config is what a Manager needs.
 type Config struct {
 	Workers Workers
@@ -84,6 +92,8 @@ type Config struct {
 	Objects Objects
 	// Resizes may be nil: then pods have the resources in their specs.
 	Resizes Resizes
+	// Resources may be nil: then all pods share CPUs and memory.
+	Resources Resources
 	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses
 	// Forget is called when a rejected pod is gone, as SyncerConfig.Forget is for others; may be nil.

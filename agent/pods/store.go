@@ -251,6 +251,9 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 	return p
 }
 
+// Counted returns the pods that count in admission: neither terminating nor finished.
+func (s *Store) Counted() []*v1.Pod { return s.active("") }
+
 // active returns the pods that count in admission: neither terminating nor finished.
 func (s *Store) active(but types.UID) []*v1.Pod {
 	s.mu.Lock()

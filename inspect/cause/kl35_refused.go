@@ -25,6 +25,9 @@ func findRefused(c *Case) []Finding {
 	for _, d := range ownPoints[*trace.Decision](c) {
 		switch {
 		case d.Event.By == trace.ByAdmission && d.Event.Verdict == trace.VerdictReject:
+			if a := c.refusedAllocation(); a != nil && a.Event.Code == d.Event.Code {
+				return nil // KL41 says what was short
+			}
 			return []Finding{c.refusal(d.Rec, d.Event.Code, true, d.Event.Reason)}
 		case d.Event.By == trace.ByDeadline && d.Event.Verdict == trace.VerdictEnd:
 			return []Finding{c.refusal(d.Rec, "DeadlineExceeded", false, d.Event.Reason)}

@@ -12,7 +12,7 @@ func podRules() []Rule {
 	return []Rule{initDominates(), slotQueue(), crashBackoff(), stepped(), behindHung(), agentStopped()}
 }
 
-// workloadRules are KL30 to KL36, and KL39: what is wrong with the pod itself.
+// workloadRules are KL30 to KL36, KL39, KL41 and KL42: what is wrong with the pod itself.
 func workloadRules() []Rule {
-	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), securityRefused(), readinessGate(), devices()}
+	return []Rule{failingProbe(), cannotStart(), outOfMemory(), exited(), missingObject(), refused(), cannotAllocate(), securityRefused(), readinessGate(), devices()}
 }

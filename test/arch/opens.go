@@ -32,6 +32,7 @@ var opens = map[string]string{
 	"agent/logs/rotate_files.go":               "logs, in directories of root's: the runtime, of what containers print; read and written in pieces until the context ends",
 	"agent/nodelock/nodelock.go":               "the lock: root",
 	"agent/pluginwatch/scan.go":                "names of sockets: root, and the node's drivers, which have the directory as a hostPath; none is opened",
+	"agent/numa/node.go":                       "/sys: the kernel",
 	"agent/oom/open_linux.go":                  "/dev/kmsg: the kernel, of names of processes; what others write there is ignored; read only, O_NONBLOCK, 8 KiB at a time",
 	"agent/podruntime/logs.go":                 "names of logs: the runtime",
 	"agent/podruntime/volumes.go":              "a volume, with the simulated runtime: the person who runs it",

@@ -128,6 +128,7 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.DevicePlugin{Op: trace.PluginRegistered, Resource: "example.com/gpu", Socket: "/var/lib/kubelet/device-plugins/gpu.sock"})
 	add(9019*ms, node, point, 0, &trace.DevicePlugin{Op: trace.PluginDevices, Resource: "example.com/gpu", Healthy: 3, Unhealthy: 1})
 	add(9019*ms, cart, point, 0, &trace.DeviceAllocation{Container: "cart", Resource: "example.com/gpu", Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g0"}, Took: 1500 * ms})
+	add(9019*ms, cart, point, 0, &trace.Allocation{Manager: trace.ManagerCPU, Outcome: trace.AllocationGranted, Why: trace.AllocationAligned, Container: "cart", CPUs: "2-3", Nodes: "0", Affinity: "0", Pool: "0-1"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

@@ -73,6 +73,8 @@ func brief(e trace.Event) string {
 		return string(e.Cause)
 	case *trace.PLEGEvent:
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
+	case *trace.Allocation:
+		return words(string(e.Manager), string(e.Outcome), cmp.Or(e.CPUs, e.Nodes, e.Code))
 	case *trace.Eviction:
 		return words(string(e.Signal), string(e.Outcome), e.Evicted)
 	case *trace.DevicePlugin:

@@ -58,6 +58,8 @@ func line(r *trace.Record) string {
 		return exited(e)
 	case *trace.OOMKill:
 		return OOM(e)
+	case *trace.Allocation:
+		return Allocation(e)
 	case *trace.Eviction:
 		if e.Outcome != trace.EvictionNear {
 			return Eviction(e)
