@@ -23,6 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
@@ -73,6 +74,7 @@ type machine struct {
 	ips       []string              // its addresses, the primary one first
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
+	quotas    *quota.Projects       // of its file systems; nil if they are not used
 }
 
 // part is a component that runs as long as the agent.

@@ -34,7 +34,7 @@ func (p *parts) newEviction() error {
 		Isolation: kc.LocalStorageCapacityIsolation == nil || *kc.LocalStorageCapacityIsolation, Observe: p.cfg.Simulated,
 		Measure: e.measure, Usage: p.host.stats.Pods, Pods: e, Reclaimer: reclaimer{p},
 		Marks:   map[trace.Signal][]trace.Threshold{trace.SignalImageFS: {p.imagePolicy().Threshold()}},
-		Stalled: stalls.C(), Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,
+		Stalled: stalls.C(), Counted: p.counted, Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

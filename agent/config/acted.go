@@ -149,13 +149,14 @@ func actedOn() map[string]bool {
 // actedOnGates lists the supported feature gates.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
-		"ContainerCheckpoint":             true,
-		"CustomCPUCFSQuotaPeriod":         true,
-		"GRPCContainerProbeTLS":           true,
-		"H2CContainerProbe":               true,
-		"KubeletEnsureSecretPulledImages": true,
-		"KubeletCrashLoopBackOffMax":      true,
-		"MemoryQoS":                       true,
-		"QOSReserved":                     true,
+		"ContainerCheckpoint":                            true,
+		"CustomCPUCFSQuotaPeriod":                        true,
+		"GRPCContainerProbeTLS":                          true,
+		"H2CContainerProbe":                              true,
+		"KubeletEnsureSecretPulledImages":                true,
+		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
+		"KubeletCrashLoopBackOffMax":                     true,
+		"MemoryQoS":                                      true,
+		"QOSReserved":                                    true,
 	}
 }

@@ -330,6 +330,44 @@ func TestStalled(t *testing.T) {
 	})
 }
 
+// orders are the decisions about pods that exceed a limit.
+type orders struct {
+	*world
+	all map[string]trace.Decision
+}
+
+// Evict implements Pods.
+func (o orders) Evict(ctx context.Context, pod *v1.Pod, order Order) {
+	o.world.Evict(ctx, pod, order)
+	o.all[pod.Name] = order.Decision
+}
+
+// The decision about a volume says whether its usage is the file system's or that of a scan.
+func TestMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := orders{all: map[string]trace.Decision{}}
+		run(t, time.Second, func(w *world, c *Config) {
+			got.world, c.Pods = w, &got
+			c.Counted = func(pod *v1.Pod, v *v1.Volume) bool { return pod.Name == "counted" && v.Name == "v" }
+			for _, name := range []string{"counted", "scanned", "layer"} {
+				p := aPod(name, 0)
+				if w.stats[p.UID] = uses(p, 0, 0, 0, 200, 1); name == "layer" {
+					p.Spec.Containers[0].Resources.Limits = v1.ResourceList{"ephemeral-storage": resource.MustParse("100")}
+				} else {
+					p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("100"))}}}}
+				}
+				w.pods = append(w.pods, p)
+			}
+		})
+		for name, want := range map[string]trace.UsageSource{"counted": trace.MeasuredByQuota, "scanned": trace.MeasuredByScan, "layer": ""} {
+			d, ok := got.all[name]
+			if told := slices.Contains(d.Inputs, trace.KV{K: "measured by", V: string(want)}); !ok || d.Measured != want || told != (want != "") {
+				t.Errorf("%s: %t, %+v", name, ok, d)
+			}
+		}
+	})
+}
+
 // With the simulated runtime, nothing is ended.
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
