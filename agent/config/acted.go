@@ -113,7 +113,7 @@ func actedOn() map[string]bool {
 		"defaultPodSysctls":                          false,
 		"volumePluginDir":                            false,
 		"providerID":                                 true,
-		"kernelMemcgNotification":                    false,
+		"kernelMemcgNotification":                    true,
 		"logging.format":                             false,
 		"logging.flushFrequency":                     false,
 		"logging.verbosity":                          false,

@@ -20,6 +20,7 @@ var opens = map[string]string{
 	"agent/cgroup/swap.go":                     "cgroups: the kernel",
 	"agent/cgroup/throttle.go":                 "cgroups: the kernel",
 	"agent/config/load.go":                     "drop-ins' names: root",
+	"agent/eviction/crossings_linux.go":        "cgroups' memory.usage_in_bytes: the kernel",
 	"agent/eviction/stalls_linux.go":           "/proc/pressure and cgroups' memory.pressure: the kernel; O_NONBLOCK",
 	"agent/gc/logs.go":                         "log directories: root and the runtime",
 	"agent/guestfile/open_linux.go":            "containers: it is the guard",
