@@ -25,6 +25,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
@@ -76,6 +77,7 @@ type machine struct {
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
 	managers  *managers             // which containers have CPUs and memory of it for themselves
+	quotas    *quota.Projects       // of its file systems; nil if they are not used
 }
 
 // part is a component that runs as long as the agent.

@@ -65,7 +65,11 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
 	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
-	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
+	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable}
+	if p.newQuotas(); p.host.quotas != nil {
+		onDisk.Counter = p.host.quotas
+	}
+	empty, err := emptydir.New(onDisk)
 	down, err2 := downwardapi.New(fields)
 	fromImage, err3 := imagevolume.New(images.Ensure)
 	project := projected.Config{Fields: fields}

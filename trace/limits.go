@@ -68,7 +68,7 @@ func (e *DeviceAllocation) limit(l limiter) int {
 // limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
-		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
+		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Measured) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
 }
 
 // limit implements limited.

@@ -61,6 +61,15 @@ const (
 	VerdictAdopt      Verdict = "adopt"        // the node object of another machine is taken over
 )
 
+// UsageSource is how the usage of a volume is known.
+type UsageSource string
+
+// The sources.
+const (
+	MeasuredByQuota UsageSource = "quota" // the file system counts it, by a project quota
+	MeasuredByScan  UsageSource = "scan"  // the agent walked the directory
+)
+
 // RemovalGround is the reason why garbage collection removes an image.
 type RemovalGround string
 

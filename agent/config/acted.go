@@ -113,7 +113,7 @@ func actedOn() map[string]bool {
 		"defaultPodSysctls":                          false,
 		"volumePluginDir":                            false,
 		"providerID":                                 true,
-		"kernelMemcgNotification":                    false,
+		"kernelMemcgNotification":                    true,
 		"logging.format":                             false,
 		"logging.flushFrequency":                     false,
 		"logging.verbosity":                          false,
@@ -149,15 +149,16 @@ func actedOn() map[string]bool {
 // actedOnGates lists the supported feature gates.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
-		"CPUManagerPolicyAlphaOptions":    true,
-		"CPUManagerPolicyBetaOptions":     true,
-		"ContainerCheckpoint":             true,
-		"CustomCPUCFSQuotaPeriod":         true,
-		"GRPCContainerProbeTLS":           true,
-		"H2CContainerProbe":               true,
-		"KubeletEnsureSecretPulledImages": true,
-		"KubeletCrashLoopBackOffMax":      true,
-		"MemoryQoS":                       true,
-		"QOSReserved":                     true,
+		"CPUManagerPolicyAlphaOptions":                   true,
+		"CPUManagerPolicyBetaOptions":                    true,
+		"ContainerCheckpoint":                            true,
+		"CustomCPUCFSQuotaPeriod":                        true,
+		"GRPCContainerProbeTLS":                          true,
+		"H2CContainerProbe":                              true,
+		"KubeletEnsureSecretPulledImages":                true,
+		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
+		"KubeletCrashLoopBackOffMax":                     true,
+		"MemoryQoS":                                      true,
+		"QOSReserved":                                    true,
 	}
 }

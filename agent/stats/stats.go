@@ -14,6 +14,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 )
 
 // Runtime is the part of the CRI's runtime service that Stats needs.
@@ -40,6 +41,9 @@ type Config struct {
 	// Volumes returns the directories of a pod's volumes by the volumes' names. If it is nil, directories with the names in the
 	// spec are used, which does not include claims.
 	Volumes func(*v1.Pod) map[string]string
+	// Quota returns what the file system itself counts in a volume's directory; false means that it does not, and the directory is walked.
+	// It may block as long as the file system does. May be nil.
+	Quota func(pod *v1.Pod, v *v1.Volume, dir string) (quota.Usage, bool)
 	// PodCgroup returns a pod's cgroup, such as /kubepods/burstable/pod<uid>; nil means unknown.
 	PodCgroup func(*v1.Pod) string
 	// Tiers are the cgroups of all pods together, which comes first, and of their quality of service classes; none means
