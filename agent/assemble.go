@@ -26,6 +26,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/shutdown"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -73,6 +74,7 @@ type machine struct {
 	ips       []string              // its addresses, the primary one first
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
+	shutdown  *shutdown.Manager     // its graceful shutdown; nil if there is none
 }
 
 // part is a component that runs as long as the agent.
@@ -139,6 +141,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addOOM(); err != nil {
+		return nil, err
+	}
+	if err := p.newShutdown(); err != nil {
 		return nil, err
 	}
 	if err := p.addRotation(); err != nil {

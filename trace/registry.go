@@ -42,6 +42,7 @@ const (
 	kindClockStepped
 	kindOOMKill
 	kindEviction
+	kindShutdown
 	kindCount
 )
 
@@ -86,6 +87,7 @@ var kinds = [kindCount]kindOf{
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 	kindOOMKill:          describe[OOMKill]("oom.kill"),
 	kindEviction:         describe[Eviction]("eviction"),
+	kindShutdown:         describe[Shutdown]("shutdown"),
 }
 
 // Kind implements Event.
@@ -207,3 +209,6 @@ func (*OOMKill) Kind() Kind { return kindOOMKill }
 
 // Kind implements Event.
 func (*Eviction) Kind() Kind { return kindEviction }
+
+// Kind implements Event.
+func (*Shutdown) Kind() Kind { return kindShutdown }

@@ -55,6 +55,10 @@ func (m *Model) addLine(r *trace.Record) {
 			return
 		}
 		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
+	case *trace.Shutdown:
+		if l.Text = say.Shutdown(e, r.Edge == trace.EdgeBegin); e.State != trace.ShutdownHeld && e.State != trace.ShutdownLast {
+			l.Level = trace.LevelWarn
+		}
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
 	case *trace.OOMKill:

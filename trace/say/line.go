@@ -62,6 +62,8 @@ func line(r *trace.Record) string {
 		if e.Outcome != trace.EvictionNear {
 			return Eviction(e)
 		}
+	case *trace.Shutdown:
+		return shutdown(e, over)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
