@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,7 +47,7 @@ func (p *parts) notReady() []error {
 		return errs
 	}
 	if err := p.host.shutdown.NotReady(); err != nil {
-		errs = append(errs[:len(errs):len(errs)], err)
+		errs = append(slices.Clip(errs), err)
 	}
 	return errs
 }

@@ -83,6 +83,7 @@ func TestServe(t *testing.T) {
 		{"?query=third/third.log", 200, "of third"},
 		{"?query=/dir", 200, `<a href="other">`},
 		{"?query=/dir/", 200, `<a href="other">`},
+		{"?query=/", 200, `<a href="syslog">`},
 		{"?query=/none", 404, `query: Not found: "none"`},
 		{"?query=/../../etc/passwd", 404, "Not found"},
 		{"syslog?query=kubelet", 406, "path not allowed in query mode"},

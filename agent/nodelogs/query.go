@@ -1,6 +1,7 @@
 package nodelogs
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -22,7 +23,7 @@ const (
 
 // Query is what a client asks for: services with options, or one file.
 type Query struct {
-	// Services are names of units, without .service. File is relative to the log directory.
+	// Services are names of units, without .service. File is relative to the log directory; "/" is the directory itself.
 	Services []string
 	File     string
 	Options
@@ -55,7 +56,10 @@ func Parse(params url.Values) (*Query, error) {
 	if q == nil {
 		return nil, nil //nolint:nilnil // no query is no error
 	}
-	q.Services, q.File = p.services, strings.TrimLeft(strings.Join(p.files, ""), "/")
+	q.Services = p.services
+	if len(p.files) > 0 {
+		q.File = cmp.Or(strings.TrimLeft(p.files[0], "/"), "/")
+	}
 	return q, nil
 }
 

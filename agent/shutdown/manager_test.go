@@ -25,7 +25,7 @@ import (
 type login struct {
 	mu       sync.Mutex
 	delay    time.Duration
-	takes    time.Duration // how long logind needs for a new configuration; negative if it never takes it
+	reload   time.Duration // how long logind needs for a new configuration; negative if it never takes it
 	down     bool
 	dead     bool // no connection can be made
 	refuses  bool // it gives no lock
@@ -105,8 +105,8 @@ func (c *conn) Delay(context.Context) (time.Duration, error) {
 }
 
 func (c *conn) SetDelay(_ context.Context, d time.Duration) error {
-	if c.l.takes >= 0 {
-		time.AfterFunc(c.l.takes, func() {
+	if c.l.reload >= 0 {
+		time.AfterFunc(c.l.reload, func() {
 			c.l.mu.Lock()
 			defer c.l.mu.Unlock()
 			c.l.delay = d
@@ -434,8 +434,8 @@ func TestExtend(t *testing.T) {
 		warns  string
 	}{
 		{"long enough", func(l *login) { l.delay = 35 * time.Second }, 1, 35 * time.Second, ""},
-		{"too short", func(l *login) { l.delay, l.takes = 5*time.Second, 500*time.Millisecond }, 1, 35 * time.Second, ""},
-		{"not taken", func(l *login) { l.delay, l.takes = 5*time.Second, -1 }, 1, 5 * time.Second, "a shutdown of the machine waits 5s for pods, and not 35s, as the configuration requires"},
+		{"too short", func(l *login) { l.delay, l.reload = 5*time.Second, 500*time.Millisecond }, 1, 35 * time.Second, ""},
+		{"not taken", func(l *login) { l.delay, l.reload = 5*time.Second, -1 }, 1, 5 * time.Second, "a shutdown of the machine waits 5s for pods, and not 35s, as the configuration requires"},
 		{"no lock", func(l *login) { l.refuses = true }, 0, 0, "logind cannot be used: a shutdown of the machine does not wait for pods"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
