@@ -1,6 +1,7 @@
 package criconfig
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,15 +27,14 @@ func TestDefaultSysctls(t *testing.T) {
 		{"host users", v1.PodSpec{HostUsers: new(true)}, []map[string]string{ipc, network}},
 		{"its own users", v1.PodSpec{HostUsers: new(false)}, []map[string]string{ipc, network, users}},
 		{
-			"its own value", v1.PodSpec{HostNetwork: true, SecurityContext: &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "kernel.shmmax", Value: "9"}}}},
+			"its own value",
+			v1.PodSpec{HostNetwork: true, SecurityContext: &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "kernel.shmmax", Value: "9"}}}},
 			[]map[string]string{ipc, {"kernel.shmmax": "9"}},
 		},
 	} {
 		want := map[string]string{}
 		for _, m := range c.want {
-			for k, v := range m {
-				want[k] = v
-			}
+			maps.Copy(want, m)
 		}
 		if d := cmp.Diff(want, sysctls(&v1.Pod{Spec: c.spec}, defaults)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,8 +25,12 @@ type tunable struct {
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 func tunables() []tunable {
 	return []tunable{
-		{"vm/overcommit_memory", 1}, {"vm/panic_on_oom", 0}, {"kernel/panic", 10}, {"kernel/panic_on_oops", 1},
-		{"kernel/keys/root_maxkeys", 1_000_000}, {"kernel/keys/root_maxbytes", 25_000_000},
+		{"vm/overcommit_memory", 1},
+		{"vm/panic_on_oom", 0},
+		{"kernel/panic", 10},
+		{"kernel/panic_on_oops", 1},
+		{"kernel/keys/root_maxkeys", 1_000_000},
+		{"kernel/keys/root_maxbytes", 25_000_000},
 	}
 }
 
@@ -36,7 +41,7 @@ func TuneKernel(bus *trace.Bus, proc string, protect bool) error {
 	var errs []error
 	for _, t := range tunables() {
 		path := filepath.Join(proc, "sys", t.name)
-		text, err := os.ReadFile(path)
+		text, err := wholefile.Read(path, wholefile.Small)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a kernel without it
 		}

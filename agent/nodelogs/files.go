@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"syscall"
 )
 
 // copyFile writes the log file of a service that does not log to the journal: SERVICE, SERVICE.log or SERVICE/SERVICE.log, the first that
@@ -13,7 +14,7 @@ import (
 func (h *Handler) copyFile(ctx context.Context, w io.Writer, service string) error {
 	for _, name := range []string{service, service + ".log", service + "/" + service + ".log"} {
 		f, err := h.open(name)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
 		}
 		if err == nil {

@@ -281,7 +281,7 @@ func TestBus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close() //nolint:errcheck // a test's
+	defer stranger.Close()
 	l.announce(stranger, true)
 	unicast := &dbus.Message{Type: dbus.TypeSignal, Headers: map[dbus.HeaderField]dbus.Variant{
 		dbus.FieldPath: dbus.MakeVariant(logindPath), dbus.FieldInterface: dbus.MakeVariant(logindInterface), dbus.FieldMember: dbus.MakeVariant(announcement),

@@ -11,7 +11,6 @@ import (
 const (
 	rejectedByShutdown = "NodeShutdown"
 	endedByShutdown    = "Terminated"
-	shutdownMessage    = "Pod was terminated in response to imminent node shutdown."
 )
 
 func shutdownOfNode() Rule {
@@ -38,7 +37,7 @@ func findShutdown(c *Case) []Finding {
 	case st == nil || st.Event.Phase != trace.PodFailed:
 	case st.Event.Reason == rejectedByShutdown:
 		return []Finding{c.rejectedByShutdown(st.Rec, st.Event.Message)}
-	case st.Event.Reason == endedByShutdown && st.Event.Message == shutdownMessage:
+	case st.Event.Reason == endedByShutdown:
 		return []Finding{c.endedByShutdown(st.Rec, "phase Failed, "+endedByShutdown+": "+quoted(st.Event.Message), nil)}
 	}
 	return nil

@@ -34,7 +34,8 @@ func TestShutdown(t *testing.T) {
 		{"a group ended", []told{announced, group[0], group[1]}, Shutdown{Since: at(1), Seq: 1, Group: 1, Groups: 2, Overran: 1}},
 		{"the announcement was missed", group, Shutdown{Since: at(1), Seq: 1, Group: 1, Groups: 2, Overran: 1}},
 		{
-			"released", []told{announced, group[0], group[1], {point, step(trace.ShutdownReleased, 0, "ns/a", "ns/b")}},
+			"released",
+			[]told{announced, group[0], group[1], {point, step(trace.ShutdownReleased, 0, "ns/a", "ns/b")}},
 			Shutdown{Since: at(1), Seq: 1, Group: 1, Groups: 2, Released: true, Overran: 2},
 		},
 		{"canceled", []told{announced, group[0], {point, step(trace.ShutdownCanceled, 0)}}, Shutdown{}},

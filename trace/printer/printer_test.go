@@ -125,6 +125,11 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalNodeFSInodes, Available: 90, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Percent: 5}, Outcome: trace.EvictionReclaimed, Images: 2, Freed: 1 << 20})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Outcome: trace.EvictionNear})
 	add(9019*ms, node, point, 0, &trace.Eviction{Signal: trace.SignalPID, Available: 9, Capacity: 9000, Threshold: trace.Threshold{Kind: trace.ThresholdPressure, Bytes: 10}, Outcome: trace.EvictionNone, Err: "no runtime"})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownHeld, Delay: 30 * time.Second, Grace: 30})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownAnnounced, Delay: 30 * time.Second, Grace: 30, Groups: 1, Pods: []string{"shop/cart", "shop/web"}, Started: t0})
+	add(9019*ms, node, begin, 0, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}})
+	add(9019*ms, node, end, 20*time.Second, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}, Overran: []string{"shop/web"}})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownReleased, Started: t0, Ended: t0.Add(20 * time.Second)})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

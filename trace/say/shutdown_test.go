@@ -19,10 +19,10 @@ func TestShutdown(t *testing.T) {
 		begins bool
 		want   string
 	}{
-		{e: trace.Shutdown{State: trace.ShutdownHeld, Delay: 30 * time.Second, Grace: 30}, want: "shutdown: logind's lock is held: a shutdown of the machine waits up to 30s for pods"},
-		{e: trace.Shutdown{State: trace.ShutdownHeld, Delay: 5 * time.Second, Grace: 30}, want: "shutdown: logind's lock is held: a shutdown of the machine waits up to 5.0s for pods, less than the 30s that the configuration gives them"},
+		{e: trace.Shutdown{State: trace.ShutdownHeld, Delay: 30 * time.Second, Grace: 30}, want: "shutdown: logind's lock is held: a shutdown of the machine waits up to 30.0s for pods"},
+		{e: trace.Shutdown{State: trace.ShutdownHeld, Delay: 5 * time.Second, Grace: 30}, want: "shutdown: logind's lock is held: a shutdown of the machine waits up to 5.00s for pods, less than the 30.0s that the configuration gives them"},
 		{e: trace.Shutdown{State: trace.ShutdownLast, Started: at}, want: "shutdown: the last graceful shutdown began at 2026-11-26T20:00:00Z and was not completed"},
-		{e: trace.Shutdown{State: trace.ShutdownLast, Started: at, Ended: at.Add(12 * time.Second)}, want: "shutdown: the last graceful shutdown began at 2026-11-26T20:00:00Z and took 12s"},
+		{e: trace.Shutdown{State: trace.ShutdownLast, Started: at, Ended: at.Add(12 * time.Second)}, want: "shutdown: the last graceful shutdown began at 2026-11-26T20:00:00Z and took 12.0s"},
 		{e: trace.Shutdown{State: trace.ShutdownAnnounced, Pods: many, Groups: 1, Grace: 30}, want: "shutdown: the machine is about to shut down: 12 pods in 1 group, 30 s"},
 		{
 			e: trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 2, Priority: -7, Grace: 20, Pods: many}, begins: true,
