@@ -29,6 +29,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/shutdown"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -78,6 +79,7 @@ type machine struct {
 	eviction  *eviction.Manager     // its resource pressure
 	managers  *managers             // which containers have CPUs and memory of it for themselves
 	quotas    *quota.Projects       // of its file systems; nil if they are not used
+	shutdown  *shutdown.Manager     // its graceful shutdown; nil if there is none
 }
 
 // part is a component that runs as long as the agent.
@@ -159,6 +161,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 		return nil, err
 	}
 	if err := p.addOOM(); err != nil {
+		return nil, err
+	}
+	if err := p.newShutdown(); err != nil {
 		return nil, err
 	}
 	if err := p.addRotation(); err != nil {

@@ -55,7 +55,7 @@ func (p *parts) newNode() error {
 		Resources: p.resources, Fresh: p.pods.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },
 		Runtime:  p.runtime,
-		NotReady: p.state.NotReady, Pressure: p.pressure,
+		NotReady: p.notReady, Pressure: p.pressure,
 		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.pods.manager.SourcesReady() },
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
@@ -114,6 +114,7 @@ func (p *parts) runtime() node.Runtime {
 // admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
+	in.ShuttingDown = p.shuttingDown()
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these

@@ -139,6 +139,11 @@ func (e *Certificate) limit(l limiter) int {
 func (*ClockStepped) limit(limiter) int { return 0 }
 
 // limit implements limited.
+func (e *Shutdown) limit(l limiter) int {
+	return word(l, &e.State) + textList(l, &e.Pods) + textList(l, &e.Overran)
+}
+
+// limit implements limited.
 func (e *Milestone) limit(l limiter) int {
 	return word(l, &e.Name) + word(l, &e.Source) + part(l, &e.Spec) + part(l, &e.Labels)
 }

@@ -45,6 +45,7 @@ const (
 	kindDevicePlugin
 	kindDeviceAllocation
 	kindAllocation
+	kindShutdown
 	kindCount
 )
 
@@ -92,6 +93,7 @@ var kinds = [kindCount]kindOf{
 	kindDevicePlugin:     describe[DevicePlugin]("device.plugin"),
 	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
 	kindAllocation:       describe[Allocation]("allocation"),
+	kindShutdown:         describe[Shutdown]("shutdown"),
 }
 
 // Kind implements Event.
@@ -219,4 +221,7 @@ func (*DevicePlugin) Kind() Kind { return kindDevicePlugin }
 
 // Kind implements Event.
 func (*DeviceAllocation) Kind() Kind { return kindDeviceAllocation }
-func (*Allocation) Kind() Kind { return kindAllocation }
+func (*Allocation) Kind() Kind       { return kindAllocation }
+
+// Kind implements Event.
+func (*Shutdown) Kind() Kind { return kindShutdown }

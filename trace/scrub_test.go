@@ -121,7 +121,7 @@ var names = []string{
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
 	"RuntimeHandler.Name",
-	"ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
+	"Shutdown.Overran", "Shutdown.Pods", "ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",
 	"Target.Container", "Target.Namespace", "Wait.Doing", "Wait.Plugin", "Wait.Reason",

@@ -21,6 +21,7 @@ const (
 	ByPressure     Decider = "pressure"     // when the node has resource pressure
 	ByResize       Decider = "resize"       // whether a pod can be resized
 	ByRestart      Decider = "restart"      // whether and when a container that exited is restarted
+	ByShutdown     Decider = "shutdown"     // which pods are terminated because the node shuts down
 	BySlots        Decider = "slots"        // which operation releases its slot, and how many slots there are
 	ByStatus       Decider = "status"       // whether a change of a pod's status is allowed
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets

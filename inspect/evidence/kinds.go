@@ -8,7 +8,7 @@ func OfNode(e trace.Event) bool {
 	case *trace.APICall:
 		return e.Verb != trace.APIWatch
 	case *trace.Loop, *trace.CRICall, *trace.PLEGRelist, *trace.Wait, *trace.GC, *trace.Decision, *trace.Usage, *trace.CgroupOp,
-		*trace.Volume, *trace.ImagePull, *trace.Action:
+		*trace.Volume, *trace.ImagePull, *trace.Action, *trace.Shutdown:
 		return true
 	}
 	return false

@@ -82,6 +82,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.decision(e)
 	case *trace.DevicePlugin, *trace.DeviceAllocation:
 		s.device(e)
+	case *trace.Shutdown:
+		s.shutdown(e)
 	}
 	if r.Edge == trace.EdgeEnd {
 		s.ended(r)
@@ -152,6 +154,23 @@ func (s *Sink) source(e *trace.Source) {
 	}
 	s.desiredPods.WithLabelValues("true").Set(float64(static))
 	s.desiredPods.WithLabelValues("").Set(float64(other))
+}
+
+// shutdown sets when the last graceful shutdown began and ended. Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, setMetrics
+// and processShutdownEvent.
+func (s *Sink) shutdown(e *trace.Shutdown) {
+	if !e.Started.IsZero() {
+		s.shutdownStart.Set(unix(e.Started))
+		s.shutdownEnd.Set(unix(e.Ended))
+	}
+}
+
+// unix returns a time in seconds, 0 for none.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.Unix())
 }
 
 // evicted counts the agent's evictions. Upstream: pkg/kubelet/eviction/eviction_manager.go.

@@ -33,6 +33,7 @@ type set struct {
 	terminatedContainers              *prometheus.CounterVec
 	imagePull                         *prometheus.HistogramVec
 	imageGC, evictions                *prometheus.CounterVec
+	shutdownStart, shutdownEnd        prometheus.Gauge
 	probes                            *prometheus.CounterVec
 	probeDuration                     *prometheus.HistogramVec
 	statusSync                        prometheus.Histogram
@@ -74,6 +75,8 @@ func newSet() set {
 		imagePull:            histograms("image_pull_duration_seconds", "How long pulls took once it was their turn, by image size.", imagePullBuckets, "image_size_in_bytes"),
 		imageGC:              counters("image_garbage_collected_total", "Images removed by garbage collection, for space or age.", "reason"),
 		evictions:            counters("evictions", "Pods evicted, by the signal that there was too little for, or the limit of local storage that they exceeded.", "eviction_signal"),
+		shutdownStart:        gauge("graceful_shutdown_start_time_seconds", "Unix time at which the last graceful shutdown of the node began."),
+		shutdownEnd:          gauge("graceful_shutdown_end_time_seconds", "Unix time at which the last graceful shutdown of the node ended; 0 before that."),
 		probes:               foreignCounters("prober_probe_total", "Attempts of probes that ended, by kind and result.", "probe_type", "result"),
 		probeDuration:        foreign("prober_probe_duration_seconds", "How long attempts of probes took.", prometheus.DefBuckets, "probe_type"),
 		statusSync:           histogram("pod_status_sync_duration_seconds", "From a change of a pod's status to its being written in the API.", statusBuckets),
@@ -107,7 +110,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.runtimeOps, s.runtimeOpsErrors, s.runtimeOpsDuration, s.podStart, s.podWorkerStart, s.podWorkerDuration,
 		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
-		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.probes, s.probeDuration, s.statusSync,
+		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.devicePlugins, s.deviceAllocations,
 	}, s.podResources.all(), s.podsAPI.all())

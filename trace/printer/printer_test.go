@@ -129,6 +129,11 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.DevicePlugin{Op: trace.PluginDevices, Resource: "example.com/gpu", Healthy: 3, Unhealthy: 1})
 	add(9019*ms, cart, point, 0, &trace.DeviceAllocation{Container: "cart", Resource: "example.com/gpu", Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g0"}, Took: 1500 * ms})
 	add(9019*ms, cart, point, 0, &trace.Allocation{Manager: trace.ManagerCPU, Outcome: trace.AllocationGranted, Why: trace.AllocationAligned, Container: "cart", CPUs: "2-3", Nodes: "0", Affinity: "0", Pool: "0-1"})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownHeld, Delay: 30 * time.Second, Grace: 30})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownAnnounced, Delay: 30 * time.Second, Grace: 30, Groups: 1, Pods: []string{"shop/cart", "shop/web"}, Started: t0})
+	add(9019*ms, node, begin, 0, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}})
+	add(9019*ms, node, end, 20*time.Second, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}, Overran: []string{"shop/web"}})
+	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownReleased, Started: t0, Ended: t0.Add(20 * time.Second)})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

@@ -118,6 +118,8 @@ func briefNode(e trace.Event) string {
 		return words(e.Node, strings.Join(e.Changed, ", "))
 	case *trace.RuntimeDescribed:
 		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
+	case *trace.Shutdown:
+		return words(string(e.State), strings.Join(e.Overran, ", "))
 	case *trace.Certificate:
 		return words(string(e.Use), string(e.Cause), e.Name, e.None)
 	}

@@ -68,6 +68,8 @@ func line(r *trace.Record) string {
 		return DevicePlugin(e)
 	case *trace.DeviceAllocation:
 		return DeviceAllocation(e)
+	case *trace.Shutdown:
+		return shutdown(e, over)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
