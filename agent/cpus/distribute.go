@@ -3,6 +3,7 @@ package cpus
 import (
 	"errors"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -121,10 +122,7 @@ func (p *picker) judge(combo, nodes []int, free map[int]int, n, group int, bySoc
 
 // handOut takes the rest from nodes in turn, a group each time. It returns false if they do not have enough.
 func handOut(left map[int]int, from []int, rest, group int) (map[int]int, bool) {
-	after := make(map[int]int, len(left))
-	for id, n := range left {
-		after[id] = n
-	}
+	after := maps.Clone(left)
 	for rest > 0 {
 		before := rest
 		for _, id := range from {
@@ -211,7 +209,7 @@ func combinations(items []int, k int) iter.Seq[[]int] {
 				return yield(slices.Clone(chosen))
 			}
 			for i := from; i+k-len(chosen) <= len(items); i++ {
-				if !choose(i+1, append(chosen[:len(chosen):len(chosen)], items[i])) {
+				if !choose(i+1, append(slices.Clip(chosen), items[i])) {
 					return false
 				}
 			}

@@ -44,7 +44,7 @@ func fresh(m numa.Machine, reserved map[int]amounts) (state.NUMANodeMap, error) 
 
 // pagesName returns the resource of huge pages of a size in bytes.
 func pagesName(size uint64) v1.ResourceName {
-	return v1.ResourceName(v1.ResourceHugePagesPrefix + resource.NewQuantity(int64(size), resource.BinarySI).String()) //nolint:gosec // below 2^63
+	return v1.ResourceName(v1.ResourceHugePagesPrefix + resource.NewQuantity(int64(size), resource.BinarySI).String())
 }
 
 // free returns how much of the resource the node has free; 0 if it has none at all.

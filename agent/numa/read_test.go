@@ -2,6 +2,7 @@ package numa
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,10 +103,7 @@ func TestUncore(t *testing.T) {
 		}, [4]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := map[string]string{}
-			for k, v := range files {
-				f[k] = v
-			}
+			f := maps.Clone(files)
 			c.change(f)
 			m, err := Read(tree(t, f))
 			got := [4]int{m.CPUs[0].Uncore, m.CPUs[1].Uncore, m.CPUs[2].Uncore, m.CPUs[3].Uncore}

@@ -50,7 +50,7 @@ func share(e *trace.Allocation) string {
 	}
 	var parts []string
 	for _, m := range e.Memory {
-		parts = append(parts, fmt.Sprintf("%s of %s (NUMA node %s)", human.Bytes(int64(m.Bytes)), m.Resource, m.Nodes)) //nolint:gosec // below 2^63
+		parts = append(parts, fmt.Sprintf("%s of %s (NUMA node %s)", human.Bytes(int64(m.Bytes)), m.Resource, m.Nodes))
 	}
 	return strings.Join(parts, " and ")
 }
