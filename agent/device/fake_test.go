@@ -34,10 +34,9 @@ type fakePlugin struct {
 	allocate func(ctx context.Context, ids []string) (*pluginapi.AllocateResponse, error)
 	prefer   func(req *pluginapi.ContainerPreferredAllocationRequest) ([]string, error)
 
-	mu       sync.Mutex
-	started  [][]string
-	srv      *grpc.Server
-	listener net.Listener
+	mu      sync.Mutex
+	started [][]string
+	srv     *grpc.Server
 }
 
 func (f *fakePlugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
@@ -111,7 +110,7 @@ func register(t *testing.T, dir, resource, endpoint string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // a test's
+	defer conn.Close()
 	_, err = pluginapi.NewRegistrationClient(conn).Register(t.Context(), &pluginapi.RegisterRequest{
 		Version: pluginapi.Version, Endpoint: endpoint, ResourceName: resource,
 	}, grpc.WaitForReady(true))

@@ -16,8 +16,10 @@ import (
 const (
 	// Socket is the name of the socket in ROOT/pod-resources.
 	Socket = "kubelet.sock"
-	// QPS and Burst are the limits of requests.
-	QPS, Burst = 100, 10
+	// QPS is how many requests there may be in a second, Burst how many at once.
+	QPS = 100
+	// Burst belongs to QPS.
+	Burst = 10
 )
 
 // Pods are the pods of the node.

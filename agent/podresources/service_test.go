@@ -25,6 +25,7 @@ func (f *fakes) Pod(namespace, name string) *v1.Pod {
 	}
 	return nil
 }
+
 func (f *fakes) Refresh() { f.refreshed++ }
 func (f *fakes) Devices(uid types.UID, container string) []*api.ContainerDevices {
 	return []*api.ContainerDevices{{ResourceName: "example.com/gpu", DeviceIds: []string{string(uid) + "-" + container}}}
@@ -33,6 +34,7 @@ func (f *fakes) Allocatable() []*api.ContainerDevices      { return f.Devices("a
 func (f *fakes) CPUs(*v1.Pod, *v1.Container) []int64       { return []int64{2, 3} }
 func (f *fakes) AllocatableCPUs() []int64                  { return []int64{1, 2, 3} }
 func (f *fakes) AllocatableMemory() []*api.ContainerMemory { return []*api.ContainerMemory{{Size: 7}} }
+
 func (f *fakes) Memory(*v1.Pod, *v1.Container) []*api.ContainerMemory {
 	return []*api.ContainerMemory{{Size: 5}}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,6 +25,7 @@ type plugin struct {
 	registerapi.UnimplementedRegistrationServer
 	resource, host string
 	ids            []string
+	slow           time.Duration // what Allocate takes
 	srv            *grpc.Server
 }
 
@@ -44,6 +46,7 @@ func (p *plugin) ListAndWatch(_ *pluginapi.Empty, s grpc.ServerStreamingServer[p
 }
 
 func (p *plugin) Allocate(_ context.Context, req *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
+	time.Sleep(p.slow)
 	_, name, _ := strings.Cut(p.resource, "/")
 	ids := req.ContainerRequests[0].DevicesIds
 	c := &pluginapi.ContainerAllocateResponse{
@@ -157,6 +160,10 @@ func TestDevices(t *testing.T) {
 		!strings.Contains(st.Message, "Allocate failed due to requested number of devices unavailable for example.com/nulls. Requested: 2, Available: 1, which is unexpected") {
 		t.Errorf("status %+v", st)
 	}
+	why := n.finding("b", "KL42")
+	if f := why.Findings[0]; f.ID != "KL42" || !f.Final || !strings.Contains(f.Sentence, "the pod did not get 2 example.com/nulls for container c") {
+		t.Errorf("why b was rejected: %+v", why.Findings)
+	}
 	n.drop("b.yaml")
 	a.gone("b")
 
@@ -184,7 +191,7 @@ func TestDevices(t *testing.T) {
 	a.mark()
 	again.srv.Stop()
 	a.devices("example.com/nulls", 0, 3)
-	third := &plugin{resource: nulls.resource, host: nulls.host, ids: nulls.ids}
+	third := &plugin{resource: nulls.resource, host: nulls.host, ids: nulls.ids, slow: 3 * time.Second}
 	third.serve(n, "device-plugins/nulls.sock")
 	third.register(n, "nulls.sock")
 	a.devices("example.com/nulls", 3, 0)
@@ -194,5 +201,10 @@ func TestDevices(t *testing.T) {
 	a.gone("a")
 	n.put("d.yaml", deviceManifest("d", "2"))
 	a.ready("d")
+	for _, f := range n.finding("d", "KL42").Findings {
+		if f.ID == "KL42" && (f.Cost < 2500*time.Millisecond || f.Cost > 6*time.Second || !strings.Contains(f.Sentence, "for the device plugin of example.com/nulls to answer")) {
+			t.Errorf("why d started slowly: %+v", f)
+		}
+	}
 	n.await("the last pod's output", func() bool { return n.log("d", "c", 0) == "n0,n1 z0\n3\n" })
 }
