@@ -192,7 +192,9 @@ func TestAllocate(t *testing.T) {
 		{"whole cores", laptop(), with(optionFullCores), []*v1.Pod{pod("p", "a=2")}, nil, "a 1,5", "0,2-4,6-7"},
 		{"no whole cores", laptop(), with(optionFullCores), []*v1.Pod{pod("p", "a=3")}, nil, "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2", "0-7"},
 		{
-			"too few whole cores: the core of a reserved CPU does not count", laptop(), with(optionFullCores), []*v1.Pod{pod("p", "a=4"), pod("q", "a=4")}, nil,
+			"too few whole cores: the core of a reserved CPU does not count", laptop(), with(optionFullCores),
+			[]*v1.Pod{pod("p", "a=4"), pod("q", "a=4")},
+			nil,
 			"SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 2, requested CPUs = 4, CPUs per core = 2", "0,3-4,7",
 		},
 		{"spread", laptop(), with(optionSpread), []*v1.Pod{pod("p", "a=2")}, nil, "a 1-2", "0,3-7"},
@@ -263,6 +265,19 @@ func TestRestart(t *testing.T) {
 	}
 	if want := (map[trace.AllocationOutcome]int{trace.AllocationGranted: 3, trace.AllocationKept: 1, trace.AllocationReleased: 1}); !maps.Equal(outcomes, want) {
 		t.Errorf("%v, want %v", outcomes, want)
+	}
+}
+
+// What a stale container shares with another one of its pod is not free.
+func TestStaleContainer(t *testing.T) {
+	f := newFixture(t, laptop().machine(), nil)
+	replace(`{"policyName":"static","defaultCpuSet":"0,2-4,6-7","entries":{"p":{"old":"1,5","a":"1"}},"checksum":0}`)(&f.cfg)
+	var err error
+	if f.Manager, err = New(f.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.admit(t, pod("p", "a=1")); got != "a 1" || f.pool() != "0,2-7" {
+		t.Errorf("%s, shared %s", got, f.pool())
 	}
 }
 

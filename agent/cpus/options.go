@@ -68,8 +68,10 @@ func parse(in map[string]string, g gates) (options, error) {
 		both bool
 		a, b string
 	}{
-		{o.fullCores && o.spread, optionFullCores, optionSpread}, {o.distribute && o.spread, optionDistribute, optionSpread},
-		{o.uncore && o.spread, optionUncore, optionSpread}, {o.uncore && o.distribute, optionUncore, optionDistribute},
+		{o.fullCores && o.spread, optionFullCores, optionSpread},
+		{o.distribute && o.spread, optionDistribute, optionSpread},
+		{o.uncore && o.spread, optionUncore, optionSpread},
+		{o.uncore && o.distribute, optionUncore, optionDistribute},
 	} {
 		if pair.both {
 			fail("%s and %s exclude each other", pair.a, pair.b)
