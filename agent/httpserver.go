@@ -51,7 +51,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
 		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
-		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf,
+		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup,
 	}
 	if p.cgroups != nil {
 		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()

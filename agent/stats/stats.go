@@ -49,6 +49,8 @@ type Config struct {
 	// Tiers are the cgroups of all pods together, which comes first, and of their quality of service classes; none means
 	// that the agent creates no cgroups.
 	Tiers []string
+	// RuntimeCgroup is the container runtime's own, such as /system.slice/containerd.service; "" means unknown.
+	RuntimeCgroup string
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
 }
@@ -71,7 +73,7 @@ type Stats struct {
 	up   time.Time
 }
 
-// New checks the configuration and takes the first sample of the node's CPU time.
+// New checks the configuration and takes the first samples of the CPU time of the node, the agent, the runtime and all pods.
 func New(cfg Config) (*Stats, error) {
 	if cfg.Runtime == nil || cfg.Images == nil || cfg.Pods == nil || cfg.Observed == nil || cfg.RootDir == "" {
 		return nil, errors.New("stats: Config.Runtime, Images, Pods, Observed or RootDir is missing")
@@ -85,7 +87,7 @@ func New(cfg Config) (*Stats, error) {
 	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage()}
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
-	s.selfCPU(s.began)
+	s.systemContainers(true, s.began)
 	return s, nil
 }
 
