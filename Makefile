@@ -158,6 +158,10 @@ vm-down: ## end the machine and remove everything that it created
 vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user namespaces (ONLY=TestCgroupTree; about half an hour)
 	KUBELOUPE_VM=1 go test ./test/vmtest -run '$(or $(ONLY),.)' -count=1 -v -timeout 4h
 
+.PHONY: e2e-node
+e2e-node: build ## run Kubernetes' tests of a node in a virtual machine (AGENT=upstream, FOCUS=regexp, PROCS=4, OUT=directory; hours)
+	AGENT=$(AGENT) go run ./test/e2enode
+
 ##@ Check
 
 # In order of what they cost, so that a mistake shows soon. The tests come last:

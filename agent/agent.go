@@ -105,6 +105,9 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		if err := host.Check(k); err != nil {
 			return err
 		}
+		if err := host.TuneKernel(a.cfg.Bus, "/proc", k.Kubelet.ProtectKernelDefaults); err != nil {
+			return err
+		}
 		host.Protect(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
 	}
 	a.say(trace.Agent{State: trace.AgentStarting, Endpoint: a.cfg.Endpoint})

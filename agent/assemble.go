@@ -21,11 +21,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podsapi"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 	"github.com/kubeloupe/kubeloupe/agent/runtimestate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/agent/shutdown"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -73,6 +77,9 @@ type machine struct {
 	ips       []string              // its addresses, the primary one first
 	stats     *stats.Stats          // its usage
 	eviction  *eviction.Manager     // its resource pressure
+	managers  *managers             // which containers have CPUs and memory of it for themselves
+	quotas    *quota.Projects       // of its file systems; nil if they are not used
+	shutdown  *shutdown.Manager     // its graceful shutdown; nil if there is none
 }
 
 // part is a component that runs as long as the agent.
@@ -92,16 +99,27 @@ func (p *parts) add(name string, run func(context.Context) error) {
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
-		pods: podParts{notices: volume.NewNotices(), store: pods.NewStore(), registry: worker.NewRegistry()},
+		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
 	}
+	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
+	p.host.managers = &managers{p: p}
 	if err := p.newFoundation(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.newManagers(); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {
 		return nil, err
 	}
+	if err := p.newDevices(); err != nil {
+		return nil, err
+	}
 	rt, err := p.newRuntime(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.watchPlugins(); err != nil {
 		return nil, err
 	}
 	asked := loop.NewRequests()
@@ -136,9 +154,16 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("pod sources", mux.Run)
 	p.add("syncLoop", syncLoop.Run)
 	p.add("orphans", p.pods.manager.Run)
+	p.add("CPUs", p.host.managers.cpus.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
+	if err := p.addLocal(); err != nil {
+		return nil, err
+	}
 	if err := p.addOOM(); err != nil {
+		return nil, err
+	}
+	if err := p.newShutdown(); err != nil {
 		return nil, err
 	}
 	if err := p.addRotation(); err != nil {
@@ -202,6 +227,9 @@ func (p *parts) prepare(ctx context.Context) error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make directory: %w", err)
 		}
+	}
+	if err := p.pods.devices.Restore(ctx); err != nil {
+		return err
 	}
 	if err := p.ensureCgroups(ctx); err != nil {
 		return err

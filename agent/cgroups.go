@@ -36,7 +36,7 @@ func (p *parts) newCgroups(ctx context.Context) error {
 		trace.Point(p.cfg.Bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: text})
 	}
 	p.cgroups, err = cgroup.New(cgroup.Config{
-		Mount: cgroupMount, Root: k.Root, Driver: driver, Bus: p.cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod,
+		Mount: cgroupMount, Root: k.Root, Driver: driver, Bus: p.cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, OwnCPUs: p.host.managers.Own,
 		Node: p.podLimits(), CPUs: p.host.machine.CPUList, Allocatable: p.host.resources.Enforced.Memory().Value(),
 		HugePageSizes: cgroup.HugePageSizes("/sys"), MemoryQoS: k.MemoryQoS, QOSReserved: k.QOSReserved, Reserved: reserved,
 	})

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -34,7 +35,7 @@ func (p *parts) newEviction() error {
 		Isolation: kc.LocalStorageCapacityIsolation == nil || *kc.LocalStorageCapacityIsolation, Observe: p.cfg.Simulated,
 		Measure: e.measure, Usage: p.host.stats.Pods, Pods: e, Reclaimer: reclaimer{p},
 		Marks:   map[trace.Signal][]trace.Threshold{trace.SignalImageFS: {p.imagePolicy().Threshold()}},
-		Stalled: stalls.C(), Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,
+		Stalled: stalls.C(), Watcher: p.newWatcher(), Counted: p.counted, Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
@@ -50,6 +51,21 @@ func (p *parts) stallFiles() []string {
 		out = append(out, filepath.Join("/sys/fs/cgroup", p.host.stats.PodsCgroup(), "memory.pressure"))
 	}
 	return out
+}
+
+// newWatcher adds notifications that memory crossed a threshold. Only cgroup v1 has them.
+func (p *parts) newWatcher() eviction.Watcher {
+	const root = "/sys/fs/cgroup/memory"
+	if _, err := os.Stat(filepath.Join(root, "cgroup.event_control")); err != nil || !p.cfg.Kubelet.Kubelet.KernelMemcgNotification || p.cfg.Simulated {
+		return nil
+	}
+	dirs := map[trace.Signal]string{trace.SignalMemory: root}
+	if pods := p.host.stats.PodsCgroup(); pods != "" {
+		dirs[trace.SignalAllocatable] = filepath.Join(root, pods)
+	}
+	c := eviction.NewCrossings(p.cfg.Bus, dirs)
+	p.add("memory thresholds", c.Run)
+	return c
 }
 
 // under reports whether a pressure condition of the node is true. Pods may be admitted before the eviction manager exists.

@@ -23,7 +23,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
 		Configz: func() any { return p.cfg.Kubelet.Shown() }, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{
-			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler,
+			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
 		},
 	}
@@ -51,7 +51,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
 		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
-		RootDir: p.cfg.Kubelet.Node.RootDir,
+		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup,
 	}
 	if p.cgroups != nil {
 		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
@@ -98,7 +98,7 @@ func (p *parts) secure(c *server.Config) error {
 		}
 	}
 	c.Port = kc.Port
-	c.TLS = server.TLS{GetCertificate: p.serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites}
+	c.TLS = server.TLS{GetCertificate: p.serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites, Curves: kc.TLSCurvePreferences}
 	p.add("serving certificate", p.serving.Run)
 	return nil
 }

@@ -37,6 +37,7 @@ func (p *parts) criNode() criconfig.Node {
 		HugePageSizes:     cgroup.HugePageSizes("/sys"),
 		SELinux:           exists("/sys/fs/selinux/enforce"),
 		RecursiveReadOnly: p.state.RecursiveReadOnly(),
+		Sysctls:           k.Kubelet.DefaultPodSysctls,
 	}
 	if !p.cfg.Simulated { // which has no cgroups
 		n.CgroupV2, n.SingleProcessOOMKill, n.MemoryQoS = cgroup.Unified(cgroupMount), k.Cgroups.SingleProcessOOMKill, k.Cgroups.MemoryQoS

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"runtime"
 
@@ -51,12 +52,10 @@ func (p *parts) newNode() error {
 		Declared:  node.DeclaredFeatures(k.Gates),
 		Cgroups:   p.cgroupsInUse(),
 		MaxImages: *kc.NodeStatusMaxImages,
-		Resources: func() (capacity, allocatable v1.ResourceList) {
-			return p.host.resources.Capacity, p.host.resources.Allocatable
-		},
+		Resources: p.resources, Fresh: p.pods.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },
 		Runtime:  p.runtime,
-		NotReady: p.state.NotReady, Pressure: p.pressure,
+		NotReady: p.notReady, Pressure: p.pressure,
 		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.pods.manager.SourcesReady() },
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
@@ -69,6 +68,15 @@ func (p *parts) newNode() error {
 	p.add("node", n.Run)
 	p.add("node readiness", func(ctx context.Context) error { return p.state.Follow(ctx, p.self.Changed) })
 	return nil
+}
+
+// resources returns the node's capacity and allocatable, with its devices.
+func (p *parts) resources() (capacity, allocatable v1.ResourceList) {
+	capacity, allocatable = maps.Clone(p.host.resources.Capacity), maps.Clone(p.host.resources.Allocatable)
+	moreCapacity, moreAllocatable := p.pods.devices.Capacity()
+	maps.Copy(capacity, moreCapacity)
+	maps.Copy(allocatable, moreAllocatable)
+	return capacity, allocatable
 }
 
 // describeStandalone publishes the description of a node without an object in the API. It does not change while the
@@ -106,6 +114,7 @@ func (p *parts) runtime() node.Runtime {
 // admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
+	in.ShuttingDown = p.shuttingDown()
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these

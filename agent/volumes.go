@@ -9,7 +9,6 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
-	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
@@ -66,7 +65,11 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
 	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
-	empty, err := emptydir.New(emptydir.Config{Memory: mem, Allocatable: node.Allocatable})
+	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable}
+	if p.newQuotas(); p.host.quotas != nil {
+		onDisk.Counter = p.host.quotas
+	}
+	empty, err := emptydir.New(onDisk)
 	down, err2 := downwardapi.New(fields)
 	fromImage, err3 := imagevolume.New(images.Ensure)
 	project := projected.Config{Fields: fields}
@@ -109,13 +112,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	c.Plugins = append(c.Plugins, drivers, disks, shares)
-	watcher, err := pluginwatch.New(pluginwatch.Config{
-		Dir: filepath.Join(c.RootDir, "plugins_registry"), Handlers: map[string]pluginwatch.Handler{"CSIPlugin": drivers}, Bus: p.cfg.Bus,
-	})
-	if err != nil {
-		return err
-	}
-	p.add("plugins", watcher.Run)
+	p.pods.plugins["CSIPlugin"] = drivers
 	p.add("CSI drivers", func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():

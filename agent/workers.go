@@ -6,9 +6,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/podsapi"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
@@ -19,7 +22,11 @@ import (
 
 // podParts are the parts that handle the node's pods.
 type podParts struct {
-	notices  *volume.Notices // changes that concern volumes
+	notices  *volume.Notices   // changes that concern volumes
+	watchers *podsapi.Watchers // clients of the pods API
+	devices  *device.Manager
+	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
+	plugins  map[string]pluginwatch.Handler
 	store    *pods.Store
 	registry *worker.Registry
 	resizes  *resize.Manager
@@ -34,13 +41,14 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	w, cache := &p.pods, p.pleg.Cache()
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
-		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting,
+		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
-			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets,
+			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(),
 		}),
 	}
+	syncer.Devices = p.pods.devices
 	p.cluster.joinSyncer(&syncer)
 	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
 		return err
@@ -51,7 +59,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
 		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
-		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep,
+		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices, Resources: p.host.managers,
 	}
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)

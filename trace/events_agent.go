@@ -190,6 +190,8 @@ type Decision struct {
 	// Signal is that of a verdict on pressure or eviction: an eviction signal, or the kind of a limit of local storage.
 	Limit  int64  `json:"limit,omitempty"`
 	Signal Signal `json:"signal,omitempty"`
+	// Measured is how the usage of the volume is known that exceeds its limit.
+	Measured UsageSource `json:"measured,omitempty"`
 	// Ground is why an image is removed.
 	Ground RemovalGround `json:"ground,omitempty"`
 	// Orphan is the UID of the unknown pod, Path its directory, and Volume the name on disk of a volume that could not be torn

@@ -114,3 +114,30 @@ type ClockStepped struct {
 	// set back, they continue unchanged.
 	Ahead time.Duration `json:"ahead_ns,omitempty"`
 }
+
+// Shutdown is a step of a graceful shutdown of the node: the agent holds a lock of logind, with which a shutdown of the machine waits until
+// the pods have terminated, a group of the same priority after the other. A group begins and ends; the other steps are points.
+//
+// Upstream: pkg/kubelet/nodeshutdown.
+type Shutdown struct {
+	// State is the step.
+	State ShutdownState `json:"state"`
+	// Delay is how long logind waits for locks at most. It is that of held and announced.
+	Delay time.Duration `json:"delay_ns,omitempty"`
+	// Grace is how long the pods of the group may take, in seconds; of held and announced, how long all groups may take.
+	Grace int64 `json:"grace_seconds,omitempty"`
+	// Groups is the number of groups that have pods, and Group the number of this one, from 1.
+	Group  int `json:"group,omitempty"`
+	Groups int `json:"groups,omitempty"`
+	// Priority is the one that the configuration has for the group: its pods have this priority or more, and less than the next group's.
+	// Those with less than the first group's are in the first.
+	Priority int32 `json:"priority,omitempty"`
+	// Pods are the pods of the group, or of all groups, as namespace/name.
+	Pods []string `json:"pods,omitempty"`
+	// Overran are those that had not terminated when their time was over, or whose volumes were still mounted.
+	Overran []string `json:"overran,omitempty"`
+	// Started and Ended are when the shutdown was announced, and when the lock was released. They are those of announced, released,
+	// canceled and last.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+}

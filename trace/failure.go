@@ -45,6 +45,12 @@ func Failure(e Event) string {
 		return e.Err
 	case *Eviction:
 		return e.Err
+	case *DevicePlugin:
+		return e.Err
+	case *DeviceAllocation:
+		return e.Err
+	case *Allocation:
+		return e.Err
 	case *GC:
 		return e.Err
 	case *PLEGRelist:

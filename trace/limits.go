@@ -38,12 +38,37 @@ func (e *Eviction) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (e *Allocation) limit(l limiter) int {
+	return word(l, &e.Manager) + word(l, &e.Outcome) + word(l, &e.Why) + word(l, &e.Policy) + word(l, &e.Scope) + word(l, &e.Container) +
+		line(l, &e.CPUs) + line(l, &e.Nodes) + line(l, &e.Pool) + line(l, &e.Affinity) + list(l, &e.Memory, &e.Clipped) +
+		list(l, &e.Hints, &e.Clipped) + word(l, &e.Code) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *NodeMemory) limit(l limiter) int { return word(l, &e.Resource) + line(l, &e.Nodes) }
+
+// limit implements limited.
+func (e *ResourceHints) limit(l limiter) int {
+	return word(l, &e.Provider) + word(l, &e.Resource) + line(l, &e.Preferred) + line(l, &e.Possible)
+}
+
+// limit implements limited.
 func (e *RankedPod) limit(l limiter) int { return line(l, &e.Pod) + word(l, &e.QoS) }
+
+// limit implements limited.
+func (e *DevicePlugin) limit(l limiter) int {
+	return word(l, &e.Op) + line(l, &e.Resource) + line(l, &e.Socket) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *DeviceAllocation) limit(l limiter) int {
+	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + text(l, &e.Err)
+}
 
 // limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
-		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
+		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Measured) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)
 }
 
 // limit implements limited.
@@ -112,6 +137,11 @@ func (e *Certificate) limit(l limiter) int {
 
 // limit implements limited.
 func (*ClockStepped) limit(limiter) int { return 0 }
+
+// limit implements limited.
+func (e *Shutdown) limit(l limiter) int {
+	return word(l, &e.State) + textList(l, &e.Pods) + textList(l, &e.Overran)
+}
 
 // limit implements limited.
 func (e *Milestone) limit(l limiter) int {

@@ -42,6 +42,10 @@ const (
 	kindClockStepped
 	kindOOMKill
 	kindEviction
+	kindDevicePlugin
+	kindDeviceAllocation
+	kindAllocation
+	kindShutdown
 	kindCount
 )
 
@@ -86,6 +90,10 @@ var kinds = [kindCount]kindOf{
 	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
 	kindOOMKill:          describe[OOMKill]("oom.kill"),
 	kindEviction:         describe[Eviction]("eviction"),
+	kindDevicePlugin:     describe[DevicePlugin]("device.plugin"),
+	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
+	kindAllocation:       describe[Allocation]("allocation"),
+	kindShutdown:         describe[Shutdown]("shutdown"),
 }
 
 // Kind implements Event.
@@ -207,3 +215,13 @@ func (*OOMKill) Kind() Kind { return kindOOMKill }
 
 // Kind implements Event.
 func (*Eviction) Kind() Kind { return kindEviction }
+
+// Kind implements Event.
+func (*DevicePlugin) Kind() Kind { return kindDevicePlugin }
+
+// Kind implements Event.
+func (*DeviceAllocation) Kind() Kind { return kindDeviceAllocation }
+func (*Allocation) Kind() Kind       { return kindAllocation }
+
+// Kind implements Event.
+func (*Shutdown) Kind() Kind { return kindShutdown }

@@ -88,6 +88,9 @@ func TestScrubbedLines(t *testing.T) {
 // of others.
 var names = []string{
 	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.Version",
+	"Allocation.Affinity", "Allocation.CPUs", "Allocation.Code", "Allocation.Container", "Allocation.Nodes", "Allocation.Policy", "Allocation.Pool",
+	"Allocation.Scope", "NodeMemory.Nodes", "NodeMemory.Resource",
+	"ResourceHints.Possible", "ResourceHints.Preferred", "ResourceHints.Provider", "ResourceHints.Resource",
 	"APICall.Name", "APICall.Namespace", "APICall.Resource",
 	"Action.Code", "Action.Container", "Action.ID", "Action.Target",
 	"CRICall.Code", "CRICall.Container", "CRICall.Image", "CRICall.Method", "CRICall.Plugin", "CRICall.Sandbox",
@@ -98,6 +101,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
+	"DeviceAllocation.Container", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",
@@ -117,7 +121,7 @@ var names = []string{
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
 	"RuntimeHandler.Name",
-	"ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
+	"Shutdown.Overran", "Shutdown.Pods", "ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",
 	"Target.Container", "Target.Namespace", "Wait.Doing", "Wait.Plugin", "Wait.Reason",

@@ -8,7 +8,7 @@ type Target struct {
 	// Name is the name of the target: of a container, an image, a volume, an object, a provider, a driver, a file, an address. For
 	// a probe it is startup, readiness or liveness, for a hook postStart or preStop.
 	Name string `json:"name,omitempty" scrub:"text"`
-	// Container is the container of a probe or hook.
+	// Container is the container of a probe or hook, or that gets devices.
 	Container string `json:"container,omitempty"`
 }
 
@@ -64,6 +64,7 @@ const (
 	TargetAddress        TargetKind = "address"         // the address of a source of pods
 	TargetLockFile       TargetKind = "lock-file"       // --lock-file
 	TargetVolumeManager  TargetKind = "volume-manager"  // the volume manager of another kubelet
+	TargetDevicePlugin   TargetKind = "device-plugin"   // a device plugin; Name is its resource, Container the container
 	TargetPLEG           TargetKind = "pleg"            // the next look of another kubelet at its container runtime
 	TargetOther          TargetKind = "other"           // a target of an earlier recording that this version does not know
 )

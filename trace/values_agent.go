@@ -151,6 +151,29 @@ const (
 	EvictionNear      EvictionOutcome = "near"      // there is enough, but little more than the threshold: the ranking says who would go
 )
 
+// ShutdownState is a step of a graceful shutdown.
+type ShutdownState string
+
+// The steps of a graceful shutdown.
+const (
+	ShutdownHeld      ShutdownState = "held"      // the lock is held: a shutdown of the machine waits for the pods
+	ShutdownLast      ShutdownState = "last"      // the agent starts, and knows of an earlier graceful shutdown
+	ShutdownAnnounced ShutdownState = "announced" // the machine is about to shut down
+	ShutdownGroup     ShutdownState = "group"     // the pods of a group terminate
+	ShutdownReleased  ShutdownState = "released"  // the lock is released: the machine shuts down
+	ShutdownCanceled  ShutdownState = "canceled"  // the machine does not shut down
+)
+
+// Underway reports whether the node is shutting down at this step.
+func (s ShutdownState) Underway() bool {
+	switch s {
+	case ShutdownAnnounced, ShutdownGroup, ShutdownReleased:
+		return true
+	case ShutdownHeld, ShutdownLast, ShutdownCanceled:
+	}
+	return false
+}
+
 // ThresholdKind is what happens at a threshold.
 type ThresholdKind string
 

@@ -21,6 +21,7 @@ const (
 	ByPressure     Decider = "pressure"     // when the node has resource pressure
 	ByResize       Decider = "resize"       // whether a pod can be resized
 	ByRestart      Decider = "restart"      // whether and when a container that exited is restarted
+	ByShutdown     Decider = "shutdown"     // which pods are terminated because the node shuts down
 	BySlots        Decider = "slots"        // which operation releases its slot, and how many slots there are
 	ByStatus       Decider = "status"       // whether a change of a pod's status is allowed
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
@@ -59,6 +60,15 @@ const (
 	VerdictRemoved    Verdict = "removed"      // the plugin's socket is gone, and so is its registration
 	VerdictUnwatched  Verdict = "unwatched"    // the directory cannot be watched
 	VerdictAdopt      Verdict = "adopt"        // the node object of another machine is taken over
+)
+
+// UsageSource is how the usage of a volume is known.
+type UsageSource string
+
+// The sources.
+const (
+	MeasuredByQuota UsageSource = "quota" // the file system counts it, by a project quota
+	MeasuredByScan  UsageSource = "scan"  // the agent walked the directory
 )
 
 // RemovalGround is the reason why garbage collection removes an image.

@@ -1,6 +1,6 @@
 package trace
 
-// ServerName is one of the agent's HTTP servers.
+// ServerName is one of the agent's servers.
 type ServerName string
 
 // The servers.
@@ -8,6 +8,10 @@ const (
 	ServerHTTPS    ServerName = "https"     // port 10250, with authentication
 	ServerReadOnly ServerName = "read-only" // the read-only port
 	ServerHealthz  ServerName = "healthz"   // the health port
+
+	// Local sockets, which speak gRPC: the path of a request is its service and method, the code is the corresponding HTTP status.
+	ServerPodResources ServerName = "podresources" // the devices, CPUs and memory of pods
+	ServerPods         ServerName = "pods"         // the pods of the node
 )
 
 // Credential is the kind of credential of a client.

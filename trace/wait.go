@@ -106,5 +106,6 @@ const (
 	WaitApproval    WaitKind = "approval"    // a certificate signing request to be approved
 	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to finish
 	WaitCredentials WaitKind = "credentials" // an exec credential provider to respond
+	WaitDevices     WaitKind = "devices"     // a device plugin to allocate or prepare devices
 	WaitPoll        WaitKind = "poll"        // the next poll of a component that polls periodically
 )

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,6 +105,13 @@ func (s status) left(th *style.Theme) []segment {
 	}
 	if n.State != "" && n.State != trace.AgentReady {
 		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(string(n.State)+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
+	}
+	if sh := n.Shutdown; !sh.Since.IsZero() {
+		text := "SHUTTING DOWN"
+		if sh.Groups > 0 && !sh.Released {
+			text += fmt.Sprintf(" group %d of %d", sh.Group, sh.Groups)
+		}
+		out = append(out, segment{text: text, short: "SHUTTING DOWN", tone: style.Fail})
 	}
 	return out
 }

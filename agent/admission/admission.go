@@ -1,7 +1,7 @@
 // Package admission decides whether the node admits a pod.
 //
 // It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, and
-// which pods a critical one preempts. It never acts and runs no goroutine; the caller publishes the verdict as a
+// which pods a critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the verdict as a
 // Decision.
 //
 // Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
@@ -45,8 +45,14 @@ type Inputs struct {
 	Sysctls []string
 	// MemoryPressure, DiskPressure and PIDPressure are the node's pressure conditions.
 	MemoryPressure, DiskPressure, PIDPressure bool
+	// ShuttingDown says that the node is shutting down.
+	ShuttingDown bool
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
+	// Reserve reserves what managers of the node give to single pods, such as CPUs and devices; its verdict says whether they can. May be nil.
+	// Check calls it after the checks for which preemption does not help, as upstream; if Check rejects the pod later, the caller
+	// releases what was reserved.
+	Reserve func() Verdict
 }
 
 // problem is one reason for a rejection.
@@ -62,17 +68,32 @@ func Check(in Inputs) Verdict {
 	if v := checkHard(in); !v.OK {
 		return v
 	}
+	if in.Reserve != nil {
+		if v := in.Reserve(); !v.OK {
+			return v
+		}
+	}
 	problems := in.resources()
 	problems = append(problems, in.affinity()...)
 	problems = append(problems, in.ports()...)
 	problems = append(problems, in.taints()...)
+	if len(problems) > 0 && !podspec.CriticalPod(in.Pod) {
+		return problems[0].Verdict
+	}
+	if in.ShuttingDown { // no pod is preempted for one that is rejected
+		return shuttingDown()
+	}
 	if len(problems) == 0 {
 		return Verdict{OK: true}
 	}
-	if !podspec.CriticalPod(in.Pod) {
-		return problems[0].Verdict
-	}
 	return in.preempt(problems)
+}
+
+// shuttingDown rejects every pod, as upstream does after all other checks.
+//
+// Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, Admit.
+func shuttingDown() Verdict {
+	return Verdict{Reason: "NodeShutdown", Message: "Pod was rejected as the node is shutting down."}
 }
 
 // checkHard runs the checks for which preemption does not help.

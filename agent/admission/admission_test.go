@@ -26,6 +26,10 @@ func TestCheck(t *testing.T) {
 		p.Spec.InitContainers[0].RestartPolicy = policy
 		return p
 	}
+	critical := func(p *v1.Pod) *v1.Pod {
+		p.Spec.Priority = new(int32(2_000_001_000))
+		return p
+	}
 	always := v1.ContainerRestartPolicyAlways
 	web := v1.ContainerPort{HostPort: 80}
 	for _, tc := range []struct {
@@ -35,6 +39,9 @@ func TestCheck(t *testing.T) {
 		says   string
 	}{
 		{name: "all checks passed", in: Inputs{Pod: podWith("p", web), MaxPods: 1}},
+		{name: "the node shuts down", in: Inputs{Pod: podWith("p"), ShuttingDown: true}, reason: "NodeShutdown", says: "Pod was rejected as the node is shutting down."},
+		{name: "the node shuts down, and another check fails", in: Inputs{Pod: onOS("plan9"), ShuttingDown: true}, reason: "PodOSNotSupported"},
+		{name: "no pod is preempted while the node shuts down", in: Inputs{Pod: critical(podWith("p")), Others: []*v1.Pod{podWith("a")}, MaxPods: 1, ShuttingDown: true}, reason: "NodeShutdown"},
 		{name: "this OS", in: Inputs{Pod: onOS(runtime.GOOS)}},
 		{name: "another OS", in: Inputs{Pod: onOS("plan9")}, reason: "PodOSNotSupported", says: "plan9"},
 		{name: "the last place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}, MaxPods: 2}},

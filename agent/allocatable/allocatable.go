@@ -30,8 +30,25 @@ type Resources struct {
 	// Enforced is what pods may use: Capacity without the reservations, but with the eviction threshold, at which the
 	// kubelet evicts pods before the kernel kills them. It is for the cgroup of all pods, and also has their processes (pid).
 	Enforced v1.ResourceList
-	// KubeReserved and SystemReserved are the reservations.
-	KubeReserved, SystemReserved v1.ResourceList
+	// KubeReserved and SystemReserved are the reservations; EvictionReserved is what hard eviction keeps free.
+	KubeReserved, SystemReserved, EvictionReserved v1.ResourceList
+}
+
+// Kept returns what pods cannot request of the capacity, by resource: the reservations and what hard eviction keeps free.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, GetNodeAllocatableReservation.
+func (r Resources) Kept() v1.ResourceList {
+	out := v1.ResourceList{}
+	for name := range r.Capacity {
+		var sum resource.Quantity
+		for _, list := range []v1.ResourceList{r.KubeReserved, r.SystemReserved, r.EvictionReserved} {
+			sum.Add(list[name])
+		}
+		if !sum.IsZero() {
+			out[name] = sum
+		}
+	}
+	return out
 }
 
 // PIDs is the name of the number of processes, which is not a resource of the API.
@@ -56,7 +73,7 @@ func Compute(m Machine, cfg Config) (Resources, error) {
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return Resources{}, err
 	}
-	r.KubeReserved, r.SystemReserved = kube, system
+	r.KubeReserved, r.SystemReserved, r.EvictionReserved = kube, system, evict
 	var over []error
 	for _, name := range sortedNames(r.Capacity) {
 		has := r.Capacity[name]

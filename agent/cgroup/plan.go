@@ -80,8 +80,9 @@ func (c *Config) planReserved(r Reserved) limits {
 //
 // Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, EnsureExists.
 func (c *Config) planPod(pod *v1.Pod) limits {
+	quota := c.CFSQuota && (c.OwnCPUs == nil || !c.OwnCPUs(pod.UID))
 	return limits{
-		Resources: qos.PodResources(pod, c.CFSQuota, c.CFSPeriod), pids: c.PodPidsLimit, pageSizes: c.HugePageSizes,
+		Resources: qos.PodResources(pod, quota, c.CFSPeriod), pids: c.PodPidsLimit, pageSizes: c.HugePageSizes,
 		unified: c.MemoryQoS.Pod(pod),
 	}
 }

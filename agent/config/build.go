@@ -23,7 +23,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			URL: kc.StaticPodURL, URLHeaders: kc.StaticPodURLHeader, URLCheckFrequency: kc.HTTPCheckFrequency.Duration,
 		},
 		Runtime: Runtime{
-			Endpoint: kc.ContainerRuntimeEndpoint, ImageEndpoint: kc.ImageServiceEndpoint,
+			Endpoint: kc.ContainerRuntimeEndpoint, ImageEndpoint: kc.ImageServiceEndpoint, Cgroup: n.runtimeCgroups,
 			RequestTimeout: kc.RuntimeRequestTimeout.Duration,
 		},
 		Cgroups: Cgroups{

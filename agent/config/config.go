@@ -69,6 +69,7 @@ type Runtime struct {
 	Endpoint       string // A flag, the file or $CONTAINER_RUNTIME_ENDPOINT; if empty, FindRuntime searches.
 	EndpointFrom   string // What set Endpoint, for messages: a flag, a file or the variable.
 	ImageEndpoint  string // Empty means the runtime's.
+	Cgroup         string // Of the runtime's processes, from --runtime-cgroups; empty means unknown.
 	RequestTimeout time.Duration
 }
 

@@ -215,7 +215,7 @@ func TestHelpHidesWhatIsNotActedOn(t *testing.T) {
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	AddFlags(fs)
 	help := fs.FlagUsages()
-	for flag, want := range map[string]bool{"--max-pods int": true, "--eviction-hard": true, "--kubeconfig": true, "--runtime-cgroups": false, "(default 110)": true} {
+	for flag, want := range map[string]bool{"--max-pods int": true, "--eviction-hard": true, "--kubeconfig": true, "--runtime-cgroups": true, "--cloud-provider": false, "(default 110)": true} {
 		if got := strings.Contains(help, flag); got != want {
 			t.Errorf("help mentions %s: %t", flag, got)
 		}

@@ -74,7 +74,7 @@ func (f *Flags) addNodeFlags() {
 	fs.StringVar(&n.bootstrap, "bootstrap-kubeconfig", "", "kubeconfig file used to request a client certificate if --kubeconfig does not exist; the result is written to --kubeconfig")
 	fs.StringVar(&n.certDir, "cert-dir", "", "directory of the agent's certificates; by default pki in --root-dir")
 	fs.StringVar(&n.cloudProvider, "cloud-provider", "", "external, or empty")
-	fs.StringVar(&n.runtimeCgroups, "runtime-cgroups", "", "cgroup of the runtime")
+	fs.StringVar(&n.runtimeCgroups, "runtime-cgroups", "", "cgroup of the container runtime, such as /system.slice/containerd.service; /stats/summary has its usage")
 	fs.StringVar(&n.credentialConfig, "image-credential-provider-config", "", "configuration file of the image credential providers")
 	fs.StringVar(&n.credentials, "image-credential-provider-bin-dir", "", "directory of the image credential provider executables")
 	fs.StringVar(&n.mounter, "experimental-mounter-path", "", "mounter program")
@@ -88,7 +88,7 @@ func (f *Flags) addNodeFlags() {
 // notActedOnFlags lists the node flags that are accepted but not supported.
 func notActedOnFlags() []string {
 	return []string{
-		"cloud-provider", "runtime-cgroups", "experimental-mounter-path", "housekeeping-interval",
+		"cloud-provider", "experimental-mounter-path", "housekeeping-interval",
 	}
 }
 

@@ -44,6 +44,8 @@ type ContainerInput struct {
 	TargetID string
 	// ExclusiveCPUs lifts the CPU quota of a container that has CPUs for itself.
 	ExclusiveCPUs bool
+	// CPUs and MemoryNodes are the CPUs and NUMA nodes that the container may use, in the kernel's format; "" for all.
+	CPUs, MemoryNodes string
 }
 
 // Container translates one container of a pod. An error is an *Error with [ReasonContainerConfig] that names the
@@ -84,6 +86,8 @@ func Container(pod *v1.Pod, c *v1.Container, node Node, in ContainerInput) (*run
 	if !ok {
 		return nil, containerError(c, fmt.Sprintf("args[%d]", i), tooLongError{maxText})
 	}
+	resources := Resources(pod, c, node, in.ExclusiveCPUs)
+	resources.CpusetCpus, resources.CpusetMems = in.CPUs, in.MemoryNodes
 	return &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: uint32(in.RestartCount)},
 		Image:       &runtimeapi.ImageSpec{Image: in.ImageRef, UserSpecifiedImage: c.Image},
@@ -102,7 +106,7 @@ func Container(pod *v1.Pod, c *v1.Container, node Node, in ContainerInput) (*run
 		Tty:         c.TTY,
 		StopSignal:  signal,
 		Linux: &runtimeapi.LinuxContainerConfig{
-			Resources:       Resources(pod, c, node, in.ExclusiveCPUs),
+			Resources:       resources,
 			SecurityContext: security,
 		},
 	}, nil

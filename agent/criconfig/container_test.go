@@ -230,7 +230,7 @@ func TestContainerDetails(t *testing.T) {
 	plugin := &runtimeapi.Mount{ContainerPath: "/plugin"}
 	got, err := criconfig.Container(pod, c, node, criconfig.ContainerInput{
 		Volumes: map[string]criconfig.Volume{"v": {HostPath: "/v"}}, HostsFile: "/h", UserNS: userNS, TargetID: "t1",
-		ExclusiveCPUs: true, ExtraMounts: []*runtimeapi.Mount{plugin},
+		ExclusiveCPUs: true, CPUs: "2-3", MemoryNodes: "1", ExtraMounts: []*runtimeapi.Mount{plugin},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestContainerDetails(t *testing.T) {
 		t.Errorf("namespaces %v", ns)
 	}
 	diffProto(t, "pod-level limits", &runtimeapi.LinuxContainerResources{
-		CpuShares: 2048, CpuPeriod: 100000, CpuQuota: -1, MemoryLimitInBytes: 1 << 30, OomScoreAdj: 999,
+		CpuShares: 2048, CpuPeriod: 100000, CpuQuota: -1, MemoryLimitInBytes: 1 << 30, OomScoreAdj: 999, CpusetCpus: "2-3", CpusetMems: "1",
 		HugepageLimits: []*runtimeapi.HugepageLimit{{PageSize: "2MB", Limit: 8 << 20}},
 		Unified:        map[string]string{"memory.oom.group": "1", "memory.high": "max"},
 	}, got.Linux.Resources)

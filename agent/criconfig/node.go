@@ -43,6 +43,8 @@ type Node struct {
 	MemoryQoS *qos.MemoryPolicy
 	// PodMemory is the node's memory without the reservations for the system, in bytes.
 	PodMemory int64
+	// Sysctls are set in each pod that has the namespace that they belong to (defaultPodSysctls); a pod's own override them.
+	Sysctls map[string]string
 	// Swap is the swap that containers may use.
 	Swap Swap
 }

@@ -63,7 +63,7 @@ func Sandbox(pod *v1.Pod, node Node, in SandboxInput) (*runtimeapi.PodSandboxCon
 				// The sandbox itself needs nothing that the default profile forbids.
 				Seccomp: &runtimeapi.SecurityProfile{ProfileType: runtimeapi.SecurityProfile_RuntimeDefault},
 			},
-			Sysctls:   sysctls(sc),
+			Sysctls:   sysctls(pod, node.Sysctls),
 			Resources: resources,
 			Overhead:  overhead,
 		},
@@ -74,14 +74,6 @@ func Sandbox(pod *v1.Pod, node Node, in SandboxInput) (*runtimeapi.PodSandboxCon
 		}
 	}
 	return cfg, nil
-}
-
-func sysctls(sc *v1.PodSecurityContext) map[string]string {
-	out := map[string]string{}
-	for _, s := range sc.Sysctls {
-		out[s.Name] = s.Value
-	}
-	return out
 }
 
 func anyPrivileged(pod *v1.Pod) bool {

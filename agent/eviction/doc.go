@@ -9,8 +9,9 @@
 // resources are free. The usage of pods costs more than that of the node: a round asks for it only before it ranks pods, or if a pod has
 // a limit of local storage.
 //
-// Run runs the rounds in its caller's goroutine: every three seconds, and as soon as the kernel reports that tasks stall for memory. It
-// publishes a Pressure per signal every ten seconds, a Decision by pressure when a verdict on a signal changes, an Eviction for each round that
+// Run runs the rounds in its caller's goroutine: every three seconds, and as soon as the kernel reports that tasks stall for memory
+// (Stalls), or that memory crossed a threshold (Crossings; cgroup v1 with kernelMemcgNotification). Crossings has a goroutine for each
+// threshold. Manager publishes a Pressure per signal every ten seconds, a Decision by pressure when a verdict on a signal changes, an Eviction for each round that
 // acted, a Decision by eviction for each pod that is evicted, and a Log when a signal can no longer be measured.
 //
 // Upstream: pkg/kubelet/eviction.

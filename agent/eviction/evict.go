@@ -33,14 +33,26 @@ func (m *Manager) evict(ctx context.Context, t *Threshold, seen observation, r *
 
 // evictOver terminates a pod that exceeds a limit of local storage.
 func (m *Manager) evictOver(ctx context.Context, pod *v1.Pod, e *exceeded) {
-	m.cfg.Pods.Evict(ctx, pod, Order{
-		Message: e.message, Grace: hardGrace,
-		Decision: trace.Decision{
-			By: trace.ByEviction, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictEnd, Code: Reason, Reason: "it exceeds a limit of local storage",
-			Limit: e.allow, Signal: e.limit,
-			Inputs: []trace.KV{
-				{K: "limit", V: say.Amount(trace.SignalNodeFS, e.allow)}, {K: "usage", V: say.Amount(trace.SignalNodeFS, e.used)},
-			},
+	d := trace.Decision{
+		By: trace.ByEviction, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictEnd, Code: Reason, Reason: "it exceeds a limit of local storage",
+		Limit: e.allow, Signal: e.limit, Measured: m.measuredBy(pod, e.volume),
+		Inputs: []trace.KV{
+			{K: "limit", V: say.Amount(trace.SignalNodeFS, e.allow)}, {K: "usage", V: say.Amount(trace.SignalNodeFS, e.used)},
 		},
-	})
+	}
+	if d.Measured != "" {
+		d.Inputs = append(d.Inputs, trace.KV{K: "measured by", V: string(d.Measured)})
+	}
+	m.cfg.Pods.Evict(ctx, pod, Order{Message: e.message, Grace: hardGrace, Decision: d})
+}
+
+// measuredBy returns how the usage of a volume is known; "" without a volume.
+func (m *Manager) measuredBy(pod *v1.Pod, v *v1.Volume) trace.UsageSource {
+	switch {
+	case v == nil:
+		return ""
+	case m.cfg.Counted != nil && m.cfg.Counted(pod, v):
+		return trace.MeasuredByQuota
+	}
+	return trace.MeasuredByScan
 }

@@ -17,6 +17,7 @@ type exceeded struct {
 	limit       trace.Signal
 	used, allow int64
 	message     string
+	volume      *v1.Volume // of the limit of a volume
 }
 
 // limited reports whether a pod has a limit of local storage.
@@ -53,12 +54,15 @@ func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
 		v := &pod.Spec.Volumes[i]
 		limit := sizeLimit(v)
 		if used := fsBytes(volumeOf(st, v.Name)); limit != nil && used > limit.Value() {
-			return over(trace.SignalEmptyDirLimit, used, limit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name), true
+			e := over(trace.SignalEmptyDirLimit, used, limit, "Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name)
+			e.volume = v
+			return e, true
 		}
 	}
 	if limit, ok := resource.PodLimits(pod, resource.PodResourcesOptions{})[v1.ResourceEphemeralStorage]; ok && st.EphemeralStorage != nil {
 		if used := value(st.EphemeralStorage.UsedBytes); used > limit.Value() {
-			return exceeded{trace.SignalPodLimit, used, limit.Value(), fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())}, true
+			message := fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())
+			return exceeded{limit: trace.SignalPodLimit, used: used, allow: limit.Value(), message: message}, true
 		}
 	}
 	for i := range st.Containers {
@@ -79,7 +83,7 @@ func exceeds(pod *v1.Pod, l Layout, st *statsapi.PodStats) (exceeded, bool) {
 }
 
 func over(l trace.Signal, used int64, allow *apiresource.Quantity, format, name string) exceeded {
-	return exceeded{l, used, allow.Value(), fmt.Sprintf(format, name, allow.String())}
+	return exceeded{limit: l, used: used, allow: allow.Value(), message: fmt.Sprintf(format, name, allow.String())}
 }
 
 // limitOf returns the limit of a container or a sidecar; other init containers have none.

@@ -69,6 +69,11 @@ type Config struct {
 	Marks map[trace.Signal][]trace.Threshold
 	// Stalled delivers notifications of the kernel that tasks stall for memory; may be nil.
 	Stalled <-chan struct{}
+	// Watcher reports that memory crossed a threshold; may be nil.
+	Watcher Watcher
+	// Counted reports whether the file system counts what is in an emptyDir volume, by a quota; otherwise Usage has it from a scan. May
+	// be nil: all are scanned.
+	Counted func(pod *v1.Pod, volume *v1.Volume) bool
 	// Changed is called when a condition changed, and must not block; may be nil.
 	Changed func()
 	// Warn sends a Warning Event about the node; may be nil.

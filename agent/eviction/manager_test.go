@@ -330,6 +330,95 @@ func TestStalled(t *testing.T) {
 	})
 }
 
+// watcher is a Watcher whose notifications tests send.
+type watcher struct {
+	c     chan struct{}
+	marks [][]Mark
+}
+
+// Set implements Watcher.
+func (w *watcher) Set(marks []Mark) { w.marks = append(w.marks, marks) }
+
+// C implements Watcher.
+func (w *watcher) C() <-chan struct{} { return w.c }
+
+// When memory crosses a threshold, a round begins at once, but not more than ten in a second.
+func TestCrossed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := &watcher{c: make(chan struct{})}
+		w, _ := run(t, 5*time.Second, func(w *world, c *Config) {
+			c.Watcher = seen
+			w.add(aPod("a", 0), 60)
+		}, func(w *world, _ *Manager) {
+			time.Sleep(500 * time.Millisecond)
+			w.mu.Lock()
+			w.memory = 20
+			w.mu.Unlock()
+			seen.c <- struct{}{}
+		})
+		logged(t, w, "500ms evict a grace 1 disrupted true")
+		if d := cmp.Diff([]Mark{{trace.SignalMemory, 400}, {trace.SignalMemory, 300}}, seen.marks[0]); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]Mark{{trace.SignalMemory, -80}, {trace.SignalMemory, -180}}, seen.marks[1]); d != "" {
+			t.Error(d)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		seen := &watcher{c: make(chan struct{})}
+		run(t, time.Second, func(_ *world, c *Config) { c.Watcher = seen }, func(*world, *Manager) {
+			for end := time.After(time.Second); ; {
+				select {
+				case seen.c <- struct{}{}:
+				case <-end:
+					return
+				}
+			}
+		})
+		if n := len(seen.marks); n != 10 {
+			t.Errorf("%d rounds in a second", n)
+		}
+	})
+}
+
+// orders are the decisions about pods that exceed a limit.
+type orders struct {
+	*world
+	all map[string]trace.Decision
+}
+
+// Evict implements Pods.
+func (o orders) Evict(ctx context.Context, pod *v1.Pod, order Order) {
+	o.world.Evict(ctx, pod, order)
+	o.all[pod.Name] = order.Decision
+}
+
+// The decision about a volume says whether its usage is the file system's or that of a scan.
+func TestMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := orders{all: map[string]trace.Decision{}}
+		run(t, time.Second, func(w *world, c *Config) {
+			got.world, c.Pods = w, &got
+			c.Counted = func(pod *v1.Pod, v *v1.Volume) bool { return pod.Name == "counted" && v.Name == "v" }
+			for _, name := range []string{"counted", "scanned", "layer"} {
+				p := aPod(name, 0)
+				if w.stats[p.UID] = uses(p, 0, 0, 0, 200, 1); name == "layer" {
+					p.Spec.Containers[0].Resources.Limits = v1.ResourceList{"ephemeral-storage": resource.MustParse("100")}
+				} else {
+					p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("100"))}}}}
+				}
+				w.pods = append(w.pods, p)
+			}
+		})
+		for name, want := range map[string]trace.UsageSource{"counted": trace.MeasuredByQuota, "scanned": trace.MeasuredByScan, "layer": ""} {
+			d, ok := got.all[name]
+			if told := slices.Contains(d.Inputs, trace.KV{K: "measured by", V: string(want)}); !ok || d.Measured != want || told != (want != "") {
+				t.Errorf("%s: %t, %+v", name, ok, d)
+			}
+		}
+	})
+}
+
 // With the simulated runtime, nothing is ended.
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -64,6 +64,9 @@ func (m *Manager) measure(ctx context.Context) (observations, bool) {
 		m.judge, m.told, m.vain.at = newJudge(len(m.thresholds)), map[trace.Signal]said{}, time.Time{}
 	}
 	seen := observe(&got)
+	if m.cfg.Watcher != nil {
+		m.cfg.Watcher.Set(marks(m.thresholds, seen))
+	}
 	if now := time.Now(); now.Sub(m.figured) >= Period-pause-pause/2 {
 		m.figured = now
 		m.tellFigures(seen)

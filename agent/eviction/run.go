@@ -20,12 +20,14 @@ const (
 	endLimit = 30 * time.Second
 	// endPause is how often it looks.
 	endPause = 250 * time.Millisecond
-	// pause is the least time between rounds: the kernel may report stalls all the time.
-	pause = NearPeriod
+	// pause is the least time between rounds: the kernel may report stalls all the time. crossedPause is the least time before a round
+	// because memory crossed a threshold.
+	pause        = NearPeriod
+	crossedPause = 100 * time.Millisecond
 )
 
 // Run runs rounds until ctx is done: every WatchPeriod (NearPeriod while little is left), after the end of a pod that was evicted, and when
-// the kernel reports that tasks stall for memory.
+// the kernel reports that tasks stall for memory, or that memory crossed a threshold.
 func (m *Manager) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		evicted, grace := m.round(ctx)
@@ -33,21 +35,35 @@ func (m *Manager) Run(ctx context.Context) error {
 			m.await(ctx, evicted, grace)
 			continue
 		}
-		if !sleep(ctx, pause) {
-			return nil
-		}
-		if m.near {
-			continue
-		}
-		timer := time.NewTimer(WatchPeriod - pause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		case <-m.cfg.Stalled:
-		}
-		timer.Stop()
+		m.rest(ctx)
 	}
 	return nil
+}
+
+// rest waits until the next round is due.
+func (m *Manager) rest(ctx context.Context) {
+	var crossed <-chan struct{}
+	if m.cfg.Watcher != nil {
+		crossed = m.cfg.Watcher.C()
+	}
+	if !sleep(ctx, crossedPause) || !wait(ctx, pause-crossedPause, crossed, nil) || m.near {
+		return
+	}
+	wait(ctx, WatchPeriod-pause, crossed, m.cfg.Stalled)
+}
+
+// wait returns false if ctx ended or one of the channels delivered first.
+func wait(ctx context.Context, d time.Duration, one, other <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-one:
+	case <-other:
+	case <-t.C:
+		return true
+	}
+	return false
 }
 
 // await waits until the resources of evicted pods are free: until then, no other pod has to go.
@@ -66,12 +82,5 @@ func (m *Manager) await(ctx context.Context, evicted []*v1.Pod, grace int64) {
 
 // sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+	return wait(ctx, d, nil, nil)
 }

@@ -49,6 +49,9 @@ type Config struct {
 	// Resources returns capacity and allocatable, from allocatable.Compute and the device plugins. It may be called from several
 	// goroutines.
 	Resources func() (capacity, allocatable v1.ResourceList)
+	// Fresh reports whether the node was made anew: then an existing object's extended resources are of an earlier one, and are set to
+	// zero when the node is registered. May be nil.
+	Fresh func() bool
 	// Images lists the images; it is called at most every 30 s.
 	Images func(context.Context) ([]Image, error)
 	// Runtime returns what the runtime reports about itself.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -79,5 +80,17 @@ func (n *Node) reconcile(existing *v1.Node) *v1.Node {
 			delete(node.Status.Allocatable, name)
 		}
 	}
+	if n.cfg.Fresh != nil && n.cfg.Fresh() && node.Status.Allocatable != nil {
+		for name := range node.Status.Capacity {
+			if _, ok := capacity[name]; !ok && extended(name) {
+				node.Status.Capacity[name], node.Status.Allocatable[name] = resource.Quantity{Format: resource.DecimalSI}, resource.Quantity{Format: resource.DecimalSI}
+			}
+		}
+	}
 	return node
+}
+
+// extended reports whether a resource is one that neither Kubernetes nor this agent defines.
+func extended(name v1.ResourceName) bool {
+	return strings.Contains(string(name), "/") && !strings.Contains(string(name), v1.ResourceDefaultNamespacePrefix)
 }

@@ -301,6 +301,25 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// A node that was made anew has none of the devices that its object names.
+func TestFresh(t *testing.T) {
+	for _, fresh := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			list := v1.ResourceList{"example.com/gpu": resource.MustParse("4")}
+			old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}, Status: v1.NodeStatus{Capacity: list, Allocatable: list.DeepCopy()}}
+			w := newWorld(t, func(c *Config) { c.Fresh = func() bool { return fresh } }, old)
+			w.run()
+			n := w.stored()
+			for what, all := range map[string]v1.ResourceList{"capacity": n.Status.Capacity, "allocatable": n.Status.Allocatable} {
+				gpus, cpus := all["example.com/gpu"], all["cpu"]
+				if gpus.IsZero() != fresh || cpus.IsZero() {
+					t.Errorf("fresh %v: %s %v", fresh, what, all)
+				}
+			}
+		})
+	}
+}
+
 // While the API is not available, each attempt is published; afterwards everything is as before.
 func TestAPIGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

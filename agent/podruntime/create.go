@@ -43,6 +43,9 @@ func (r *run) create(ctx context.Context, s *Step) error {
 	r.created[s.Container] = id
 	r.mu.Unlock()
 	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = podstate.Created })
+	if r.cfg.Pinning != nil {
+		r.cfg.Pinning.Created(r.pod, s.Container, id, req.GetConfig().GetLinux().GetResources().GetCpusetCpus())
+	}
 	r.say(ctx, "Normal", "Created", "Container created", s.Container)
 	return nil
 }
@@ -70,6 +73,10 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 	}()
 	req, err := r.createOnce(cri.Ungated(ctx), s) // the volumes' calls are not part of this step
 	if err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+		return err
+	}
+	if err := r.preStart(ctx, s); err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
 	}
@@ -145,14 +152,20 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if r.cfg.ExtraGroups != nil {
 		in.ExtraGroups = r.cfg.ExtraGroups(r.pod)
 	}
+	if r.cfg.Pinning != nil {
+		in.CPUs, in.MemoryNodes, in.ExclusiveCPUs = r.cfg.Pinning.Of(r.pod.UID, c.Name)
+	}
 	if r.cfg.BlockVolumes != nil && len(c.VolumeDevices) > 0 {
 		in.BlockVolumes = r.cfg.BlockVolumes(r.pod)
+	}
+	if err := r.takeDevices(ctx, c, &in); err != nil {
+		return nil, err
 	}
 	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
 	if err != nil {
 		return nil, err
 	}
-	shown := &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: criconfig.Shown(cfg, c, env), SandboxConfig: sandbox}
+	shown := &runtimeapi.CreateContainerRequest{PodSandboxId: r.sandboxID, Config: criconfig.Shown(cfg, c, in.Env), SandboxConfig: sandbox}
 	r.mu.Lock()
 	r.shown[s.ID] = shown
 	r.mu.Unlock()

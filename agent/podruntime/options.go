@@ -39,6 +39,25 @@ type UserNamespaces interface {
 	Release(pod types.UID)
 }
 
+// Devices has what device plugins give to containers. Both calls may wait for plugins.
+type Devices interface {
+	// Container returns what a container's request gets. A container that has not got its devices gets them now.
+	Container(ctx context.Context, pod *v1.Pod, c *v1.Container) (criconfig.Given, error)
+	// PreStart tells the plugins that require it that the container is about to be created.
+	PreStart(ctx context.Context, pod *v1.Pod, c *v1.Container) error
+}
+
+// Pinning has the CPUs and NUMA nodes of containers.
+type Pinning interface {
+	// Of returns the CPUs and the NUMA nodes that a container may use, in the kernel's format, "" for all, and whether it has the CPUs
+	// for itself.
+	Of(pod types.UID, container string) (cpus, memoryNodes string, own bool)
+	// Own reports whether a container of the pod has CPUs for itself.
+	Own(pod types.UID) bool
+	// Created reports that the container was created with those CPUs.
+	Created(pod *v1.Pod, container, id, cpus string)
+}
+
 // Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.
 type Options struct {
 	Events events.Publisher
@@ -66,6 +85,10 @@ type Options struct {
 	// SandboxFailed receives the error of a sandbox that could not be created: the cause may be the node's. It must not
 	// block.
 	SandboxFailed func(err error)
+	// Devices are those of device plugins.
+	Devices Devices
+	// Pinning: without it, containers use all CPUs and NUMA nodes.
+	Pinning Pinning
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

@@ -55,7 +55,7 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}
-		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.CFSQuota, r.cfsPeriod()))
+		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfsQuota(), r.cfsPeriod()))
 	}
 	if err := r.cfg.PodLimits.ResizePod(ctx, r.pod, limits); err != nil {
 		return err
@@ -76,8 +76,10 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 
 func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qos.DefaultPeriod) }
 
+func (r *run) cfsQuota() bool { return r.cfg.Node.CFSQuota && !r.ownCPUs() }
+
 func (r *run) podLimits() qos.Resources {
-	return qos.PodResources(r.pod, r.cfg.Node.CFSQuota, r.cfsPeriod())
+	return qos.PodResources(r.pod, r.cfsQuota(), r.cfsPeriod())
 }
 
 // most returns the larger one of each limit.
@@ -102,8 +104,12 @@ func (r *run) resize(ctx context.Context, s *Step) error {
 }
 
 func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest {
+	own := false
+	if r.cfg.Pinning != nil {
+		_, _, own = r.cfg.Pinning.Of(r.pod.UID, s.Container)
+	}
 	return &runtimeapi.UpdateContainerResourcesRequest{
-		ContainerId: s.Target, Linux: criconfig.Resources(r.pod, container(r.pod, s.Container), r.cfg.Node, false),
+		ContainerId: s.Target, Linux: criconfig.Resources(r.pod, container(r.pod, s.Container), r.cfg.Node, own),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
 	dns, warnings := r.cfg.DNS(r.pod)
 	in := criconfig.SandboxInput{Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns}
+	in.ExclusiveCPUs = r.ownCPUs()
 	var err error
 	if in.UserNS, err = r.userNS(); err != nil {
 		return nil, nil, err
@@ -36,6 +37,9 @@ func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
 	cfg, _, err := r.configure(attempt)
 	return cfg, err
 }
+
+// ownCPUs reports whether a container of the pod has CPUs for itself: then the pod has no CPU quota.
+func (r *run) ownCPUs() bool { return r.cfg.Pinning != nil && r.cfg.Pinning.Own(r.pod.UID) }
 
 // userNS returns the pod's user namespace, nil if it uses the node's.
 func (r *run) userNS() (*runtimeapi.UserNamespace, error) {

@@ -19,22 +19,55 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
+	in.Reserve = m.reserves(span, pod, adopted)
 	d := trace.Decision{By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictAdmit, Reason: "all checks passed"}
 	v := admission.Verdict{OK: true}
 	switch {
 	case adopted:
 		d.Reason = "its containers run already: it is adopted"
+		if in.Reserve != nil {
+			if r := in.Reserve(); !r.OK {
+				d.Reason += ", but it has not all of the CPUs and memory that it requests: " + r.Message
+			}
+		}
 	default:
 		v = admission.Check(in)
 	}
 	switch {
 	case !v.OK:
+		m.release(pod.UID)
 		d.Verdict, d.Code, d.Reason = trace.VerdictReject, v.Reason, v.Reason+": "+v.Message
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}
 	trace.Point(m.cfg.Bus, span, d)
 	return v
+}
+
+// reserves returns the part of admission that gives the pod what managers have for single pods: its own CPUs and memory, then
+// devices; nil without managers. A pod that runs already keeps the devices that it has.
+func (m *Manager) reserves(span trace.Span, pod *v1.Pod, adopted bool) func() admission.Verdict {
+	if m.cfg.Resources == nil && (m.cfg.Devices == nil || adopted) {
+		return nil
+	}
+	return func() admission.Verdict {
+		v := m.own(span, pod)
+		if v.OK && m.cfg.Devices != nil && !adopted {
+			v = reserve(span, m.cfg.Devices, pod)
+		}
+		return v
+	}
+}
+
+// own gives the pod its own CPUs and memory, of the resources that it was allocated.
+func (m *Manager) own(span trace.Span, pod *v1.Pod) admission.Verdict {
+	if m.cfg.Resources == nil {
+		return admission.Verdict{OK: true}
+	}
+	if m.cfg.Resizes != nil {
+		pod = m.cfg.Resizes.Pod(pod)
+	}
+	return m.cfg.Resources.Reserve(trace.ContextWith(context.Background(), span), pod)
 }
 
 func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) {
@@ -44,6 +77,7 @@ func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) 
 	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
 	m.cfg.Store.with(pod.UID, func(e *entry) {
 		e.status, e.said, e.refused = st, statusRecord(st, ""), true
+		m.cfg.Store.tell(pod.UID)
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})
 	m.event(ctx, pod, "Warning", v.Reason, v.Message)

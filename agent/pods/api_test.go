@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -182,6 +183,55 @@ func TestPreemption(t *testing.T) {
 		}
 		if !slices.Contains(said.lines(), "web: Failed Preempting") {
 			t.Errorf("said %q", said.lines())
+		}
+		b.stop()
+	})
+}
+
+// A pod that terminates because the node shuts down has failed, with upstream's words; one that had succeeded has not.
+func TestShutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		status := b.syncer.cfg.Status
+		var disrupted bool
+		b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+			st, rec := status(in)
+			if in.Failed != nil {
+				st.Message, disrupted = in.Failed.Message, in.Disrupted
+			}
+			if in.Pod.Name == "job" && in.Failed == nil {
+				st.Phase = v1.PodSucceeded
+			}
+			return st, rec
+		}
+		decisions := 0
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(time.Second); return nil }
+		web, job := podOf("web", "u1", fromAPI), podOf("job", "u2", fromAPI)
+		b.send(podsource.OpAdd, web, job)
+		pass(time.Second)
+		b.rt.took()
+		b.ShutDown(t.Context(), web, 7)
+		b.ShutDown(t.Context(), job, 3)
+		pass(5 * time.Second)
+		var got v1.PodStatus
+		b.cfg.Store.with("u1", func(e *entry) { got = e.status })
+		if got.Phase != v1.PodFailed || got.Reason != "Terminated" || got.Message != "Pod was terminated in response to imminent node shutdown." || !disrupted {
+			t.Errorf("%+v, disrupted: %t", got, disrupted)
+		}
+		lines := said.lines()
+		if !slices.Contains(lines, "web: Failed Terminated") || slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "job: Failed") }) {
+			t.Errorf("said %q", lines)
+		}
+		for _, d := range tracetest.Events[trace.Decision](b.rec) {
+			if d.By == trace.ByShutdown {
+				decisions++
+				if d.Verdict != trace.VerdictEnd || d.Code != "Terminated" {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		if calls := b.rt.took(); decisions != 2 || !slices.ContainsFunc(calls, func(s string) bool { return strings.HasPrefix(s, "kill web grace=7") }) {
+			t.Errorf("%d decisions, did %q", decisions, calls)
 		}
 		b.stop()
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// StatusConfig is the input of statuses, in addition to StatusInput. All fields but Secrets are required.
+// StatusConfig is the input of statuses, in addition to StatusInput. All fields but Secrets and Devices are required.
 type StatusConfig struct {
 	// Seen is the state of the runtime.
 	Seen interface {
@@ -34,6 +34,10 @@ type StatusConfig struct {
 	// Workers has the states of the pods' workers.
 	Workers interface {
 		State(uid types.UID) worker.State
+	}
+	// Devices has the health of devices; may be nil: then statuses do not show it.
+	Devices interface {
+		Status(uid types.UID, container string) []v1.ResourceStatus
 	}
 	// Runtime is the runtime's name, such as containerd.
 	Runtime string
@@ -57,14 +61,18 @@ func NewStatus(c StatusConfig) StatusFunc {
 		for name, r := range in.Reasons {
 			why[name] = podstatus.Reason(r)
 		}
-		st := podstatus.Generate(pod, seen, podstatus.Inputs{
+		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
 			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },
 			Ready:    func(ct *v1.Container, id string) bool { return c.Probes.Ready(pod, ct, id) },
-		})
+		}
+		if c.Devices != nil {
+			inputs.Devices = func(container string) []v1.ResourceStatus { return c.Devices.Status(pod.UID, container) }
+		}
+		st := podstatus.Generate(pod, seen, inputs)
 		return st, podstatus.Trace(pod, st, seen)
 	}
 }

@@ -52,6 +52,24 @@ type Resizes interface {
 	Pending(pod *v1.Pod) bool
 }
 
+// Devices gives devices to pods.
+type Devices interface {
+	// Reserve reserves the devices of a pod that is to be admitted, without waiting; the error says why it cannot have them.
+	Reserve(ctx context.Context, pod *v1.Pod) error
+	// Allocate allocates what was reserved. It may wait for device plugins; if it fails and ctx has not ended, the pod cannot run.
+	Allocate(ctx context.Context, pod *v1.Pod) error
+	// Release frees the devices of a pod of which nothing runs.
+	Release(uid types.UID)
+}
+
+// Resources gives CPUs and memory of NUMA nodes to pods.
+type Resources interface {
+	// Reserve gives a pod that is to be admitted what it requests. What it already has, it keeps.
+	Reserve(ctx context.Context, pod *v1.Pod) admission.Verdict
+	// Release frees what a pod has of which nothing runs.
+	Release(uid types.UID)
+}
+
 // Config is what a Manager needs.
 type Config struct {
 	Workers Workers
@@ -62,6 +80,8 @@ type Config struct {
 	MaxPods int
 	// Node adds data about the node to an admission's inputs; may be nil.
 	Node func(*admission.Inputs)
+	// Devices may be nil: then no pod gets devices of device plugins.
+	Devices Devices
 	// Mirrors may be nil: then no static pod has a mirror pod.
 	Mirrors Mirrors
 	// Probes is notified when containers of a pod change; may be nil.
@@ -72,6 +92,8 @@ type Config struct {
 	Objects Objects
 	// Resizes may be nil: then pods have the resources in their specs.
 	Resizes Resizes
+	// Resources may be nil: then all pods share CPUs and memory.
+	Resources Resources
 	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses
 	// Forget is called when a rejected pod is gone, as SyncerConfig.Forget is for others; may be nil.

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"reflect"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,6 +63,9 @@ func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string
 		status, said := s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed, Disrupted: e.disrupted, LastWords: w.lookUp()})
 		if len(w.missing) > 0 {
 			return
+		}
+		if len(s.cfg.Store.changed) > 0 && !reflect.DeepEqual(e.status, status) {
+			s.cfg.Store.tell(pod.UID)
 		}
 		e.status = status
 		if !same(said, e.said) {

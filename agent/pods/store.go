@@ -19,6 +19,7 @@ type Store struct {
 	gone map[types.UID]time.Time // when a pod was gone, until the runtime shows this
 	// claimed are pods whose remains are being cleaned; the channel closes when that is finished.
 	claimed map[types.UID]chan struct{}
+	changed []func(types.UID)
 }
 
 type entry struct {
@@ -47,9 +48,17 @@ type entry struct {
 	after []types.UID
 }
 
-// NewStore returns an empty store.
-func NewStore() *Store {
-	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}}
+// NewStore returns an empty store. It calls changed when a pod or its status has changed, or the pod is gone; they must not block, nor call
+// the store.
+func NewStore(changed ...func(types.UID)) *Store {
+	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}, changed: changed}
+}
+
+// tell reports a change. Called with mu.
+func (s *Store) tell(uid types.UID) {
+	for _, f := range s.changed {
+		f(uid)
+	}
 }
 
 // put adds or updates a desired pod. If the pod was added again while it terminates, put updates its next life.
@@ -65,6 +74,7 @@ func (s *Store) put(pod *v1.Pod, now time.Time) {
 	default:
 		e.pod = pod
 	}
+	s.tell(pod.UID)
 }
 
 // again handles a pod that is already known and was added again; false if it is unknown. A pod that terminates starts
@@ -98,6 +108,7 @@ func (s *Store) drop(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pods, uid)
+	s.tell(uid)
 }
 
 // retire removes a pod that is gone. If it was added again meanwhile, the new one takes its place. say publishes the
@@ -114,6 +125,7 @@ func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 		next = &entry{pod: old.again, seenAt: now, status: *old.again.Status.DeepCopy()}
 		s.pods[uid] = next
 	}
+	s.tell(uid)
 	say(old, next)
 }
 
@@ -191,6 +203,32 @@ func (s *Store) Pods() []v1.Pod {
 	return out
 }
 
+// Copy returns a copy of a pod with its status, or nil.
+func (s *Store) Copy(uid types.UID) *v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.pods[uid]
+	if e == nil {
+		return nil
+	}
+	p := e.pod.DeepCopy()
+	p.Status = *e.status.DeepCopy()
+	return p
+}
+
+// Active returns the pods, without their statuses, that have not ended as far as their statuses show. They must not be changed.
+func (s *Store) Active() []*v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*v1.Pod
+	for _, e := range s.pods {
+		if e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed {
+			out = append(out, e.pod)
+		}
+	}
+	return out
+}
+
 // Pod returns a copy of the pod with this name and its status, or nil. If there are two, it copies only the one that has not
 // terminated.
 func (s *Store) Pod(namespace, name string) *v1.Pod {
@@ -212,6 +250,9 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 	p.Status = *found.status.DeepCopy()
 	return p
 }
+
+// Counted returns the pods that count in admission: neither terminating nor finished.
+func (s *Store) Counted() []*v1.Pod { return s.active("") }
 
 // active returns the pods that count in admission: neither terminating nor finished.
 func (s *Store) active(but types.UID) []*v1.Pod {

@@ -36,6 +36,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	s.begin(ctx, pod)
 	s.initWait(ctx, pod, "")
 	defer s.starting(pod.UID)()
+	if rejected, err := s.allocate(ctx, pod); rejected || err != nil {
+		return worker.Result{Over: rejected}, err
+	}
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order, func(ctx context.Context) { s.PublishStatus(ctx, pod.UID) })
 	s.initWait(ctx, pod, out.Init)
 	if out.Running {

@@ -80,12 +80,15 @@ type SyncerConfig struct {
 	Starting func() (done func())
 	// Forget is called for pods that are gone; may be nil.
 	Forget func(uid types.UID)
+	// Release frees the CPUs and memory of a pod of which nothing runs; may be nil.
+	Release func(uid types.UID)
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for
 	// none. May be nil.
 	LogsBy func(uid types.UID) time.Time
 	// LastWords reads a container's termination message. It is called without a lock. May be nil.
 	LastWords func(ctx context.Context, c *podstate.Container) string
-	// Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
+	// Devices, Volumes, Probes, Statuses, Objects, Events and Mirrors may be nil.
+	Devices  Devices
 	Volumes  Volumes
 	Probes   Probes
 	Statuses Statuses

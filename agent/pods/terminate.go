@@ -78,12 +78,15 @@ func (s *Syncer) release(pod *v1.Pod) {
 	if s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)
 	}
-	if s.cfg.Objects == nil {
-		return
-	}
 	again := false
 	s.cfg.Store.with(pod.UID, func(e *entry) { again = e.again != nil })
-	if !again {
+	if again {
+		return // it keeps what it has for its next life
+	}
+	if s.cfg.Objects != nil {
 		s.cfg.Objects.Unregister(pod)
+	}
+	if s.cfg.Release != nil {
+		s.cfg.Release(pod.UID)
 	}
 }

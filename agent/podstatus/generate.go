@@ -41,6 +41,8 @@ type Inputs struct {
 	Actuated func(container string) (v1.ResourceRequirements, bool)
 	// Resize are the conditions of a resize that is pending or in progress.
 	Resize []v1.PodCondition
+	// Devices returns the health of a container's devices; may be nil.
+	Devices func(container string) []v1.ResourceStatus
 	// RecursiveReadOnly says whether the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
 }
@@ -71,11 +73,24 @@ func Generate(pod *v1.Pod, seen *podstate.Pod, in Inputs) v1.PodStatus {
 	s.InitContainerStatuses = g.containers(pod.Spec.InitContainers, previous.InitContainerStatuses, kindInit)
 	s.ContainerStatuses = g.containers(pod.Spec.Containers, previous.ContainerStatuses, kindApp)
 	s.EphemeralContainerStatuses = g.containers(ephemeral(pod), previous.EphemeralContainerStatuses, kindEphemeral)
+	g.devices(s.ContainerStatuses)
 	g.ips(&s)
 	g.settlePhase(&s)
 	g.podResources(&s)
 	s.Conditions = g.conditions(&s)
 	return s
+}
+
+// devices adds the health of devices to the statuses of app containers.
+//
+// Upstream: pkg/kubelet/cm/devicemanager/manager.go, UpdateAllocatedResourcesStatus.
+func (g *generator) devices(statuses []v1.ContainerStatus) {
+	if g.in.Devices == nil {
+		return
+	}
+	for i := range statuses {
+		statuses[i].AllocatedResourcesStatus = g.in.Devices(statuses[i].Name)
+	}
 }
 
 // Rejected returns the status of a pod that was never admitted. Upstream: pkg/kubelet/kubelet.go, rejectPod.

@@ -54,7 +54,13 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		m.setPending(pod, "", "")
 		return pod
 	}
-	fits, infeasible, message := m.cfg.Admit(pod, others)
+	fits, infeasible, message := false, true, ""
+	if m.cfg.Pinned != nil {
+		message = m.cfg.Pinned(pod, allocated)
+	}
+	if message == "" {
+		fits, infeasible, message = m.cfg.Admit(pod, others)
+	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
 	if fits {
 		before := m.allocated[pod.UID]

@@ -27,6 +27,9 @@ type Config struct {
 	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why.
 	// Infeasible means that it never will.
 	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
+	// Pinned says why a pod cannot be resized that may have CPUs or memory for itself, "" if it can; may be nil. allocated is the pod as
+	// it is now.
+	Pinned func(pod, allocated *v1.Pod) string
 	// Events may be nil.
 	Events events.Publisher
 	Bus    *trace.Bus

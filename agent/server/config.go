@@ -66,6 +66,8 @@ type Config struct {
 	Checkpoints string
 	// LogDir is the directory that /logs/ shows; /var/log if empty.
 	LogDir string
+	// Journalctl is the program that reads the journal; journalctl if empty.
+	Journalctl string
 	// Version is the Kubernetes version that /statusz shows.
 	Version string
 	Bus     *trace.Bus
@@ -75,9 +77,9 @@ type Config struct {
 type Debug struct {
 	// Handlers is enableDebuggingHandlers: it also enables containerLogs, exec and others.
 	Handlers bool
-	// SystemLogs is enableSystemLogHandler, Profiling enableProfilingHandler, Contention
+	// SystemLogs is enableSystemLogHandler, LogQuery enableSystemLogQuery, Profiling enableProfilingHandler, Contention
 	// enableContentionProfiling and FlagsV enableDebugFlagsHandler.
-	SystemLogs, Profiling, Contention, FlagsV bool
+	SystemLogs, LogQuery, Profiling, Contention, FlagsV bool
 }
 
 // Auth authenticates and authorizes clients. *auth.Auth implements it.

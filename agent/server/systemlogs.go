@@ -1,8 +1,12 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
 
-// installSystemLogs serves the files of the node's log directory.
+	"github.com/kubeloupe/kubeloupe/agent/nodelogs"
+)
+
+// installSystemLogs serves the files of the node's log directory, and answers queries for the logs of its services.
 //
 // Upstream: pkg/kubelet/server/server.go, InstallSystemLogHandler.
 func (s *Server) installSystemLogs(mux *http.ServeMux) {
@@ -10,9 +14,13 @@ func (s *Server) installSystemLogs(mux *http.ServeMux) {
 		mux.HandleFunc("/logs/", disabled("logs endpoint is disabled."))
 		return
 	}
-	dir := s.cfg.LogDir
+	dir := logDir(s.cfg.LogDir)
 	if dir == "" {
 		dir = "/var/log"
 	}
-	mux.Handle("/logs/", only(http.StripPrefix("/logs/", http.FileServer(logDir(dir))), http.MethodGet))
+	h := http.FileServer(dir)
+	if s.cfg.Debug.LogQuery {
+		h = nodelogs.New(nodelogs.Config{Files: dir, Program: s.cfg.Journalctl})
+	}
+	mux.Handle("/logs/", only(http.StripPrefix("/logs/", h), http.MethodGet))
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 )
 
 // TLS is the TLS configuration of the authenticated port.
@@ -15,6 +17,8 @@ type TLS struct {
 	MinVersion string
 	// CipherSuites are tlsCipherSuites; none means Go's defaults.
 	CipherSuites []string
+	// Curves are tlsCurvePreferences, as crypto/tls numbers them; none means Go's defaults.
+	Curves []int32
 }
 
 // config builds the TLS configuration. Clients' certificates are requested and verified per request, so that a client
@@ -43,7 +47,27 @@ func (t TLS) config() (*tls.Config, error) {
 		}
 		c.CipherSuites = append(c.CipherSuites, known[i].ID)
 	}
-	return c, nil
+	var err error
+	c.CurvePreferences, err = curves(t.Curves)
+	return c, err
+}
+
+// curves returns key exchanges by their numbers. Unknown numbers, and a number that appears twice, are errors.
+//
+// Upstream: component-base/cli/flag/curves_flag.go, TLSCurvePreferences.
+func curves(numbers []int32) ([]tls.CurveID, error) {
+	var out []tls.CurveID
+	for _, n := range numbers {
+		id := tls.CurveID(n)
+		switch {
+		case n < 1 || n > math.MaxUint16 || strings.HasPrefix(id.String(), "CurveID("):
+			return nil, fmt.Errorf("tlsCurvePreferences: %d is not supported: must be a CurveID in crypto/tls, such as %d (%s)", n, tls.X25519, tls.X25519)
+		case slices.Contains(out, id):
+			return nil, fmt.Errorf("tlsCurvePreferences: %d (%s) is there twice", n, id)
+		}
+		out = append(out, id)
+	}
+	return out, nil
 }
 
 // certified tells the connection whether the client's certificate is known, before any request is read.

@@ -1,9 +1,6 @@
 package stats
 
 import (
-	"strconv"
-	"strings"
-
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
@@ -52,7 +49,7 @@ func (s *Stats) figures(path string) figures {
 			f.set("container_memory_swap", less(total, info["SwapFree:"])<<10, true, 1)
 		}
 	}
-	s.tree.processes(&f, path)
+	s.processes(&f, path)
 	for _, resource := range []string{"cpu", "memory", "io"} {
 		f.setPressure(resource, s.pressure(resource, path))
 	}
@@ -64,22 +61,5 @@ func (f *figures) setPressure(resource string, p *statsapi.PSIStats) {
 	if p != nil {
 		f.set("container_pressure_"+resource+"_waiting_seconds_total", p.Some.Total, true, 1e-6)
 		f.set("container_pressure_"+resource+"_stalled_seconds_total", p.Full.Total, true, 1e-6)
-	}
-}
-
-// processes adds the numbers of processes and threads. The maximum is 0 if there is none. A cgroup that has only cgroups
-// in it has no process itself.
-func (t tree) processes(f *figures, path string) {
-	if list, ok := t.text("cpu", path, "cgroup.procs"); ok {
-		f.set("container_processes", uint64(strings.Count(list, "\n")), true, 1)
-	}
-	threads, ok := t.number("pids", path, "pids.current")
-	f.set("container_threads", threads, ok, 1)
-	if limit, has := t.text("pids", path, "pids.max"); has {
-		n, err := strconv.ParseUint(strings.TrimSpace(limit), 10, 64)
-		if err != nil {
-			n = 0
-		}
-		f.set("container_threads_max", n, true, 1)
 	}
 }

@@ -41,6 +41,7 @@ func (t tree) v2Memory(f *figures, path string) {
 		"container_memory_pgscan_total", "pgscan", "container_memory_pgsteal_total", "pgsteal",
 		"container_memory_workingset_refault_file_total", "workingset_refault_file", "container_memory_workingset_refault_anon_total", "workingset_refault_anon",
 		pageFaults, "pgfault", majorFaults, "pgmajfault")
+	f.set("container_memory_failcnt", 0, true, 1) // this kernel has no such count, and cAdvisor says 0
 	swap, ok := t.number("memory", path, "memory.swap.current")
 	f.set("container_memory_swap", swap, ok, 1)
 	peak, ok := t.number("memory", path, "memory.peak")

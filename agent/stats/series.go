@@ -27,6 +27,8 @@ func gauges() []series {
 		{"container_memory_file_dirty_bytes", "Number of bytes of file cache that has been modified but not yet written back to disk."},
 		{"container_memory_file_writeback_bytes", "Number of bytes of file cache that is currently being written back to disk."},
 		{"container_processes", "Number of processes running inside the container."},
+		{descriptors, "Number of open file descriptors for the container."},
+		{sockets, "Number of open sockets for the container."},
 		{"container_threads", "Number of threads running inside the container"},
 		{"container_threads_max", "Maximum number of threads allowed inside the container, infinity if value is zero"},
 		{"container_spec_cpu_period", "CPU period of the container."},
@@ -109,6 +111,17 @@ func (s *Stats) fileMetrics(page *exposition.Page, all []entity, now time.Time) 
 			}
 		}
 	}
+	page.Gauge("container_ulimits_soft", "Soft ulimit values for the container root process. Unlimited if -1, except priority and nice")
+	for i, x := range all {
+		if v, ok := read[i].values[openFiles]; ok {
+			page.Sample(v, now, append([]string{"ulimit", openFiles}, x.labels...)...)
+		}
+	}
+	s.diskMetrics(page, all, read, now)
+}
+
+// diskMetrics writes the I/O of cgroups on devices.
+func (s *Stats) diskMetrics(page *exposition.Page, all []entity, read []figures, now time.Time) {
 	names := s.devices()
 	for _, m := range diskCounters() {
 		page.Counter(m.name, m.help)
@@ -116,6 +129,17 @@ func (s *Stats) fileMetrics(page *exposition.Page, all []entity, now time.Time) 
 			for _, d := range read[i].disks {
 				if v, ok := d.values[m.name]; ok {
 					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device)}, x.labels...)...)
+				}
+			}
+		}
+	}
+	page.Counter("container_blkio_device_usage_total", "Blkio Device bytes usage")
+	for i, x := range all {
+		for _, d := range read[i].disks {
+			major, minor, _ := strings.Cut(d.device, ":")
+			for operation, name := range map[string]string{"Read": bytesRead, "Write": bytesWritten} {
+				if v, ok := d.values[name]; ok {
+					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device), "major", major, "minor", minor, "operation", operation}, x.labels...)...)
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 )
 
 // Runtime is the part of the CRI's runtime service that Stats needs.
@@ -40,11 +41,16 @@ type Config struct {
 	// Volumes returns the directories of a pod's volumes by the volumes' names. If it is nil, directories with the names in the
 	// spec are used, which does not include claims.
 	Volumes func(*v1.Pod) map[string]string
+	// Quota returns what the file system itself counts in a volume's directory; false means that it does not, and the directory is walked.
+	// It may block as long as the file system does. May be nil.
+	Quota func(pod *v1.Pod, v *v1.Volume, dir string) (quota.Usage, bool)
 	// PodCgroup returns a pod's cgroup, such as /kubepods/burstable/pod<uid>; nil means unknown.
 	PodCgroup func(*v1.Pod) string
 	// Tiers are the cgroups of all pods together, which comes first, and of their quality of service classes; none means
 	// that the agent creates no cgroups.
 	Tiers []string
+	// RuntimeCgroup is the container runtime's own, such as /system.slice/containerd.service; "" means unknown.
+	RuntimeCgroup string
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
 }
@@ -67,7 +73,7 @@ type Stats struct {
 	up   time.Time
 }
 
-// New checks the configuration and takes the first sample of the node's CPU time.
+// New checks the configuration and takes the first samples of the CPU time of the node, the agent, the runtime and all pods.
 func New(cfg Config) (*Stats, error) {
 	if cfg.Runtime == nil || cfg.Images == nil || cfg.Pods == nil || cfg.Observed == nil || cfg.RootDir == "" {
 		return nil, errors.New("stats: Config.Runtime, Images, Pods, Observed or RootDir is missing")
@@ -81,7 +87,7 @@ func New(cfg Config) (*Stats, error) {
 	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage()}
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
-	s.selfCPU(s.began)
+	s.systemContainers(true, s.began)
 	return s, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 )
 
 type fake struct {
@@ -239,4 +240,35 @@ func scrape(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// What the file system itself counts in a volume is used instead of a walk, and counts as the pod's ephemeral storage.
+func TestQuota(t *testing.T) {
+	s, _ := world(t)
+	counts, walks := true, 0
+	walk := s.usage.walk
+	s.usage.walk = func(ctx context.Context, dir string) held {
+		if strings.HasSuffix(dir, "empty-dir/data") {
+			walks++
+		}
+		return walk(ctx, dir)
+	}
+	s.cfg.Quota = func(pod *v1.Pod, v *v1.Volume, dir string) (quota.Usage, bool) {
+		if pod.Name != "web" || v.Name != "data" || !strings.HasSuffix(dir, "/pods/u1/volumes/kubernetes.io~empty-dir/data") {
+			t.Errorf("asked about %s, %s, %s", pod.Name, v.Name, dir)
+		}
+		return quota.Usage{Bytes: 123, Inodes: 45}, counts
+	}
+	pods, err := s.Pods(t.Context(), nil)
+	if err != nil || len(pods) != 1 || len(pods[0].VolumeStats) != 1 {
+		t.Fatal(pods, err)
+	}
+	v, all, logs := pods[0].VolumeStats[0], pods[0].EphemeralStorage, pods[0].Containers[0].Logs
+	if *v.UsedBytes != 123 || *v.InodesUsed != 45 || *all.UsedBytes != 4096+123+*logs.UsedBytes || *v.CapacityBytes == 0 || walks != 0 {
+		t.Errorf("%+v of %+v, %d walks", v, all, walks)
+	}
+	counts = false
+	if pods, err = s.Pods(t.Context(), nil); err != nil || *pods[0].VolumeStats[0].UsedBytes < 10000 || walks != 1 {
+		t.Errorf("%+v, %v, %d walks", pods, err, walks)
+	}
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,27 +12,53 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// systemContainers returns the usage of the agent itself, and of all pods together.
+// systemContainers returns the usage of the agent itself, of the runtime if its cgroup is known, and of all pods together.
 //
 // Upstream: pkg/kubelet/server/stats/summary_sys_containers.go.
 func (s *Stats) systemContainers(brief bool, now time.Time) []statsapi.ContainerStats {
-	out := []statsapi.ContainerStats{{
-		Name: statsapi.SystemContainerKubelet, StartTime: metav1.NewTime(s.began), CPU: s.selfCPU(now), Memory: s.selfMemory(now),
-	}}
-	at := s.PodsCgroup()
-	if at == "" {
-		return out
+	self, ok := s.systemContainer(statsapi.SystemContainerKubelet, s.ownCgroup(), brief, now)
+	if !ok {
+		self = statsapi.ContainerStats{Name: statsapi.SystemContainerKubelet, CPU: s.selfCPU(now), Memory: s.selfMemory(now)}
 	}
-	cpu, mem := s.cgroupCPU("pods", at, now), s.podsMemory(now)
-	if cpu == nil && mem == nil {
-		return out
+	self.StartTime = metav1.NewTime(s.began)
+	out := []statsapi.ContainerStats{self}
+	if runtime, ok := s.systemContainer(statsapi.SystemContainerRuntime, s.cfg.RuntimeCgroup, brief, now); ok {
+		runtime.StartTime = metav1.NewTime(s.tree.made(s.cfg.RuntimeCgroup))
+		out = append(out, runtime)
 	}
-	pods := statsapi.ContainerStats{Name: statsapi.SystemContainerPods, StartTime: metav1.NewTime(s.booted()), CPU: cpu, Memory: mem}
-	if !brief {
-		pods.IO = s.ioPressure(at, now)
+	if pods, ok := s.systemContainer(statsapi.SystemContainerPods, s.PodsCgroup(), brief, now); ok {
+		pods.StartTime, pods.Memory = metav1.NewTime(s.booted()), s.podsMemory(now)
+		out = append(out, pods)
 	}
-	out = append(out, pods)
 	return out
+}
+
+// systemContainer returns the usage of a cgroup; false if it has no figures.
+func (s *Stats) systemContainer(name, at string, brief bool, now time.Time) (statsapi.ContainerStats, bool) {
+	if at == "" {
+		return statsapi.ContainerStats{}, false
+	}
+	out := statsapi.ContainerStats{Name: name, CPU: s.cgroupCPU(name, at, now), Memory: s.cgroupMemory(at, now)}
+	if !brief {
+		out.IO = s.ioPressure(at, now)
+	}
+	return out, out.CPU != nil || out.Memory != nil
+}
+
+// ownCgroup returns the agent's cgroup if the agent is a service of systemd, whose cgroup has only the agent and what it runs; "" if not.
+// In another one, such as that of a shell, there may be anything.
+func (s *Stats) ownCgroup() string {
+	list, _ := text(filepath.Join(s.cfg.Proc, "self/cgroup"))
+	for line := range strings.Lines(list) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 || !strings.HasSuffix(f[2], ".service") {
+			continue
+		}
+		if s.tree.v2 && f[0] == "0" || !s.tree.v2 && slices.Contains(strings.Split(f[1], ","), "memory") {
+			return f[2]
+		}
+	}
+	return ""
 }
 
 // PodsCgroup returns the cgroup of all pods, below the hierarchies' roots; "" if there is none.
@@ -57,10 +84,12 @@ func (s *Stats) selfMemory(now time.Time) *statsapi.MemoryStats {
 		return nil
 	}
 	rss := st["VmRSS:"] << 10
-	return &statsapi.MemoryStats{
-		Time: metav1.NewTime(now), UsageBytes: &rss, RSSBytes: new(st["RssAnon:"] << 10),
-		WorkingSetBytes: &rss, PageFaults: new(uint64), MajorPageFaults: new(uint64),
+	out := &statsapi.MemoryStats{Time: metav1.NewTime(now), UsageBytes: &rss, RSSBytes: new(st["RssAnon:"] << 10), WorkingSetBytes: &rss}
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err == nil {
+		out.PageFaults, out.MajorPageFaults = new(uint64(u.Minflt+u.Majflt)), new(uint64(u.Majflt))
 	}
+	return out
 }
 
 // nodeNetwork returns the traffic of the node's own interfaces. The first is that of the default route.

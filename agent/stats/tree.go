@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
@@ -78,6 +79,16 @@ func (t tree) has(path string) bool {
 		}
 	}
 	return false
+}
+
+// made returns since when a cgroup exists, as far as its directory says; the zero time if there is none.
+func (t tree) made(path string) time.Time {
+	for _, dir := range t.dirs("memory") {
+		if info, err := os.Lstat(filepath.Join(dir, path)); err == nil {
+			return info.ModTime()
+		}
+	}
+	return time.Time{}
 }
 
 // memoryLimit returns a cgroup's limit in bytes; false if it has none.

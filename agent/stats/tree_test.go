@@ -154,6 +154,16 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
+func links(t *testing.T, root string, to map[string]string) {
+	t.Helper()
+	for name, target := range to {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestPressure(t *testing.T) {
 	for _, c := range allCgroups() {
 		t.Run(c.name, func(t *testing.T) {
@@ -277,6 +287,7 @@ func TestCadvisor(t *testing.T) {
 		"container_oom_events_total": 4, "container_processes": 3, "container_threads": 7, "container_threads_max": 0,
 		"container_spec_cpu_period": 100000, "container_spec_cpu_quota": 50000, "container_spec_cpu_shares": 2046, "container_spec_memory_limit_bytes": 1 << 20,
 		"container_spec_memory_swap_limit_bytes": 0, "container_spec_memory_reservation_limit_bytes": 0,
+		"container_file_descriptors": 3, "container_sockets": 2, "container_ulimits_soft": 1024,
 		"container_fs_reads_bytes_total": 4096, "container_fs_writes_bytes_total": 8192, "container_fs_reads_total": 2, "container_fs_writes_total": 3,
 	}
 	v2 := map[string]float64{
@@ -288,6 +299,8 @@ func TestCadvisor(t *testing.T) {
 	for _, c := range allCgroups() {
 		t.Run(c.name, func(t *testing.T) {
 			s, _, _ := c.on(t)
+			write(t, s.cfg.Proc, map[string]string{"11/limits": "Limit Soft Hard Units\nMax open files            1024                 4096                 files\n"})
+			links(t, s.cfg.Proc, map[string]string{"11/fd/0": "/dev/null", "11/fd/1": "socket:[77]", "13/fd/9": "socket:[78]"})
 			got := scrape(t, s.ContainerMetrics())
 			check := func(want map[string]float64, here bool) {
 				for name, v := range want {
@@ -299,7 +312,17 @@ func TestCadvisor(t *testing.T) {
 			}
 			check(want, true)
 			check(v2, !c.v1())
-			check(map[string]float64{"container_memory_failcnt": 6}, c.v1())
+			failed := 0.0 // cgroup v2 does not count it
+			if c.v1() {
+				failed = 6
+			}
+			check(map[string]float64{"container_memory_failcnt": failed}, true)
+			for operation, v := range map[string]float64{"Read": 4096, "Write": 8192} {
+				labels := map[string]string{"container": "web", "device": "/dev/sda", "major": "8", "minor": "0", "operation": operation}
+				if m := find(got["container_blkio_device_usage_total"], labels); m.GetCounter().GetValue() != v {
+					t.Errorf("%s: %v", operation, m)
+				}
+			}
 			if m := find(got["container_fs_reads_total"], map[string]string{"container": "web", "device": "/dev/sda"}); m == nil {
 				t.Error("the disk has no name")
 			}
@@ -338,6 +361,102 @@ func find(f *dto.MetricFamily, labels map[string]string) *dto.Metric {
 		}
 	}
 	return nil
+}
+
+// Who has too many files open has no figures of them.
+func TestManyDescriptors(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 300 {
+		links(t, dir, map[string]string{fmt.Sprint(i): "socket:[1]"})
+	}
+	if files, socks, ok := opened(dir, 300); files != 300 || socks != 300 || !ok {
+		t.Errorf("%d files, %d sockets, %t", files, socks, ok)
+	}
+	if _, _, ok := opened(dir, 299); ok {
+		t.Error("more than the limit are counted")
+	}
+	if files, _, ok := opened(filepath.Join(dir, "gone"), 1); files != 0 || !ok {
+		t.Errorf("a process that has ended: %d, %t", files, ok)
+	}
+}
+
+func TestSoftLimit(t *testing.T) {
+	for text, want := range map[string]float64{
+		"Max cpu time unlimited unlimited seconds\nMax open files  1048576  1048576  files\n": 1048576,
+		"Max open files unlimited unlimited files":                                            -1,
+	} {
+		if got, ok := softLimit(text); got != want || !ok {
+			t.Errorf("%q: %g, %t, want %g", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "Max open files", "Max open files many 5 files", "Max open locks 5 5 locks"} {
+		if got, ok := softLimit(text); ok {
+			t.Errorf("%q: %g", text, got)
+		}
+	}
+}
+
+// The agent has the figures of its cgroup if it is a service of systemd, and else those of its process. The runtime has those of the
+// cgroup that was configured.
+func TestSystemContainers(t *testing.T) {
+	const service = "/system.slice/kubeloupe.service"
+	usage := map[string]string{
+		"cpu.stat": "usage_usec 5000\n", "memory.current": "900\n", "memory.stat": "anon 500\ninactive_file 100\npgfault 21\npgmajfault 2\n",
+		"io.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=4\n",
+	}
+	for name, c := range map[string]struct {
+		own, runtime string
+		service      bool // the agent's own cgroup is used
+		containers   string
+	}{
+		"a service":         {"0::" + service + "\n", "/system.slice/containerd.service", true, "kubelet runtime pods"},
+		"from a shell":      {"0::/user.slice/user-0.slice/session-1.scope\n", "", false, "kubelet pods"},
+		"no such cgroup":    {"0::/system.slice/other.service\n", "/system.slice/crio.service", false, "kubelet pods"},
+		"no cgroups at all": {"", "", false, "kubelet pods"},
+		"of cgroup v1":      {"4:memory:" + service + "\n", "", false, "kubelet pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := allCgroups()[0]
+			s, _, root := at.on(t)
+			for _, dir := range []string{service, "/system.slice/containerd.service"} {
+				write(t, root+dir, usage)
+			}
+			write(t, s.cfg.Proc, map[string]string{"self/cgroup": c.own, "self/status": "VmRSS: 7 kB\nRssAnon: 5 kB\n"})
+			s.cfg.RuntimeCgroup = c.runtime
+			sum, err := s.Summary(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, of := range sum.Node.SystemContainers {
+				names = append(names, of.Name)
+				if of.StartTime.IsZero() || of.CPU == nil || of.Memory == nil {
+					t.Errorf("%s: %+v", of.Name, of)
+				}
+			}
+			if got := strings.Join(names, " "); got != c.containers {
+				t.Errorf("system containers %q, want %q", got, c.containers)
+			}
+			self := sum.Node.SystemContainers[0]
+			want := uint64(7 << 10)
+			if c.service {
+				want = 800
+			}
+			if *self.Memory.WorkingSetBytes != want || *self.Memory.PageFaults == 0 || (self.IO != nil) != c.service {
+				t.Errorf("the agent: %+v, I/O %+v", self.Memory, self.IO)
+			}
+		})
+	}
+}
+
+// A service of a node with cgroup v1.
+func TestOwnCgroup(t *testing.T) {
+	v1 := allCgroups()[3]
+	s, _, _ := v1.on(t)
+	write(t, s.cfg.Proc, map[string]string{"self/cgroup": "5:cpu,cpuacct:/system.slice\n4:memory:/system.slice/kubeloupe.service\n0::/x.service\n"})
+	if got := s.ownCgroup(); got != "/system.slice/kubeloupe.service" {
+		t.Errorf("%q", got)
+	}
 }
 
 // A container without limits has no figures of them, and a file that is too long is unknown.

@@ -15,6 +15,18 @@ import (
 type place struct {
 	fs      *statsapi.FsStats // nil means unknown
 	mounted bool
+	used    held
+	counted bool // used is known
+}
+
+func (s *Stats) placeOf(pod *v1.Pod, v *v1.Volume, dir string, now time.Time) place {
+	out := place{fs: s.fsOf(dir, now), mounted: mounted(dir)}
+	if s.cfg.Quota != nil && !out.mounted {
+		if q, ok := s.cfg.Quota(pod, v, dir); ok {
+			out.used, out.counted = held{q.Bytes, q.Inodes}, true
+		}
+	}
+	return out
 }
 
 // volumes returns the usage of the pod's volumes, and of those that count as its ephemeral storage.
@@ -29,15 +41,17 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 			continue
 		}
 		out := statsapi.VolumeStats{Name: v.Name}
-		at, ok := s.places.ask(dir, func() place { return place{s.fsOf(dir, now), mounted(dir)} })
+		at, ok := s.places.ask(dir, func() place { return s.placeOf(pod, v, dir, now) })
 		if !ok || at.fs == nil {
 			continue
 		}
 		fs := *at.fs // others may have requested the same
 		if !at.mounted {
-			h, ok := s.usage.of(w, dir, now)
-			if !ok {
-				continue
+			h := at.used
+			if !at.counted {
+				if h, ok = s.usage.of(w, dir, now); !ok {
+					continue
+				}
 			}
 			fs.UsedBytes, fs.InodesUsed = &h.bytes, &h.inodes
 			if podspec.Ephemeral(v) {

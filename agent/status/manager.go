@@ -136,6 +136,14 @@ func (m *Manager) Status(uid types.UID) (v1.PodStatus, bool) {
 	return *e.want.DeepCopy(), true
 }
 
+// Written reports whether the API has the latest status of a pod, or cannot get it: the pod has none, or no object.
+func (m *Manager) Written(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[uid]
+	return m.cfg.Client == nil || e == nil || e.deleted || e.api == nil || e.sent >= e.version && !e.held
+}
+
 // entry returns the pod's entry, and updates its API object from p.
 func (m *Manager) entry(p *v1.Pod) *entry {
 	e := m.entries[p.UID]

@@ -394,3 +394,26 @@ func TestStandalone(t *testing.T) {
 		t.Errorf("status %+v %t, %d queued", s, ok, len(m.queue))
 	}
 }
+
+// A status is written when the API has the latest one; what has no status is, too.
+func TestWritten(t *testing.T) {
+	running(t, nil, func(b *bench) {
+		p, ctx := b.pod("a"), b.t.Context()
+		if !b.Written(p.UID) {
+			t.Error("a pod without a status waits for one")
+		}
+		b.api.takes = 10 * time.Millisecond
+		b.Set(ctx, p, start())
+		if b.Written(p.UID) {
+			t.Error("written before the API has it")
+		}
+		time.Sleep(time.Second)
+		if !b.Written(p.UID) {
+			t.Error("not written")
+		}
+		b.Forget(p.UID)
+		if !b.Written(p.UID) {
+			t.Error("a pod that was forgotten waits for its status")
+		}
+	})
+}

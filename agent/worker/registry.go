@@ -80,6 +80,19 @@ func (r *Registry) Syncing() []*v1.Pod {
 	return out
 }
 
+// Unended returns the pods of which something runs or will run, also those that are terminating.
+func (r *Registry) Unended() []*v1.Pod {
+	var out []*v1.Pod
+	for _, w := range r.all() {
+		w.mu.Lock()
+		if w.mach.state == Syncing || w.mach.state == Terminating {
+			out = append(out, w.mach.pod)
+		}
+		w.mu.Unlock()
+	}
+	return out
+}
+
 func (r *Registry) get(uid types.UID) *worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestRegistry(t *testing.T) {
 		want := func(state State, running bool, syncing int) {
 			t.Helper()
 			synctest.Wait()
-			if r.State("u") != state || r.Running("u") != running || len(r.Syncing()) != syncing {
+			if r.State("u") != state || r.Running("u") != running || len(r.Syncing()) != syncing || (len(r.Unended()) == 1) != running {
 				t.Errorf("state %q, running %v, %d are syncing, want %q, %v, %d", r.State("u"), r.Running("u"), len(r.Syncing()), state, running, syncing)
 			}
 		}

@@ -23,19 +23,20 @@ const (
 //
 // Many fields: one for each kind of record that a late reader needs about the node itself.
 type node struct {
-	state    string
-	first    map[string]*store.Item // the first and the last record of each agent state
-	latest   map[string]*store.Item
-	pleg     *store.Item
-	relist   *store.Item
-	loop     *store.Item // the last iteration that ended
-	usage    *store.Item
-	eviction *store.Item                         // the last round of evictions
-	steps    ring.Ring[*store.Item]              // of the wall clock: a step during a start does not make the start longer
-	pressure map[string]*ring.Ring[*store.Item]  // by signal
-	short    map[string]*store.Item              // the last verdict on each signal
-	sources  map[evidence.Manifest][]*store.Item // errors in manifests that are not known to be fixed
-	origins  map[origin]*store.Item              // the last record of each kind from each source
+	state           string
+	first           map[string]*store.Item // the first and the last record of each agent state
+	latest          map[string]*store.Item
+	pleg            *store.Item
+	relist          *store.Item
+	loop            *store.Item // the last iteration that ended
+	usage           *store.Item
+	eviction        *store.Item                         // the last round of evictions
+	shutdown, shuts *store.Item                         // the announcement of a shutdown that is under way, and its last step
+	steps           ring.Ring[*store.Item]              // of the wall clock: a step during a start does not make the start longer
+	pressure        map[string]*ring.Ring[*store.Item]  // by signal
+	short           map[string]*store.Item              // the last verdict on each signal
+	sources         map[evidence.Manifest][]*store.Item // errors in manifests that are not known to be fixed
+	origins         map[origin]*store.Item              // the last record of each kind from each source
 
 	// Writes of the node's object: the last, the last successful one, the last successful registration.
 	written, good, registered *store.Item
@@ -63,7 +64,7 @@ func newNode() node {
 func (n *node) walk(v visit) {
 	table(v, needNode, n.first)
 	table(v, needNode, n.latest)
-	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.eviction, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
+	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.eviction, &n.shutdown, &n.shuts, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
 	table(v, needNode, n.conditions)
 	table(v, needParts, n.certificates)
 	table(v, needParts, n.short)
@@ -142,7 +143,12 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 		if e.Outcome != trace.EvictionNear {
 			k.alarms.Push(it)
 		}
-	case *trace.NodeEvent, *trace.OOMKill:
+	case *trace.Shutdown:
+		k.alarms.Push(it)
+		if n.shuts = it; e.State == trace.ShutdownAnnounced || !e.State.Underway() {
+			n.shutdown = it
+		}
+	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin:
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it
@@ -158,6 +164,7 @@ func (k *Store) foldAgent(e *trace.Agent, it *store.Item) {
 		clear(k.api.watches)
 		n.pleg, n.loop, n.relist = nil, nil, nil
 		n.described, n.handlers = nil, nil
+		n.shutdown, n.shuts = nil, nil
 		clear(n.certificates)
 	}
 	n.state = string(e.State)

@@ -12,15 +12,22 @@ func refused() Rule {
 		ID: "KL35", Name: "rejected by the node",
 		About: "The kubelet rejected the pod when it arrived, with a reason such as OutOfcpu, NodePorts, NodeAffinity, UnexpectedAdmissionError or " +
 			"SysctlForbidden; or it ended the pod because it was active for longer than activeDeadlineSeconds. Such a pod has failed and will not run " +
-			"again. It rests on the verdict, or on the reason in the pod's status. Eviction and preemption of a pod that ran are KL22's.",
+			"again. It rests on the verdict, or on the reason in the pod's status. Eviction and preemption of a pod that ran are KL22's, a pod that did not get " +
+			"its devices is KL42's, and a shutdown of the node is KL43's.",
 		Find: findRefused,
 	}
 }
 
 func findRefused(c *Case) []Finding {
+	if c.refusedDevices() != nil {
+		return nil
+	}
 	for _, d := range ownPoints[*trace.Decision](c) {
 		switch {
-		case d.Event.By == trace.ByAdmission && d.Event.Verdict == trace.VerdictReject:
+		case d.Event.By == trace.ByAdmission && d.Event.Verdict == trace.VerdictReject && d.Event.Code != rejectedByShutdown: // that is KL43's
+			if a := c.refusedAllocation(); a != nil && a.Event.Code == d.Event.Code {
+				return nil // KL41 says what was short
+			}
 			return []Finding{c.refusal(d.Rec, d.Event.Code, true, d.Event.Reason)}
 		case d.Event.By == trace.ByDeadline && d.Event.Verdict == trace.VerdictEnd:
 			return []Finding{c.refusal(d.Rec, "DeadlineExceeded", false, d.Event.Reason)}
@@ -55,7 +62,6 @@ var rejections = map[string]string{
 	"SMTAlignmentError":                    "The pod's CPUs must be a multiple of the threads of a core (full-pcpus-only): change its request.",
 	"AppArmor":                             "The node has no AppArmor, or not that profile: load the profile on the node (apparmor_parser), or correct its name.",
 	"Evicted":                              "The node is under pressure and takes no such pod: free what it is short of (kubectl describe node), or give the pod requests.",
-	"NodeShutdown":                         "The node is shutting down.",
 	"SupplementalGroupsPolicyNotSupported": "The node's runtime does not support supplementalGroupsPolicy Strict: use Merge, or another node.",
 	"InvalidNodeInfo":                      "The kubelet had no Node object yet: a new pod is admitted.",
 	"ProcMountTypeNotSupported":            "The node does not support procMount Unmasked.",

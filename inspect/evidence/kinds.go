@@ -8,7 +8,7 @@ func OfNode(e trace.Event) bool {
 	case *trace.APICall:
 		return e.Verb != trace.APIWatch
 	case *trace.Loop, *trace.CRICall, *trace.PLEGRelist, *trace.Wait, *trace.GC, *trace.Decision, *trace.Usage, *trace.CgroupOp,
-		*trace.Volume, *trace.ImagePull, *trace.Action:
+		*trace.Volume, *trace.ImagePull, *trace.Action, *trace.Shutdown:
 		return true
 	}
 	return false
@@ -45,7 +45,7 @@ func Since(r *trace.Record) int64 {
 func Private(e trace.Event) bool {
 	switch e.(type) {
 	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan,
-		*trace.OOMKill:
+		*trace.OOMKill, *trace.DeviceAllocation, *trace.Allocation:
 		return true
 	}
 	return false

@@ -71,6 +71,10 @@ func pointName(e trace.Event) string {
 		name = e.Reason
 	case *trace.PLEGEvent:
 		name = string(e.Type)
+	case *trace.DevicePlugin:
+		name = "device plugin " + string(e.Op)
+	case *trace.DeviceAllocation:
+		name = "devices " + string(e.Outcome)
 	case *trace.Agent:
 		name = "agent " + string(e.State)
 	}

@@ -55,6 +55,15 @@ func (m *Model) addLine(r *trace.Record) {
 			return
 		}
 		l.Level, l.Text = trace.LevelWarn, say.Eviction(e)
+	case *trace.DevicePlugin:
+		l.Text = say.DevicePlugin(e)
+		if e.Op != trace.PluginRegistered && e.Op != trace.PluginDevices {
+			l.Level = trace.LevelWarn
+		}
+	case *trace.Shutdown:
+		if l.Text = say.Shutdown(e, r.Edge == trace.EdgeBegin); e.State != trace.ShutdownHeld && e.State != trace.ShutdownLast {
+			l.Level = trace.LevelWarn
+		}
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
 	case *trace.OOMKill:

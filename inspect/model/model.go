@@ -107,6 +107,8 @@ func (m *Model) Apply(r *trace.Record) {
 		m.applyPressure(r, e)
 	case *trace.Eviction:
 		m.eviction = Eviction{At: r.At(), Seq: r.Seq, Eviction: *e}
+	case *trace.Shutdown:
+		m.node.shutdown(r, e)
 	case *trace.ClockStepped:
 		m.clockStepped(e)
 	case *trace.Usage:

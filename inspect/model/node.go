@@ -34,7 +34,41 @@ type Node struct {
 	Usage          Usage     // the agent's usage of the machine
 	Described      Described
 	Handlers       Handlers
+	Shutdown       Shutdown
 	SeenBy         trace.ObserverSet // the observers of the records applied
+}
+
+// Shutdown is a graceful shutdown of the node. The zero value is none.
+type Shutdown struct {
+	Since    time.Time // when it was announced, and the number of its record
+	Seq      uint64
+	Group    int // the last group of pods that began to terminate, from 1; 0 before that
+	Groups   int
+	Released bool // the machine shuts down now
+	Overran  int  // pods that had not terminated in time
+}
+
+func (n *Node) shutdown(r *trace.Record, e *trace.Shutdown) {
+	s := &n.Shutdown
+	switch e.State {
+	case trace.ShutdownAnnounced:
+		*s = Shutdown{Since: r.At(), Seq: r.Seq, Groups: e.Groups}
+	case trace.ShutdownGroup:
+		s.Group, s.Groups = e.Group, e.Groups
+		if r.Edge == trace.EdgeEnd {
+			s.Overran += len(e.Overran)
+		}
+		if s.Since.IsZero() { // the announcement was missed
+			s.Since, s.Seq = time.Unix(0, r.Start()), r.Seq
+		}
+	case trace.ShutdownReleased:
+		s.Released, s.Overran = true, len(e.Overran)
+		if s.Since.IsZero() {
+			s.Since, s.Seq = e.Started, r.Seq
+		}
+	case trace.ShutdownCanceled, trace.ShutdownHeld, trace.ShutdownLast:
+		*s = Shutdown{}
+	}
 }
 
 func (n *Node) count(r *trace.Record) {
@@ -54,7 +88,7 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 	n := &m.node
 	if e.State == trace.AgentStarting && n.State != trace.AgentStarting {
 		clear(m.api.watches)
-		n.Described, n.Handlers = Described{}, Handlers{}
+		n.Described, n.Handlers, n.Shutdown = Described{}, Handlers{}, Shutdown{}
 		clear(m.certificates)
 		n.Since, n.PLEGMode, n.PLEGReason, n.LastLoop, n.LastRelist = r.At(), "", "", time.Time{}, time.Time{}
 	}

@@ -14,7 +14,7 @@ func notReady() Rule {
 	return Rule{
 		ID: "KN01", Name: "node not Ready",
 		About: "The agent itself is not ready to run pods: it still starts, it has stopped, or it reports that the container runtime or the pod network " +
-			"is not ready; or the Ready condition that it last wrote is False. It is not reported where KL15 (the runtime) or KL07 (the network) says why.",
+			"is not ready, or that the machine is about to shut down; or the Ready condition that it last wrote is False. It is not reported where KL15 (the runtime) or KL07 (the network) says why.",
 		find: findNotReady,
 	}
 }
@@ -44,6 +44,9 @@ func findNotReady(in *Input, others []cause.Finding) []cause.Finding {
 		f.Sentence = "the agent reports that the node cannot run pods" + because(n.Reason)
 		f.Remedy = "crictl info shows the runtime's conditions RuntimeReady and NetworkReady. For the runtime: systemctl status containerd and its log. For the network: the network plugin's pod on this node, and /etc/cni/net.d."
 	case trace.AgentReady, "":
+		if !n.Shutdown.Since.IsZero() {
+			return []cause.Finding{shutsDown(in, &n.Shutdown)}
+		}
 		c, ok := readyOf(in.Model)
 		if !ok || c.Status == "True" || has(others, "KL15", "KL07") || in.Now.Sub(c.At) < startsFor {
 			return nil
@@ -54,6 +57,20 @@ func findNotReady(in *Input, others []cause.Finding) []cause.Finding {
 		f.Remedy = "kubectl describe node shows the condition's message; kubeloupe inspect node shows what the agent has."
 	}
 	return []cause.Finding{f}
+}
+
+// shutsDown is a graceful shutdown that is under way.
+func shutsDown(in *Input, s *model.Shutdown) cause.Finding {
+	f := cause.Finding{
+		Confidence: cause.Certain, Current: true, Cost: in.Now.Sub(s.Since), Evidence: shown(s.Seq, s.Since, "logind announced a shutdown"),
+		Sentence:   "the machine is about to shut down: the node takes no pods, and its pods terminate",
+		Remedy:     "Wait until the machine has started again. Who requested it: journalctl -u systemd-logind.",
+		RuledOutBy: "systemd-inhibit --list shows no shutdown in progress, and kubectl get node shows Ready.",
+	}
+	if s.Group > 0 && !s.Released {
+		f.Sentence = fmt.Sprintf("the machine is about to shut down: the node takes no pods, and its pods terminate, now those of group %d of %d", s.Group, s.Groups)
+	}
+	return f
 }
 
 // readyOf is the Ready condition as last written; false if no record shows it.

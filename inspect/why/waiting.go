@@ -162,6 +162,8 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 		return "it continues when the API server answers; the object may be missing", at
 	case trace.WaitCredentials:
 		return "the pull, when the provider answers", at
+	case trace.WaitDevices:
+		return "the pod, when the device plugin answers", at
 	case trace.WaitRuntime:
 		if !at.IsZero() {
 			return "the agent checks again", at

@@ -6,37 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
-
-// What the focus left out is not in the list; what skipped itself is.
-func TestParseReport(t *testing.T) {
-	const report = `[{"SpecReports": [
-		{"LeafNodeType": "BeforeSuite", "State": "passed"},
-		{"ContainerHierarchyTexts": ["[sig-node] Pods"], "LeafNodeType": "It", "LeafNodeText": "run", "State": "failed",
-		 "RunTime": 1500000000, "Failure": {"Message": "no pod"}},
-		{"ContainerHierarchyTexts": ["[sig-apps] Job"], "LeafNodeType": "It", "LeafNodeText": "runs", "State": "passed"},
-		{"LeafNodeType": "It", "LeafNodeText": "not asked for", "State": "skipped"},
-		{"LeafNodeType": "It", "LeafNodeText": "zone", "State": "skipped", "Failure": {"Message": "no such cloud"}}
-	]}]`
-	got, err := parseReport([]byte(report))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []outcome{
-		{Name: "[sig-apps] Job runs", State: "passed"},
-		{Name: "[sig-node] Pods run", State: "failed", Seconds: 1.5, Message: "no pod"},
-		{Name: "zone", State: "skipped", Message: "no such cloud"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := parseReport([]byte("{")); err == nil {
-		t.Error("a broken report is read")
-	}
-}
 
 func run1(agent lab.AgentKind, minute int, full bool, states ...string) result {
 	r := result{Agent: agent, Begin: time.Date(2026, 11, 21, 3, minute, 0, 0, time.UTC), Seconds: 61, Full: full}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/test/ginkgoreport"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
@@ -107,7 +108,7 @@ func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Wri
 		return r, ctx.Err()
 	}
 	r.Seconds = time.Since(r.Begin).Seconds()
-	if r.Tests, err = readReport(filepath.Join(raw, "report.json")); err != nil {
+	if r.Tests, err = ginkgoreport.Read(filepath.Join(raw, "report.json")); err != nil {
 		return r, errors.Join(fmt.Errorf("run the tests: see %s", log.Name()), runErr, err)
 	}
 	if len(r.Tests) == 0 {

@@ -40,6 +40,9 @@ func (s *Sink) cluster(r *trace.Record) {
 	case *trace.CSICall:
 		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)
 	case *trace.ServerRequest:
+		if s.local(e) {
+			return
+		}
 		path, long := serverPath(e.Path)
 		kind := "readwrite"
 		if e.Server != trace.ServerHTTPS {

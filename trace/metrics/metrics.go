@@ -20,8 +20,8 @@ type Sink struct {
 	desired    map[trace.SourceName]int // pods by source
 	lastRelist int64
 	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
-	// of drivers.
-	exits, reasons, plugins, drivers, codes values
+	// of drivers, resources of device plugins.
+	exits, reasons, plugins, drivers, codes, resources values
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -29,7 +29,7 @@ type Sink struct {
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
-		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{},
+		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
 	}
 	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
@@ -80,6 +80,10 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.source(e)
 	case *trace.Decision:
 		s.decision(e)
+	case *trace.DevicePlugin, *trace.DeviceAllocation:
+		s.device(e)
+	case *trace.Shutdown:
+		s.shutdown(e)
 	}
 	if r.Edge == trace.EdgeEnd {
 		s.ended(r)
@@ -150,6 +154,23 @@ func (s *Sink) source(e *trace.Source) {
 	}
 	s.desiredPods.WithLabelValues("true").Set(float64(static))
 	s.desiredPods.WithLabelValues("").Set(float64(other))
+}
+
+// shutdown sets when the last graceful shutdown began and ended. Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, setMetrics
+// and processShutdownEvent.
+func (s *Sink) shutdown(e *trace.Shutdown) {
+	if !e.Started.IsZero() {
+		s.shutdownStart.Set(unix(e.Started))
+		s.shutdownEnd.Set(unix(e.Ended))
+	}
+}
+
+// unix returns a time in seconds, 0 for none.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.Unix())
 }
 
 // evicted counts the agent's evictions. Upstream: pkg/kubelet/eviction/eviction_manager.go.

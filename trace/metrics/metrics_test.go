@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,35 @@ func ours(t *testing.T, reg *prometheus.Registry) string {
 		}
 	}
 	return b.String()
+}
+
+// A graceful shutdown, or the last one before the agent started, sets when it began and ended.
+func TestShutdownTimes(t *testing.T) {
+	s, reg := newSink(t)
+	at := time.Unix(1_795_723_200, 0)
+	for _, c := range []struct {
+		e    trace.Shutdown
+		want string
+	}{
+		{trace.Shutdown{State: trace.ShutdownHeld}, "start 0 end 0"},
+		{trace.Shutdown{State: trace.ShutdownLast, Started: at}, "start 1.7957232e+09 end 0"},
+		{trace.Shutdown{State: trace.ShutdownAnnounced, Started: at.Add(100 * time.Second)}, "start 1.7957233e+09 end 0"},
+		{trace.Shutdown{State: trace.ShutdownGroup, Group: 1}, "start 1.7957233e+09 end 0"},
+		{trace.Shutdown{State: trace.ShutdownReleased, Started: at, Ended: at.Add(100 * time.Second)}, "start 1.7957232e+09 end 1.7957233e+09"},
+	} {
+		s.Apply(&trace.Record{Event: &c.e})
+		var got []string
+		for line := range strings.Lines(ours(t, reg)) {
+			if rest, ok := strings.CutPrefix(line, "kubelet_graceful_shutdown_"); ok {
+				name, value, _ := strings.Cut(strings.TrimSpace(rest), "_time_seconds ")
+				got = append(got, name, value)
+			}
+		}
+		slices.Reverse(got) // the names are sorted
+		if text := strings.Join([]string{got[1], got[0], got[3], got[2]}, " "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.e.State, text, c.want)
+		}
+	}
 }
 
 func TestStory(t *testing.T) {

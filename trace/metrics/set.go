@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Upstream's bucket boundaries, in seconds.
 var (
@@ -29,6 +33,7 @@ type set struct {
 	terminatedContainers              *prometheus.CounterVec
 	imagePull                         *prometheus.HistogramVec
 	imageGC, evictions                *prometheus.CounterVec
+	shutdownStart, shutdownEnd        prometheus.Gauge
 	probes                            *prometheus.CounterVec
 	probeDuration                     *prometheus.HistogramVec
 	statusSync                        prometheus.Histogram
@@ -38,6 +43,9 @@ type set struct {
 	httpRequests                      *prometheus.CounterVec
 	httpDuration                      *prometheus.HistogramVec
 	nodeWrites                        *prometheus.CounterVec
+	devicePlugins                     *prometheus.CounterVec
+	deviceAllocations                 *prometheus.HistogramVec
+	podResources, podsAPI             localAPI
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 }
@@ -67,6 +75,8 @@ func newSet() set {
 		imagePull:            histograms("image_pull_duration_seconds", "How long pulls took once it was their turn, by image size.", imagePullBuckets, "image_size_in_bytes"),
 		imageGC:              counters("image_garbage_collected_total", "Images removed by garbage collection, for space or age.", "reason"),
 		evictions:            counters("evictions", "Pods evicted, by the signal that there was too little for, or the limit of local storage that they exceeded.", "eviction_signal"),
+		shutdownStart:        gauge("graceful_shutdown_start_time_seconds", "Unix time at which the last graceful shutdown of the node began."),
+		shutdownEnd:          gauge("graceful_shutdown_end_time_seconds", "Unix time at which the last graceful shutdown of the node ended; 0 before that."),
 		probes:               foreignCounters("prober_probe_total", "Attempts of probes that ended, by kind and result.", "probe_type", "result"),
 		probeDuration:        foreign("prober_probe_duration_seconds", "How long attempts of probes took.", prometheus.DefBuckets, "probe_type"),
 		statusSync:           histogram("pod_status_sync_duration_seconds", "From a change of a pod's status to its being written in the API.", statusBuckets),
@@ -76,6 +86,10 @@ func newSet() set {
 		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
 		httpRequests:         counters("http_requests_total", "Requests to the agent's servers that ended.", "method", "path", "server_type", "long_running"),
 		httpDuration:         histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
+		devicePlugins:        counters("device_plugin_registration_total", "Registrations of device plugins, by resource.", "resource_name"),
+		deviceAllocations:    histograms("device_plugin_alloc_duration_seconds", "How long device plugins took to allocate devices for a container, by resource.", prometheus.DefBuckets, "resource_name"),
+		podResources:         podResourcesAPI(),
+		podsAPI:              podsAPI(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -92,14 +106,14 @@ func newSet() set {
 }
 
 func (s *set) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
+	return slices.Concat([]prometheus.Collector{
 		s.runtimeOps, s.runtimeOpsErrors, s.runtimeOpsDuration, s.podStart, s.podWorkerStart, s.podWorkerDuration,
 		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
-		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.probes, s.probeDuration, s.statusSync,
+		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
-		s.waitSeconds, s.records, s.recordsLost,
-	}
+		s.waitSeconds, s.records, s.recordsLost, s.devicePlugins, s.deviceAllocations,
+	}, s.podResources.all(), s.podsAPI.all())
 }
 
 func counter(name, help string) prometheus.Counter {

@@ -8,7 +8,8 @@
 // in manifests; milestones; pods that succeeded or failed; actions on sandboxes and containers when they end, other actions when
 // they fail or take 100 ms; pulls when they end; back-offs when they begin; other waits of 100 ms when they end (a grace period is
 // in its kill, the wait of a probe in its attempts); commands of a step session; containers that exited; decisions that change
-// something (not: keep, admit); garbage collection runs that removed something; changes of the node or its runtime, and a
+// something (not: keep, admit); allocations of CPUs and memory;
+// garbage collection runs that removed something; changes of the node or its runtime, and a
 // certificate that replaces another one; warnings; probe attempts that failed, and the first one that succeeds; changes to many
 // files of a volume, when done; syncs, CRI, CSI and API calls, requests, relists, volumes, statuses and cgroups that failed; log
 // lines above debug. Everything else, such as loop iterations and each CRI call, is in the JSON.

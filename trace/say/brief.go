@@ -73,8 +73,14 @@ func brief(e trace.Event) string {
 		return string(e.Cause)
 	case *trace.PLEGEvent:
 		return cmp.Or(exited(e), words(string(e.Type), cmp.Or(e.Name, e.Container, e.Sandbox)))
+	case *trace.Allocation:
+		return words(string(e.Manager), string(e.Outcome), cmp.Or(e.CPUs, e.Nodes, e.Code))
 	case *trace.Eviction:
 		return words(string(e.Signal), string(e.Outcome), e.Evicted)
+	case *trace.DevicePlugin:
+		return words(e.Resource, string(e.Op))
+	case *trace.DeviceAllocation:
+		return words(e.Container, e.Resource, string(e.Outcome))
 	case *trace.OOMKill:
 		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:
@@ -112,6 +118,8 @@ func briefNode(e trace.Event) string {
 		return words(e.Node, strings.Join(e.Changed, ", "))
 	case *trace.RuntimeDescribed:
 		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
+	case *trace.Shutdown:
+		return words(string(e.State), strings.Join(e.Overran, ", "))
 	case *trace.Certificate:
 		return words(string(e.Use), string(e.Cause), e.Name, e.None)
 	}

@@ -58,10 +58,18 @@ func line(r *trace.Record) string {
 		return exited(e)
 	case *trace.OOMKill:
 		return OOM(e)
+	case *trace.Allocation:
+		return Allocation(e)
 	case *trace.Eviction:
 		if e.Outcome != trace.EvictionNear {
 			return Eviction(e)
 		}
+	case *trace.DevicePlugin:
+		return DevicePlugin(e)
+	case *trace.DeviceAllocation:
+		return DeviceAllocation(e)
+	case *trace.Shutdown:
+		return shutdown(e, over)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)

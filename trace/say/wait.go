@@ -136,6 +136,8 @@ func target(t trace.Target) string {
 		return "claim of volume " + t.Name
 	case trace.TargetDriver:
 		return "CSI driver " + t.Name
+	case trace.TargetDevicePlugin:
+		return "the device plugin of " + t.Name
 	case trace.TargetPLEG:
 		return "the PLEG"
 	case trace.TargetVolumeManager:

@@ -99,6 +99,11 @@ var concepts = map[string]Lesson{
 			"A kubelet then ends pods, those that use more than they requested first (KL22). The distance to each threshold is what is left until then.",
 		"kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 	},
+	"shutdown": {
+		"graceful node shutdown", "While the agent holds a lock of systemd-logind, the machine waits with a shutdown until the pods have terminated: those of low priority " +
+			"first, critical ones last, each group with its own time (shutdownGracePeriod). The node is not Ready meanwhile and takes no pods (KL43).",
+		"kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
+	},
 	"admission": {
 		"admission", "Before a pod starts, the agent checks that it fits: node name and selector, taints, resources, host ports, operating system, sysctls, pressure. " +
 			"A pod that does not fit fails, and is not tried again (KL35).",

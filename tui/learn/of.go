@@ -47,7 +47,7 @@ var decided = map[trace.Decider]Lesson{
 	trace.ByContainerGC: concepts["gc"], trace.ByImageGC: concepts["gc"], trace.ByLogRotation: concepts["gc"],
 	trace.ByHousekeeping: concepts["loop-housekeeping"], trace.ByOrphans: concepts["loop-housekeeping"],
 	trace.ByEviction: concepts["eviction"], trace.ByPressure: concepts["eviction"],
-	trace.ByNode: concepts["node"], trace.ByStatus: concepts["status"],
+	trace.ByShutdown: concepts["shutdown"], trace.ByNode: concepts["node"], trace.ByStatus: concepts["status"],
 	trace.BySlots: waits[trace.WaitQueue], trace.ByVolumes: verbs[trace.VerbVolumes],
 }
 
@@ -99,6 +99,10 @@ func Event(e trace.Event) Lesson {
 		return concepts["psi"]
 	case *trace.Eviction:
 		return concepts["eviction"]
+	case *trace.DevicePlugin, *trace.DeviceAllocation:
+		return waits[trace.WaitDevices]
+	case *trace.Shutdown:
+		return concepts["shutdown"]
 	case *trace.RuntimeSpan:
 		return kinds[waterfall.RowSpan]
 	case *trace.Milestone:

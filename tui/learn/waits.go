@@ -85,6 +85,11 @@ var waits = map[trace.WaitKind]Lesson{
 			"The credentials are cached for some time, so only some pulls wait for them.",
 		"KEP-2133, kubelet credential providers",
 	},
+	trace.WaitDevices: {
+		"wait for a device plugin", "A device plugin, a program on the node, allocates the devices that the pod requests, or prepares them for a container. " +
+			"The agent waits for its answer before it starts anything of the pod; other pods do not wait.",
+		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
+	},
 	trace.WaitPoll: {
 		"wait for the next poll", "Upstream's volume manager checks the pods' volumes every 100 ms, and a pod's worker checks every 300 ms. " +
 			"A volume that is ready waits for the next check. kubeloupe's agent is notified instead.",

@@ -74,6 +74,7 @@ func (p *Node) agent(n *model.Node) section {
 		tone = style.Slow
 	}
 	s.add("state", th.Clean(strings.TrimSuffix(string(n.State)+": "+n.Reason, ": ")), tone)
+	s.may("shutdown", p.shutdown(&n.Shutdown), style.Fail)
 	version := th.Clean(n.Version)
 	if n.PID != 0 {
 		version = strings.TrimPrefix(fmt.Sprintf("%s, process %d", version, n.PID), ", ")
@@ -90,6 +91,24 @@ func (p *Node) agent(n *model.Node) section {
 		s.add("lost", style.Count(n.Lost)+" events that this screen dropped, "+p.ago(n.LostAt), style.Slow)
 	}
 	return s
+}
+
+// shutdown says how far a graceful shutdown is, "" if there is none.
+func (p *Node) shutdown(sh *model.Shutdown) string {
+	if sh.Since.IsZero() {
+		return ""
+	}
+	text := "the machine is about to shut down, announced " + p.ago(sh.Since)
+	switch {
+	case sh.Released:
+		text = "the machine shuts down, announced " + p.ago(sh.Since)
+	case sh.Group > 0:
+		text += fmt.Sprintf("; the pods of group %d of %d terminate", sh.Group, sh.Groups)
+	}
+	if sh.Overran > 0 {
+		text += fmt.Sprintf("; %d had not terminated in time", sh.Overran)
+	}
+	return text
 }
 
 func (p *Node) runtime(n *model.Node, m *model.Model) section {

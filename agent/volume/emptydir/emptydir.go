@@ -2,7 +2,7 @@
 // long as its pod, on disk, in memory or in huge pages.
 //
 // It owns the directory's mode, medium, size and group. It never removes the content of an existing one: a pod's data survives
-// restarts of its containers and of the agent. It does not enforce size limits on disk; eviction would. It runs no goroutine and
+// restarts of its containers and of the agent. It does not enforce size limits on disk; eviction does. It runs no goroutine and
 // publishes no event; the manager does.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go.
@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/quota"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
@@ -25,11 +26,19 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/empty-dir"
 
+// Counter has the kernel count what is in directories.
+type Counter interface {
+	// Assign has it count an empty directory, and reports whether it does.
+	Assign(dir string) bool
+}
+
 // Config is the configuration of the plugin.
 type Config struct {
 	Memory *memdir.Maker
 	// Allocatable is the node's: its memory is the limit of a volume in memory that has none.
 	Allocatable v1.ResourceList
+	// Counter counts volumes on disk of pods with users of their own; may be nil.
+	Counter Counter
 }
 
 // Plugin is the plugin.
@@ -68,6 +77,9 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	}
 	if err := p.makeDir(s, med); err != nil {
 		return criconfig.Volume{}, err
+	}
+	if p.cfg.Counter != nil && quota.Counts(s.Pod, s.Volume) {
+		p.cfg.Counter.Assign(s.Dir) // without it, the directory is scanned
 	}
 	if err := p.own(s); err != nil {
 		return criconfig.Volume{}, err

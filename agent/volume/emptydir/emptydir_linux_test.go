@@ -3,6 +3,7 @@ package emptydir_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,6 +101,44 @@ func TestDiskKeepsWhatIsThere(t *testing.T) {
 		if _, err := os.Lstat(path); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// counter is a Counter that notes what it is given.
+type counter struct {
+	t    *testing.T
+	dirs []string
+}
+
+// Assign implements emptydir.Counter.
+func (c *counter) Assign(dir string) bool {
+	if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+		c.t.Errorf("%s has %v, %v", dir, names, err)
+	}
+	c.dirs = append(c.dirs, dir)
+	return false
+}
+
+// The file system counts what is in volumes on disk of pods with users of their own, from their beginning.
+func TestCounted(t *testing.T) {
+	memory, err := memdir.New(mount.New(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counter{t: t}
+	p, err := emptydir.New(emptydir.Config{Memory: memory, Counter: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, shared, ready := spec(t, v1.EmptyDirVolumeSource{}), spec(t, v1.EmptyDirVolumeSource{}), spec(t, v1.EmptyDirVolumeSource{})
+	own.Pod.Spec.HostUsers = new(false)
+	setUp(t, p, ready) // by an agent that did not count
+	ready.Pod.Spec.HostUsers = new(false)
+	for _, s := range []volume.Spec{own, shared, ready, own} {
+		setUp(t, p, s)
+	}
+	if !slices.Equal(c.dirs, []string{own.Dir}) {
+		t.Errorf("counted are %q", c.dirs)
 	}
 }
 

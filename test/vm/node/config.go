@@ -15,6 +15,8 @@ const (
 	Kubelet Agent = "kubelet"
 	// Kubeloupe needs its program and its unit in [Config.Copy]: see [Own].
 	Kubeloupe Agent = "kubeloupe"
+	// None leaves it to others to start an agent on the machine.
+	None Agent = "none"
 )
 
 // Config says what node to start.
@@ -27,6 +29,10 @@ type Config struct {
 	Copy map[string]string
 	// Agent starts with the machine; "" is the kubelet.
 	Agent Agent
+	// Memory is the machine's, in MiB; 0 is 3072.
+	Memory int
+	// KernelArgs are more arguments of the kernel, such as net.ifnames=0.
+	KernelArgs string
 	// Disks adds 256 MiB of swap (/dev/vdb) and a second disk of 1 GiB (/dev/vdc, at /data). Agents accept swap then.
 	Disks bool
 	// Cgroupfs makes cgroupfs the driver of the runtime and of the agents, in place of systemd.

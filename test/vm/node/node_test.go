@@ -126,3 +126,25 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestMachine sees what the configuration changes for the emulator and for the node's first units.
+func TestMachine(t *testing.T) {
+	for want, cfg := range map[string]Config{"-m 3072": {}, "-m 5120": {Memory: 5120}, "hugepages=16 net.ifnames=0 -nic": {KernelArgs: "net.ifnames=0"}} {
+		m := &Machine{dir: "/d", port: "22"}
+		if args := strings.Join(m.qemu(cfg), " "); !strings.Contains(args, " "+want+" ") {
+			t.Errorf("no %s in %s", want, args)
+		}
+	}
+	for agent, want := range map[Agent]string{Kubelet: "kubelet.service", Kubeloupe: "kubeloupe.service", None: ""} {
+		w := &writer{dir: t.TempDir()}
+		w.enabled(agent)
+		found, err := filepath.Glob(filepath.Join(w.dir, "etc/systemd/system/multi-user.target.wants/*"))
+		var names string
+		for _, f := range found {
+			names += filepath.Base(f)
+		}
+		if err != nil || w.err != nil || names != want {
+			t.Errorf("%s starts %q, %v, %v, want %q", agent, names, err, w.err, want)
+		}
+	}
+}

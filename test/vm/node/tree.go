@@ -102,6 +102,9 @@ func (t *writer) alone(ctx context.Context, cfg Config) {
 
 // enabled has the agent start with the machine: its unit is where its installer puts it.
 func (t *writer) enabled(a Agent) {
+	if a == None {
+		return
+	}
 	dir := "/usr/lib/systemd/system/"
 	if a == Kubeloupe {
 		dir = "/etc/systemd/system/"

@@ -1,0 +1,114 @@
+package cpus
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/cpuset"
+
+	"github.com/kubeloupe/kubeloupe/agent/numa"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/topology"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Allocate implements topology.HintProvider.
+//
+// Upstream: pkg/kubelet/cm/cpumanager/policy_static.go, Allocate.
+func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	if m.static != nil {
+		n = wanted(pod, c)
+	}
+	if n == 0 {
+		return nil
+	}
+	m.tidy()
+	uid := string(pod.UID)
+	e := trace.Allocation{Outcome: trace.AllocationKept, Container: c.Name}
+	set, has := m.content.Assigned[uid][c.Name]
+	if !has {
+		// What an earlier agent allocated is kept even if the options now require whole cores.
+		if err := m.static.aligned(m.content, n); err != nil {
+			return err
+		}
+		var err error
+		if set, err = m.static.choose(m.static.available(m.content).Union(m.reusable[uid]), n, affinity.Nodes); err != nil {
+			return err
+		}
+		e.Outcome, e.Why = trace.AllocationGranted, m.why(uid, set, affinity.Nodes)
+		e.Affinity, e.Preferred = affinity.Nodes.String(), affinity.Preferred
+		m.assign(uid, c.Name, set)
+		e.Pool = m.content.Default.String()
+	}
+	m.refs[uid] = podspec.Ref(pod)
+	m.reuse(pod, c, set)
+	e.CPUs, e.Nodes = set.String(), numa.Join(m.cfg.Machine.NodesOf(set))
+	m.tell(trace.FromContext(ctx), e)
+	return nil
+}
+
+// choose picks n of the available CPUs: first those of the NUMA nodes.
+//
+// Upstream: allocateCPUs.
+func (p *static) choose(available cpuset.CPUSet, n int, nodes numa.Mask) (cpuset.CPUSet, error) {
+	set := cpuset.New()
+	if nodes != 0 {
+		of, ids := level(node), nodes.Nodes()
+		if p.options.socket {
+			of, ids = socket, p.socketsOf(nodes).List()
+		}
+		near := available.Intersection(p.details.cpus(of, ids...))
+		var err error
+		if set, err = p.pick(near, min(n, near.Size())); err != nil {
+			return cpuset.New(), err
+		}
+	}
+	rest, err := p.pick(available.Difference(set), n-set.Size())
+	return set.Union(rest), err
+}
+
+// assign gives the CPUs to the container.
+func (m *Manager) assign(uid, name string, set cpuset.CPUSet) {
+	if m.content.Assigned[uid] == nil {
+		m.content.Assigned[uid] = map[string]cpuset.CPUSet{}
+	}
+	m.content.Assigned[uid][name] = set
+	m.content.Default = m.content.Default.Difference(set)
+	m.save()
+	m.changed()
+}
+
+// reuse remembers the CPUs of an init container: later containers of the pod get them. An app container or a sidecar uses them up.
+//
+// Upstream: updateCPUsToReuse.
+func (m *Manager) reuse(pod *v1.Pod, c *v1.Container, set cpuset.CPUSet) {
+	uid := string(pod.UID)
+	for other := range m.reusable {
+		if other != uid {
+			delete(m.reusable, other)
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if init := &pod.Spec.InitContainers[i]; init.Name == c.Name && !podspec.RestartableInit(init) {
+			m.reusable[uid] = m.reusable[uid].Union(set)
+			return
+		}
+	}
+	m.reusable[uid] = m.reusable[uid].Difference(set)
+}
+
+// why returns the reason of a choice.
+func (m *Manager) why(uid string, set cpuset.CPUSet, nodes numa.Mask) trace.AllocationWhy {
+	switch {
+	case !set.Intersection(m.reusable[uid]).IsEmpty():
+		return trace.AllocationReused
+	case nodes == 0:
+		return trace.AllocationAnywhere
+	case numa.MaskOf(m.cfg.Machine.NodesOf(set)...)&^nodes != 0:
+		return trace.AllocationPartly
+	}
+	return trace.AllocationAligned
+}

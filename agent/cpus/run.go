@@ -1,0 +1,132 @@
+package cpus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
+)
+
+// updates is how many containers are changed at the same time.
+const updates = 4
+
+// Run keeps the CPUs of containers up to date until ctx ends. With the policy none there is nothing to do.
+func (m *Manager) Run(ctx context.Context) error {
+	if m.static == nil {
+		return nil
+	}
+	tick := time.NewTicker(m.cfg.Period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.kick:
+		case <-tick.C:
+		}
+		m.reconcile(ctx)
+	}
+}
+
+// update is a container that must get other CPUs.
+type update struct {
+	id, name, cpus string
+	pod            *v1.Pod
+}
+
+// reconcile gives all containers that run their CPUs.
+//
+// Upstream: pkg/kubelet/cm/cpumanager/cpu_manager.go, reconcileState.
+func (m *Manager) reconcile(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(updates)
+	for _, u := range m.plan() {
+		group.Go(func() error {
+			_, err := m.cfg.Runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
+				ContainerId: u.id, Linux: &runtimeapi.LinuxContainerResources{CpusetCpus: u.cpus},
+			})
+			if err == nil {
+				m.record(u.id, u.cpus)
+			} else if ctx.Err() == nil && m.runs(u) {
+				m.warn(fmt.Sprintf("container %s of pod %s/%s cannot get the CPUs %s: %v", u.name, u.pod.Namespace, u.pod.Name, u.cpus, err))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // they return no errors
+}
+
+// plan frees what is stale, and returns which containers must get other CPUs.
+func (m *Manager) plan() []update {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tidy()
+	var out []update
+	seen := map[string]bool{}
+	for _, pod := range m.cfg.Pods.Active() {
+		state := m.cfg.Seen.Get(pod.UID)
+		for _, name := range names(pod) {
+			c := state.Newest(name)
+			if c == nil {
+				continue
+			}
+			seen[c.ID] = true
+			set, _ := m.of(pod.UID, name)
+			if want := set.String(); c.State == podstate.Running && want != "" && m.set[c.ID] != want {
+				out = append(out, update{id: c.ID, name: name, cpus: want, pod: pod})
+			}
+		}
+	}
+	for id := range m.set {
+		if !seen[id] && !m.fresh[id] {
+			delete(m.set, id)
+		}
+	}
+	m.fresh = map[string]bool{}
+	return out
+}
+
+// names returns the pod's containers. Ephemeral ones share CPUs as all others; upstream never changes theirs.
+func names(pod *v1.Pod) []string {
+	var out []string
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			out = append(out, list[i].Name)
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		out = append(out, pod.Spec.EphemeralContainers[i].Name)
+	}
+	return out
+}
+
+// runs reports whether the container is still there: one that has ended meanwhile cannot be changed.
+func (m *Manager) runs(u update) bool {
+	c := m.cfg.Seen.Get(u.pod.UID).Container(u.id)
+	return c != nil && c.State == podstate.Running
+}
+
+func (m *Manager) record(id, cpus string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set[id] = cpus
+}
+
+// Created records that a container was created with those CPUs. If they have changed meanwhile, Run changes them.
+func (m *Manager) Created(pod types.UID, container, id, cpus string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.static == nil {
+		return
+	}
+	m.set[id], m.fresh[id] = cpus, true
+	if set, _ := m.of(pod, container); set.String() != cpus {
+		m.changed()
+	}
+}

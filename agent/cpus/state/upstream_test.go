@@ -1,0 +1,10 @@
+package state
+
+// Files that a kubelet (v1.37.1, and older ones) writes: their checksums are of upstream's dump of the types of this package.
+const (
+	upstream     = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977,"data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-1,4-5\",\"entries\":{\"u1\":{\"log\":\"3\",\"web\":\"2,6\"},\"u2\":{\"db\":\"7\"}}}","dataChecksum":199913594}`
+	upstreamNone = `{"policyName":"none","defaultCpuSet":"","checksum":1353318690,"data":"{\"policyName\":\"none\",\"defaultCpuSet\":\"\"}","dataChecksum":3028111495}`
+	upstreamOld  = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977}`
+	upstreamV3   = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"podEntries":{"u9":{"cpuSet":"1-2"}},"checksum":3410284646}`
+	sumOld       = `"checksum":2487651977`
+)

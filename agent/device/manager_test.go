@@ -1,0 +1,490 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
+)
+
+// A plugin registers, containers get its devices, and its answers become part of their requests.
+func TestAllocate(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	f := &fakePlugin{options: pluginapi.DevicePluginOptions{PreStartRequired: true}}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0", "g1", "g2")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 3, 3)
+	pod := podOf("p1", nil, asks("c", 2))
+	n.start(t, pod)
+	got, err := n.Container(t.Context(), pod, &pod.Spec.Containers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Devices) != 2 || got.Devices[0].ContainerPath != "/dev/g0" || got.Devices[0].HostPath != "/dev/null" || len(got.Env) != 1 || got.Env[0].Value != "[g0 g1]" {
+		t.Errorf("got %+v", got)
+	}
+	if err := n.PreStart(t.Context(), pod, &pod.Spec.Containers[0]); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([][]string{{"g0", "g1"}}, f.started); d != "" {
+		t.Error(d)
+	}
+	var outcomes []trace.DeviceOutcome
+	for _, e := range n.events() {
+		outcomes = append(outcomes, e.Outcome)
+		if e.Took <= 0 || e.Count != 2 || len(e.IDs) != 2 || e.Container != "c" || e.Resource != gpu {
+			t.Errorf("%+v", e)
+		}
+	}
+	if d := cmp.Diff([]trace.DeviceOutcome{trace.DevicesAllocated, trace.DevicesPrepared}, outcomes); d != "" {
+		t.Error(d)
+	}
+	// Too few are left.
+	err = n.Reserve(t.Context(), podOf("p2", nil, asks("c", 2)))
+	if want := "requested number of devices unavailable for " + gpu + ". Requested: 2, Available: 1"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if es := n.events(); es[len(es)-1].Outcome != trace.DevicesRefused || es[len(es)-1].Err == "" {
+		t.Errorf("%+v", es[len(es)-1])
+	}
+	// They are used again when their pod has ended, not before.
+	n.mu.Lock()
+	n.ended["p1"] = true
+	n.early = true
+	n.mu.Unlock()
+	if err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 2))); err == nil {
+		t.Error("devices were freed before all sources had reported")
+	}
+	n.mu.Lock()
+	n.early = false
+	n.mu.Unlock()
+	n.start(t, podOf("p2", nil, asks("c", 3)))
+	if d := cmp.Diff([]string{"g0", "g1", "g2"}, n.has("p2", "c")); d != "" {
+		t.Error(d)
+	}
+}
+
+// The plugin's process ends: its devices stay in the capacity, and none is given away, until one registers again.
+func TestPluginRestarts(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	f := &fakePlugin{}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0", "g1")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 2, 2)
+	n.start(t, podOf("p1", nil, asks("c", 1)))
+	f.srv.Stop()
+	n.await(t, gpu, 2, 0)
+	err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 1)))
+	if err == nil || err.Error() != "no healthy devices present; cannot allocate unhealthy devices "+gpu {
+		t.Error(err)
+	}
+	if st := n.Status("p1", "c"); len(st) != 1 || st[0].Resources[0].Health != v1.ResourceHealthStatusHealthy {
+		t.Errorf("%+v: the plugin said last that the device is healthy", st)
+	}
+	again := &fakePlugin{}
+	again.serve(t, dir, "a.sock")
+	again.lists <- []*pluginapi.Device{{ID: "g0", Health: pluginapi.Unhealthy}, {ID: "g1", Health: pluginapi.Healthy}, {ID: "g2", Health: pluginapi.Healthy}}
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 3, 2)
+	n.until(t, "news about p1", func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return len(n.hurt) > 0 && n.hurt[0] == "p1"
+	})
+	if st := n.Status("p1", "c"); len(st) != 1 || st[0].Resources[0].Health != v1.ResourceHealthStatusUnhealthy {
+		t.Errorf("%+v", st)
+	}
+	n.start(t, podOf("p2", nil, asks("c", 2)))
+	if d := cmp.Diff([]string{"g1", "g2"}, n.has("p2", "c")); d != "" {
+		t.Error(d)
+	}
+	var ops []trace.DevicePluginOp
+	for _, e := range tracetest.Events[trace.DevicePlugin](n.rec) {
+		ops = append(ops, e.Op)
+	}
+	want := []trace.DevicePluginOp{
+		trace.PluginRegistered, trace.PluginDevices, trace.PluginGone, trace.PluginDevices, trace.PluginRegistered, trace.PluginDevices,
+	}
+	if d := cmp.Diff(want, ops); d != "" {
+		t.Error(d)
+	}
+}
+
+// A second plugin of the same resource takes over, during an upgrade; when it ends, the first one counts again.
+func TestTwoPlugins(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	old, next := &fakePlugin{}, &fakePlugin{}
+	old.serve(t, dir, "a.sock")
+	next.serve(t, dir, "b.sock")
+	old.lists <- healthy("g0")
+	next.lists <- healthy("g0", "g1")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 1, 1)
+	if err := register(t, dir, gpu, "b.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 2, 2)
+	next.srv.Stop()
+	n.await(t, gpu, 1, 1)
+	old.srv.Stop()
+	n.await(t, gpu, 1, 0)
+}
+
+func TestRefusedRegistrations(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	for _, tc := range []struct{ resource, endpoint, want string }{
+		{"cpu", "a.sock", `the ResourceName "cpu" is invalid`},
+		{"kubernetes.io/gpu", "a.sock", `the ResourceName "kubernetes.io/gpu" is invalid`},
+		{"example.com/" + strings.Repeat("x", 30_000), "a.sock", "is invalid"},
+		{"example.com/gpu", "../../a.sock", `the endpoint "../../a.sock" is invalid`},
+		{"example.com/gpu", "/etc/passwd", `the endpoint "/etc/passwd" is invalid`},
+	} {
+		if err := register(t, dir, tc.resource, tc.endpoint); err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
+			t.Errorf("%.40s at %s: got %v, want %s", tc.resource, tc.endpoint, err, tc.want)
+		}
+	}
+	if err := n.Register(t.Context(), gpu, "/x", []string{"v1alpha"}); err == nil || !strings.Contains(err.Error(), "manager version, v1beta1, is not among plugin supported versions [v1alpha]") {
+		t.Error(err)
+	}
+	if err := register(t, dir, "example.com/"+strings.Repeat("x", 1<<20), "a.sock"); err == nil {
+		t.Error("took a name of 1 MB")
+	}
+	for _, e := range tracetest.Events[trace.DevicePlugin](n.rec) {
+		if e.Op != trace.PluginRefused || e.Err == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// A plugin that registers through the registry of plugins.
+func TestWatched(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir)
+	if err := n.Register(t.Context(), gpu, filepath.Join(dir, "a.sock"), []string{pluginapi.Version}); !errors.Is(err, errEnding) {
+		t.Errorf("before Run: %v", err)
+	}
+	n.run(t)
+	f := &fakePlugin{}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0")
+	n.until(t, "registration", func() bool {
+		err := n.Register(t.Context(), gpu, filepath.Join(dir, "a.sock"), []string{pluginapi.Version})
+		if err != nil && !errors.Is(err, errEnding) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	n.await(t, gpu, 1, 1)
+	n.Deregister(t.Context(), gpu, filepath.Join(dir, "a.sock"))
+	n.await(t, gpu, 1, 0)
+}
+
+// The agent restarts: the same containers have the same devices, without a call, and nothing is given twice.
+func TestAgentRestarts(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	if !n.Fresh() {
+		t.Error("a node without a checkpoint is fresh")
+	}
+	f := &fakePlugin{}
+	f.serve(t, dir, "a.sock")
+	f.lists <- []*pluginapi.Device{on("g0", 0), on("g1", 0, 1), on("g2")}
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 3, 3)
+	pod := podOf("p1", nil, asks("c", 2))
+	n.start(t, pod)
+	if err := n.Reserve(t.Context(), podOf("reserved", nil, asks("c", 1))); err != nil {
+		t.Fatal(err)
+	}
+	before, err := n.Container(t.Context(), pod, &pod.Spec.Containers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.stop()
+	f.srv.Stop()
+
+	n = newNode(t, dir).run(t)
+	if n.Fresh() {
+		t.Error("a node with a checkpoint is not fresh")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.sock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the plugin's old socket is there: %v", err)
+	}
+	n.await(t, gpu, 0, 0)
+	if d := cmp.Diff([]string{"g0", "g1"}, n.has("p1", "c")); d != "" {
+		t.Error(d)
+	}
+	if got := n.has("reserved", "c"); got != nil {
+		t.Errorf("what was only reserved was kept: %v", got)
+	}
+	after, err := n.Container(t.Context(), pod, &pod.Spec.Containers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before.Env, after.Env); d != "" || len(after.Devices) != 2 {
+		t.Errorf("%v %s", after.Devices, d)
+	}
+	if got := n.Devices("p1", "c"); len(got) != 3 || got[0].Topology.Nodes[0].ID != 0 || got[2].DeviceIds[0] != "g1" || got[2].Topology.Nodes[0].ID != 1 {
+		t.Errorf("%v", got)
+	}
+	again := &fakePlugin{}
+	again.serve(t, dir, "a.sock")
+	again.lists <- healthy("g0", "g1", "g2")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 3, 3)
+	n.start(t, podOf("p2", nil, asks("c", 1)))
+	if d := cmp.Diff([]string{"g2"}, n.has("p2", "c")); d != "" {
+		t.Error(d)
+	}
+}
+
+// A plugin hangs in Allocate: others are served meanwhile, and the pod's end ends the call.
+func TestAllocateHangs(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	called := make(chan struct{})
+	f := &fakePlugin{allocate: func(ctx context.Context, ids []string) (*pluginapi.AllocateResponse, error) {
+		if ids[0] != "g0" {
+			return answer(ids), nil
+		}
+		close(called)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0", "g1")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 2, 2)
+	hangs := podOf("p1", nil, asks("c", 1))
+	if err := n.Reserve(t.Context(), hangs); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- n.Allocate(ctx, hangs) }()
+	<-called
+	n.start(t, podOf("p2", nil, asks("c", 1)))
+	if d := cmp.Diff([]string{"g1"}, n.has("p2", "c")); d != "" {
+		t.Error(d)
+	}
+	if err := n.Reserve(t.Context(), podOf("p3", nil, asks("c", 1))); err == nil {
+		t.Error("a device was given twice: one that a call is about")
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("the call succeeded")
+	}
+	n.Release("p1")
+	if err := n.Reserve(t.Context(), podOf("p3", nil, asks("c", 1))); err != nil {
+		t.Errorf("the device of the pod that ended is not free: %v", err)
+	}
+}
+
+// Plugins whose answers are wrong.
+func TestBadAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		name, want string
+		res        *pluginapi.AllocateResponse
+		err        error
+	}{
+		{name: "an error", err: errors.New("no such thing"), want: "no such thing"},
+		{name: "about no container", res: &pluginapi.AllocateResponse{}, want: "no containers return in allocation response"},
+		{
+			name: "too large", want: "more than the limit of 1048576",
+			res: &pluginapi.AllocateResponse{ContainerResponses: []*pluginapi.ContainerAllocateResponse{{Envs: map[string]string{"X": strings.Repeat("x", 1<<20)}}}},
+		},
+		{
+			name: "larger than a message", want: "larger than max",
+			res: &pluginapi.AllocateResponse{ContainerResponses: []*pluginapi.ContainerAllocateResponse{{Envs: map[string]string{"X": strings.Repeat("x", 5<<20)}}}},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := shortDir(t)
+			n := newNode(t, dir).run(t)
+			f := &fakePlugin{allocate: func(context.Context, []string) (*pluginapi.AllocateResponse, error) { return tc.res, tc.err }}
+			f.serve(t, dir, "a.sock")
+			f.lists <- healthy("g0")
+			if err := register(t, dir, gpu, "a.sock"); err != nil {
+				t.Fatal(err)
+			}
+			n.await(t, gpu, 1, 1)
+			pod := podOf("p1", nil, asks("c", 1))
+			if err := n.Reserve(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.Allocate(t.Context(), pod); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+			if e := n.events(); len(e) != 1 || e[0].Outcome != trace.DevicesRefused || e[0].Err == "" {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// The plugin prefers other devices than those that were reserved. What it must not choose is ignored.
+func TestPreference(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	var asked *pluginapi.ContainerPreferredAllocationRequest
+	f := &fakePlugin{
+		options: pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: true},
+		prefer: func(req *pluginapi.ContainerPreferredAllocationRequest) ([]string, error) {
+			asked = req
+			return []string{"g0", "nonsense", "g3", "g3", "g2"}, nil // g0 is taken
+		},
+	}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0", "g1", "g2", "g3")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 4, 4)
+	first := podOf("p0", nil, asks("c", 4))
+	if err := n.Reserve(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Allocate(t.Context(), first); err != nil || asked != nil {
+		t.Errorf("%v; asked without a choice: %v", err, asked)
+	}
+	n.Release("p0")
+	if err := n.Reserve(t.Context(), podOf("p1", nil, asks("c", 1))); err != nil { // it has g0
+		t.Fatal(err)
+	}
+	n.start(t, podOf("p2", nil, asks("c", 2)))
+	if d := cmp.Diff([]string{"g2", "g3"}, n.has("p2", "c")); d != "" {
+		t.Error(d)
+	}
+	if asked.AllocationSize != 2 || fmt.Sprint(asked.AvailableDeviceIDs) != "[g1 g2 g3]" {
+		t.Errorf("%v", asked)
+	}
+}
+
+// A checkpoint that cannot be read: nothing is lost, and nothing is given twice.
+func TestUnreadableCheckpoint(t *testing.T) {
+	dir := shortDir(t)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, checkpoint.Name)
+	if err := os.WriteFile(path, []byte(`{"Data":{"PodDeviceEntries":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, dir)
+	running := podOf("old", nil, asks("c", 1))
+	n.active, n.early = []*v1.Pod{running}, true
+	n.run(t)
+	if n.Fresh() {
+		t.Error("the node is not fresh")
+	}
+	f := &fakePlugin{}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy("g0", "g1")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 2, 2)
+	refused := func(n *node, want string) {
+		t.Helper()
+		if err := n.Reserve(t.Context(), podOf("p1", nil, asks("c", 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	refused(n, "not all pods are known yet")
+	n.mu.Lock()
+	n.early = false
+	n.mu.Unlock()
+	refused(n, "1 running containers may have any of "+gpu)
+	if logs := tracetest.Events[trace.Log](n.rec); len(logs) != 1 || !strings.Contains(logs[0].Message, path+".unreadable") {
+		t.Errorf("%+v", logs)
+	}
+	n.stop()
+	f.srv.Stop()
+	// Another agent knows as little, although the checkpoint is a new one.
+	n = newNode(t, dir)
+	n.active = []*v1.Pod{running}
+	n.run(t)
+	again := &fakePlugin{}
+	again.serve(t, dir, "a.sock")
+	again.lists <- healthy("g0", "g1")
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	n.await(t, gpu, 2, 2)
+	refused(n, "1 running containers may have any of "+gpu)
+	n.mu.Lock()
+	n.active = nil
+	n.mu.Unlock()
+	n.start(t, podOf("p1", nil, asks("c", 2)))
+	if _, err := os.Stat(path + ".unreadable.settled"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A resource is removed 5 min after its last plugin ended; what containers have of it stays theirs.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := New(Config{
+			Dir: "/nowhere", Ended: func(types.UID) bool { return false }, Complete: func() bool { return true }, Active: func() []*v1.Pod { return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &resourceState{devices: list{"g0": {}}, listed: true, stopped: time.Now()}
+		m.resources[gpu] = r
+		m.holds.put("p1", "c", gpu, &hold{ids: []string{"g0"}})
+		m.mu.Lock()
+		m.expire(gpu, r)
+		m.mu.Unlock()
+		count := func() int64 {
+			c, _ := m.Capacity()
+			q := c[gpu]
+			return q.Value()
+		}
+		time.Sleep(grace - time.Second)
+		if count() != 1 {
+			t.Error("removed too early")
+		}
+		time.Sleep(2 * time.Second)
+		if c, _ := m.Capacity(); len(c) != 1 || count() != 0 {
+			t.Errorf("got %v, want 0 of it: the node must not keep the old number", c)
+		}
+		if err := m.Reserve(t.Context(), podOf("p2", nil, asks("c", 1))); err == nil || err.Error() != "cannot allocate unregistered device "+gpu {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package device
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
+)
+
+// view is what other parts say about the node's pods. They have locks of their own, so they are asked before mu is taken.
+type view struct {
+	complete bool
+	// active are the pods that run or will run; only after a checkpoint that could not be read.
+	active []*v1.Pod
+	// affinity returns the NUMA nodes that were chosen for a container of the pod that is looked at; nil if none are chosen.
+	affinity func(container string) (nodes uint64, ok bool)
+}
+
+// look frees the devices of pods that have ended, and returns the current view of a pod, which may be nil.
+//
+// Upstream: pkg/kubelet/cm/devicemanager/manager.go, UpdateAllocatedDevices.
+func (m *Manager) look(pod *v1.Pod) view {
+	now := view{complete: m.cfg.Complete(), affinity: m.affinity(pod)}
+	m.mu.Lock()
+	var uids []types.UID
+	for uid := range m.holds {
+		uids = append(uids, uid)
+	}
+	blind := m.blind
+	m.mu.Unlock()
+	if blind {
+		now.active = m.cfg.Active()
+	}
+	if !now.complete {
+		return now
+	}
+	for _, uid := range uids {
+		if m.cfg.Ended(uid) {
+			m.Release(uid)
+		}
+	}
+	return now
+}
+
+// affinity asks for the NUMA nodes of a pod's containers.
+func (m *Manager) affinity(pod *v1.Pod) func(string) (uint64, bool) {
+	if m.cfg.Affinity == nil || pod == nil {
+		return nil
+	}
+	type answer struct {
+		nodes uint64
+		ok    bool
+	}
+	all := map[string]answer{}
+	for _, c := range containers(pod) {
+		nodes, ok := m.cfg.Affinity.NUMANodes(pod.UID, c.Name)
+		all[c.Name] = answer{nodes, ok}
+	}
+	return func(container string) (uint64, bool) { return all[container].nodes, all[container].ok }
+}
+
+// uncertain returns an error if containers may have devices of the resource that are not known here, because the checkpoint could not be
+// read: then no device is given away that another container may have. It ends when those containers have. Called with mu.
+func (m *Manager) uncertain(pod *v1.Pod, c *v1.Container, resource string, now view) error {
+	if !m.blind {
+		return nil
+	}
+	if !now.complete {
+		return fmt.Errorf("the checkpoint of devices could not be read, and not all pods are known yet: %s may be in use", resource)
+	}
+	unknown, here := 0, 0
+	for _, o := range now.active {
+		for _, oc := range containers(o) {
+			for name, q := range oc.Resources.Limits {
+				if q.Value() <= 0 || m.holds.get(o.UID, oc.Name, string(name)) != nil || o.UID == pod.UID && oc.Name == c.Name {
+					continue
+				}
+				if m.known(string(name)) != nil {
+					unknown++
+				}
+				if string(name) == resource {
+					here++
+				}
+			}
+		}
+	}
+	if unknown == 0 {
+		m.settle()
+	}
+	if here > 0 {
+		return fmt.Errorf("the checkpoint of devices could not be read, and %d running containers may have any of %s: end their pods first", here, resource)
+	}
+	return nil
+}
+
+// settle ends the uncertainty: from now on, all that containers have is known. Called with mu.
+func (m *Manager) settle() {
+	m.blind = false
+	// What could not be read is kept for people, under a name that does not make the next agent doubt.
+	_ = os.Rename(m.aside(), m.aside()+".settled")
+}
+
+func (m *Manager) path() string  { return filepath.Join(m.cfg.Dir, checkpoint.Name) }
+func (m *Manager) aside() string { return m.path() + ".unreadable" }

@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
+	podsapiv1 "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/device"
+	"github.com/kubeloupe/kubeloupe/agent/localrpc"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
+	"github.com/kubeloupe/kubeloupe/agent/podresources"
+	"github.com/kubeloupe/kubeloupe/agent/podsapi"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// newDevices creates the manager of devices. What it asks about pods exists before any pod does.
+func (p *parts) newDevices() (err error) {
+	p.pods.devices, err = device.New(device.Config{
+		Dir:      p.inRoot("device-plugins"),
+		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
+		Complete: func() bool { return p.pods.manager.SourcesReady() },
+		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
+		HealthChanged: func(uids []types.UID) {
+			for _, uid := range uids {
+				p.pods.registry.Wake(uid, worker.Cause{Text: "the health of its devices has changed"})
+			}
+		},
+		Bus: p.cfg.Bus,
+	})
+	if err != nil {
+		return err
+	}
+	p.pods.plugins["DevicePlugin"] = p.pods.devices
+	p.addSocket("device plugins", p.inRoot("device-plugins", device.Socket), p.pods.devices.Run)
+	return nil
+}
+
+// watchPlugins watches the registry of plugins, when all handlers are known.
+func (p *parts) watchPlugins() error {
+	w, err := pluginwatch.New(pluginwatch.Config{Dir: p.inRoot("plugins_registry"), Handlers: p.pods.plugins, Bus: p.cfg.Bus})
+	if err != nil {
+		return err
+	}
+	p.add("plugins", w.Run)
+	return nil
+}
+
+// deviceHealth is what statuses show of devices; nil if they do not.
+func (p *parts) deviceHealth() interface {
+	Status(uid types.UID, container string) []v1.ResourceStatus
+} {
+	if p.cfg.Kubelet.Gates.Enabled("ResourceHealthStatus") {
+		return p.pods.devices
+	}
+	return nil
+}
+
+// addLocal adds the servers for programs on this node.
+func (p *parts) addLocal() error {
+	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices})
+	if err != nil {
+		return err
+	}
+	err = p.serveLocal("podresources", localrpc.Config{
+		Path: p.inRoot("pod-resources", podresources.Socket), Name: trace.ServerPodResources, QPS: podresources.QPS, Burst: podresources.Burst,
+		Register: func(r grpc.ServiceRegistrar) { podresourcesapi.RegisterPodResourcesListerServer(r, of) },
+	})
+	if err != nil || !p.cfg.Kubelet.Gates.Enabled("PodsAPI") {
+		return err
+	}
+	all, err := podsapi.New(p.pods.store, p.pods.watchers, p.pods.manager.SourcesReady)
+	if err != nil {
+		return err
+	}
+	return p.serveLocal("pods API", localrpc.Config{
+		Path: p.inRoot("pods-api", podsapi.Socket), Name: trace.ServerPods, QPS: podsapi.QPS, Burst: podsapi.Burst,
+		Register: func(r grpc.ServiceRegistrar) { podsapiv1.RegisterPodsServer(r, all) },
+	})
+}
+
+func (p *parts) serveLocal(name string, c localrpc.Config) error {
+	c.Bus = p.cfg.Bus
+	s, err := localrpc.New(c)
+	if err != nil {
+		return err
+	}
+	p.addSocket(name, c.Path, s.Run)
+	return nil
+}
+
+// addSocket adds a part that serves a socket. The kernel has no sockets with longer paths; a node works without this one.
+func (p *parts) addSocket(name, path string, run func(context.Context) error) {
+	if len(path) <= localrpc.MaxPath {
+		p.add(name, run)
+		return
+	}
+	trace.Point(p.cfg.Bus, trace.Span{}, trace.Log{
+		Level: trace.LevelWarn, Message: name + ": the path of the socket is too long, so it is not served",
+		Attrs: []trace.KV{{K: "path", V: path}},
+	})
+}
+
+// inRoot returns a path below the root directory.
+func (p *parts) inRoot(names ...string) string {
+	return filepath.Join(append([]string{filepath.Clean(p.cfg.Kubelet.Node.RootDir)}, names...)...)
+}

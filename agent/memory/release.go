@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Release frees the memory of a pod of which nothing runs.
+func (m *Manager) Release(pod types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.release(string(pod), trace.AllocationEnded, func(string) bool { return false })
+	delete(m.reusable, string(pod))
+}
+
+// Created frees the memory of the init containers before a container: they have finished.
+//
+// Upstream: pkg/kubelet/cm/memorymanager/memory_manager.go, AddContainer.
+func (m *Manager) Created(pod *v1.Pod, container string) {
+	if !has(pod, container) {
+		return // an ephemeral one can start before the init containers have finished
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	finished := map[string]bool{}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.Name == container {
+			break
+		}
+		finished[c.Name] = !podspec.RestartableInit(c)
+	}
+	m.release(string(pod.UID), trace.AllocationInitDone, func(name string) bool { return !finished[name] })
+}
+
+// tidy frees the memory of containers that no pod has, once all pods are known.
+//
+// Upstream: removeStaleState.
+func (m *Manager) tidy() {
+	if len(m.content.Entries) == 0 || !m.cfg.Pods.Complete() {
+		return
+	}
+	active := map[string]*v1.Pod{}
+	for _, pod := range m.cfg.Pods.Active() {
+		active[string(pod.UID)] = pod
+	}
+	for _, uid := range slices.Sorted(maps.Keys(m.content.Entries)) {
+		m.release(uid, trace.AllocationStale, func(name string) bool { return active[uid] != nil && has(active[uid], name) })
+	}
+}
+
+// release frees the memory of those containers of a pod that do not keep it.
+func (m *Manager) release(uid string, why trace.AllocationWhy, keeps func(container string) bool) {
+	entries, freed := m.content.Entries[uid], false
+	ref, known := m.refs[uid]
+	if !known {
+		ref = trace.Pod{UID: uid}
+	}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if keeps(name) {
+			continue
+		}
+		blocks := entries[name]
+		for _, b := range blocks {
+			giveBack(m.content.MachineState, b)
+		}
+		delete(entries, name)
+		freed = true
+		m.tell(trace.Span{Pod: ref}, trace.Allocation{Outcome: trace.AllocationReleased, Container: name, Why: why, Memory: told(blocks), Nodes: nodesOf(blocks)})
+	}
+	if len(entries) == 0 {
+		delete(m.content.Entries, uid)
+		delete(m.refs, uid)
+	}
+	if freed {
+		m.save()
+	}
+}
+
+func has(pod *v1.Pod, container string) bool {
+	is := func(c v1.Container) bool { return c.Name == container }
+	return slices.ContainsFunc(pod.Spec.InitContainers, is) || slices.ContainsFunc(pod.Spec.Containers, is)
+}
+
+// Nodes returns the NUMA nodes of a container's memory in the kernel's format, "" for all.
+//
+// Upstream: GetMemoryNUMANodes.
+func (m *Manager) Nodes(pod types.UID, container string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return nodesOf(m.content.Entries[string(pod)][container])
+}

@@ -1,0 +1,135 @@
+package podresources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	api "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+)
+
+// Upstream: pkg/kubelet/apis/podresources/constants.go.
+const (
+	// Socket is the name of the socket in ROOT/pod-resources.
+	Socket = "kubelet.sock"
+	// QPS is how many requests there may be in a second, Burst how many at once.
+	QPS = 100
+	// Burst belongs to QPS.
+	Burst = 10
+)
+
+// Pods are the pods of the node.
+type Pods interface {
+	// Active returns the pods that have not ended.
+	Active() []*v1.Pod
+	// Pod returns the pod of that name, nil if there is none.
+	Pod(namespace, name string) *v1.Pod
+}
+
+// Devices are the devices of device plugins.
+type Devices interface {
+	// Refresh frees the devices of pods that have ended.
+	Refresh()
+	// Devices returns those of a container.
+	Devices(uid types.UID, container string) []*api.ContainerDevices
+	// Allocatable returns all healthy ones.
+	Allocatable() []*api.ContainerDevices
+}
+
+// CPUs are the CPUs that containers have for themselves.
+type CPUs interface {
+	// CPUs returns the IDs of a container's exclusive CPUs, none if it shares CPUs with others.
+	CPUs(pod *v1.Pod, c *v1.Container) []int64
+	// AllocatableCPUs returns the IDs of the CPUs that containers can have for themselves.
+	AllocatableCPUs() []int64
+}
+
+// Memory is the memory of NUMA nodes that containers have for themselves.
+type Memory interface {
+	Memory(pod *v1.Pod, c *v1.Container) []*api.ContainerMemory
+	AllocatableMemory() []*api.ContainerMemory
+}
+
+// Config is what a Service needs. CPUs and Memory may be nil: then no container has any for itself, as with the policies none and None.
+type Config struct {
+	Pods    Pods
+	Devices Devices
+	CPUs    CPUs
+	Memory  Memory
+}
+
+// Service answers the podresources API, version v1. Safe for concurrent use.
+type Service struct {
+	api.UnimplementedPodResourcesListerServer
+	cfg Config
+}
+
+// New checks cfg.
+func New(cfg Config) (*Service, error) {
+	if cfg.Pods == nil || cfg.Devices == nil {
+		return nil, errors.New("podresources: Config needs Pods and Devices")
+	}
+	return &Service{cfg: cfg}, nil
+}
+
+// List returns what the containers of all pods have that have not ended.
+func (s *Service) List(context.Context, *api.ListPodResourcesRequest) (*api.ListPodResourcesResponse, error) {
+	s.cfg.Devices.Refresh()
+	out := &api.ListPodResourcesResponse{}
+	for _, pod := range s.cfg.Pods.Active() {
+		out.PodResources = append(out.PodResources, s.pod(pod))
+	}
+	return out, nil
+}
+
+// Get returns what the containers of one pod have. The error is upstream's.
+func (s *Service) Get(_ context.Context, req *api.GetPodResourcesRequest) (*api.GetPodResourcesResponse, error) {
+	pod := s.cfg.Pods.Pod(req.GetPodNamespace(), req.GetPodName())
+	if pod == nil {
+		return nil, fmt.Errorf("pod %s in namespace %s not found", req.GetPodName(), req.GetPodNamespace())
+	}
+	return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil
+}
+
+// GetAllocatableResources returns what the node can give to containers, whether it is in use or not.
+func (s *Service) GetAllocatableResources(context.Context, *api.AllocatableResourcesRequest) (*api.AllocatableResourcesResponse, error) {
+	out := &api.AllocatableResourcesResponse{Devices: s.cfg.Devices.Allocatable()}
+	if s.cfg.CPUs != nil {
+		out.CpuIds = s.cfg.CPUs.AllocatableCPUs()
+	}
+	if s.cfg.Memory != nil {
+		out.Memory = s.cfg.Memory.AllocatableMemory()
+	}
+	return out, nil
+}
+
+// pod returns what a pod's containers have: sidecars and app containers. Other init containers pass on to these what they had.
+//
+// Upstream: pkg/kubelet/apis/podresources/server_v1.go.
+func (s *Service) pod(pod *v1.Pod) *api.PodResources {
+	out := &api.PodResources{Name: pod.Name, Namespace: pod.Namespace}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; podspec.RestartableInit(c) {
+			out.Containers = append(out.Containers, s.container(pod, c))
+		}
+	}
+	for i := range pod.Spec.Containers {
+		out.Containers = append(out.Containers, s.container(pod, &pod.Spec.Containers[i]))
+	}
+	return out
+}
+
+func (s *Service) container(pod *v1.Pod, c *v1.Container) *api.ContainerResources {
+	out := &api.ContainerResources{Name: c.Name, Devices: s.cfg.Devices.Devices(pod.UID, c.Name)}
+	if s.cfg.CPUs != nil {
+		out.CpuIds = s.cfg.CPUs.CPUs(pod, c)
+	}
+	if s.cfg.Memory != nil {
+		out.Memory = s.cfg.Memory.Memory(pod, c)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/shutdown"
+)
+
+// newShutdown adds the graceful shutdown of the node, if it is configured. A simulated runtime has no pods that would need it, and its machine
+// is not a node.
+func (p *parts) newShutdown() (err error) {
+	k := p.cfg.Kubelet
+	if p.cfg.Simulated || runtime.GOOS != "linux" || !k.Gates.Enabled("GracefulNodeShutdown") {
+		return nil
+	}
+	s := shutdown.Settings{Total: k.Kubelet.ShutdownGracePeriod.Duration, Critical: k.Kubelet.ShutdownGracePeriodCriticalPods.Duration}
+	c := shutdown.Config{
+		Connect: shutdown.Bus{}.Connect, Pods: endable{p}, Changed: p.self.Changed, Events: p.cluster.events, Bus: p.cfg.Bus,
+	}
+	if k.Gates.Enabled("GracefulNodeShutdownBasedOnPodPriority") {
+		s.ByPriority = k.Kubelet.ShutdownGracePeriodByPodPriority
+		c.StateFile = filepath.Join(k.Node.RootDir, shutdown.StateFile)
+	}
+	if c.Periods = s.Periods(); len(c.Periods) == 0 {
+		return nil
+	}
+	if p.host.shutdown, err = shutdown.New(c); err != nil {
+		return err
+	}
+	p.add("graceful shutdown", p.host.shutdown.Run)
+	return nil
+}
+
+// shuttingDown reports whether the node is shutting down.
+func (p *parts) shuttingDown() bool { return p.host.shutdown != nil && p.host.shutdown.Underway() }
+
+// notReady returns why the node is not ready.
+func (p *parts) notReady() []error {
+	errs := p.state.NotReady()
+	if p.host.shutdown == nil {
+		return errs
+	}
+	if err := p.host.shutdown.NotReady(); err != nil {
+		errs = append(slices.Clip(errs), err)
+	}
+	return errs
+}
+
+// endable implements shutdown.Pods.
+type endable struct{ p *parts }
+
+// Active implements shutdown.Pods.
+func (e endable) Active() []*v1.Pod { return e.p.pods.registry.Unended() }
+
+// ShutDown implements shutdown.Pods.
+func (e endable) ShutDown(ctx context.Context, pod *v1.Pod, grace int64) {
+	e.p.pods.manager.ShutDown(ctx, pod, grace)
+}
+
+// Ended implements shutdown.Pods.
+func (e endable) Ended(uid types.UID) bool { return e.p.pods.registry.Cleaned(uid) }
+
+// Written implements shutdown.Pods.
+func (e endable) Written(uid types.UID) bool {
+	return e.p.cluster.statuses == nil || e.p.cluster.statuses.Written(uid)
+}

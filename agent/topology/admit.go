@@ -1,0 +1,132 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// Refusal is the reason why a pod is rejected.
+type Refusal struct {
+	// Code is the reason in the pod's status, Message its message. They are upstream's.
+	Code, Message string
+}
+
+func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+
+// The reasons of refusals.
+const (
+	CodeAffinity   = "TopologyAffinityError"
+	CodeUnexpected = "UnexpectedAdmissionError"
+)
+
+// Admit gives all containers of the pod what they request, or returns why not, as a *Refusal. After a refusal, the caller must release
+// what some containers got.
+//
+// Upstream: pkg/kubelet/cm/topologymanager/scope_*.go, pkg/kubelet/cm/admission/errors.go.
+func (m *Manager) Admit(ctx context.Context, pod *v1.Pod) error {
+	containers := allOf(pod)
+	var best Hint
+	if m.policy != None && m.scope == ScopePod {
+		hints := make([]map[string][]Hint, len(m.providers))
+		for i, p := range m.providers {
+			hints[i] = p.PodHints(pod)
+		}
+		admit := false
+		if best, admit = m.decide(hints); !admit {
+			return m.refuse(ctx, "", hints, best)
+		}
+	}
+	for _, c := range containers {
+		if m.policy != None && m.scope == ScopeContainer {
+			hints := make([]map[string][]Hint, len(m.providers))
+			for i, p := range m.providers {
+				hints[i] = p.Hints(pod, c)
+			}
+			admit := false
+			if best, admit = m.decide(hints); !admit {
+				return m.refuse(ctx, c.Name, hints, best)
+			}
+		}
+		for _, p := range m.providers {
+			if err := p.Allocate(ctx, pod, c, best); err != nil {
+				return m.failed(ctx, p, c.Name, best, err)
+			}
+		}
+	}
+	return nil
+}
+
+func allOf(pod *v1.Pod) []*v1.Container {
+	var out []*v1.Container
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			out = append(out, &list[i])
+		}
+	}
+	return out
+}
+
+// refuse rejects a pod that the policy does not admit.
+func (m *Manager) refuse(ctx context.Context, container string, hints []map[string][]Hint, best Hint) error {
+	r := &Refusal{Code: CodeAffinity, Message: "Resources cannot be allocated with Topology locality"}
+	e := m.event(container, best, r)
+	for i, p := range m.providers {
+		e.Hints = append(e.Hints, told(p.Name, hints[i])...)
+	}
+	trace.Point(m.bus, trace.FromContext(ctx), e)
+	return r
+}
+
+// failed rejects a pod that a provider could not give its resources.
+func (m *Manager) failed(ctx context.Context, p Provider, container string, best Hint, err error) error {
+	r := &Refusal{Code: CodeUnexpected, Message: fmt.Sprintf("Allocate failed due to %v, which is unexpected", err)}
+	var reasoned interface{ Reason() string }
+	if errors.As(err, &reasoned) {
+		r.Code, r.Message = reasoned.Reason(), err.Error()
+	}
+	e := m.event(container, best, r)
+	e.Hints = []trace.ResourceHints{{Provider: p.Name}}
+	trace.Point(m.bus, trace.FromContext(ctx), e)
+	return r
+}
+
+func (m *Manager) event(container string, best Hint, r *Refusal) trace.Allocation {
+	e := trace.Allocation{
+		Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Policy: m.policy, Container: container, Code: r.Code, Err: r.Message,
+		Affinity: best.Nodes.String(), Preferred: best.Preferred,
+	}
+	if m.policy != None {
+		e.Scope = m.scope
+	}
+	return e
+}
+
+// told returns a provider's hints as published.
+func told(provider string, hints map[string][]Hint) []trace.ResourceHints {
+	var out []trace.ResourceHints
+	for _, resource := range slices.Sorted(maps.Keys(hints)) {
+		r := trace.ResourceHints{Provider: provider, Resource: resource, Any: hints[resource] == nil}
+		var preferred, possible []string
+		for _, h := range hints[resource] {
+			switch {
+			case h.Nodes == 0:
+				r.Any = true
+			case h.Preferred:
+				preferred = append(preferred, h.Nodes.String())
+			default:
+				possible = append(possible, h.Nodes.String())
+			}
+		}
+		r.Preferred, r.Possible = strings.Join(preferred, " "), strings.Join(possible, " ")
+		out = append(out, r)
+	}
+	return out
+}

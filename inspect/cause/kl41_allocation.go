@@ -1,0 +1,82 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/say"
+)
+
+func cannotAllocate() Rule {
+	return Rule{
+		ID: "KL41", Name: "no CPUs or memory of its own",
+		About: "The agent rejected the pod because its managers could not give it CPUs or memory for itself: not from the NUMA nodes that " +
+			"topologyManagerPolicy requires (TopologyAffinityError), not as whole cores (SMTAlignmentError), or not at all " +
+			"(UnexpectedAdmissionError). It rests on the managers' own record, which has what each of them could give. Where only the pod's status " +
+			"is known, it is KL35's.",
+		Find: findAllocation,
+	}
+}
+
+// refusedAllocation is the last refusal of the pod by the managers, or nil.
+func (c *Case) refusedAllocation() *Point[*trace.Allocation] {
+	var last *Point[*trace.Allocation]
+	for _, p := range ownPoints[*trace.Allocation](c) {
+		if p.Event.Outcome == trace.AllocationRefused {
+			last = &p
+		}
+	}
+	return last
+}
+
+func findAllocation(c *Case) []Finding {
+	p := c.refusedAllocation()
+	if p == nil {
+		return nil
+	}
+	e := p.Event
+	f := Finding{Confidence: Certain, Current: true, Final: true, Evidence: []Evidence{evidence(p.Rec, "%s: %s", e.Code, quoted(e.Err))}}
+	who := "the pod"
+	if e.Container != "" {
+		who = "container " + e.Container
+	}
+	switch e.Code {
+	case "TopologyAffinityError":
+		for i := range e.Hints {
+			f.Evidence = append(f.Evidence, evidence(p.Rec, "%s", say.Hints(&e.Hints[i])))
+		}
+		f.Sentence = fmt.Sprintf("the node has no NUMA nodes that can give %s its %s as topologyManagerPolicy %s requires (%s)", who, resources(e), e.Policy, e.Code)
+		f.Remedy = "Request less of them, so that one NUMA node has enough, or end pods that have CPUs or memory there for themselves; a policy that is less strict (best-effort) admits such pods."
+		f.RuledOutBy = "The resources have a set of NUMA nodes in common that all of them prefer: the evidence lists the sets."
+	case "SMTAlignmentError":
+		f.Sentence = fmt.Sprintf("the node cannot give %s whole cores (%s): %s", who, e.Code, quoted(e.Err))
+		f.Remedy = "Request a multiple of the threads of a core, or end pods that have CPUs for themselves; without full-pcpus-only (cpuManagerPolicyOptions), pods share cores."
+		f.RuledOutBy = "The request is a multiple of the threads of a core, and as many whole cores are free."
+	default:
+		f.Sentence = fmt.Sprintf("the %s manager could not give %s what it requests (%s): %s", provider(e), who, e.Code, quoted(e.Err))
+		f.Remedy = "Request less, or end pods that have CPUs or memory for themselves: reservations (reservedSystemCPUs, reservedMemory) and NUMA nodes leave less than node allocatable shows."
+		f.RuledOutBy = "The manager has enough free at that time: the records of kind allocation list what each container has."
+	}
+	f.Remedy += " A rejected pod stays Failed: delete it; its controller makes another one."
+	return []Finding{f}
+}
+
+// resources lists what the pod requested of NUMA nodes.
+func resources(e *trace.Allocation) string {
+	var names []string
+	for _, h := range e.Hints {
+		if h.Resource != "" {
+			names = append(names, h.Resource)
+		}
+	}
+	return cmp.Or(strings.Join(names, " and "), "resources")
+}
+
+func provider(e *trace.Allocation) string {
+	if len(e.Hints) > 0 {
+		return e.Hints[0].Provider
+	}
+	return string(e.Manager)
+}

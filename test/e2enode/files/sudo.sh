@@ -1,0 +1,3 @@
+#!/bin/sh
+# The tests use sudo, and are root.
+exec "$@"

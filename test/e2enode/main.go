@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/test/lab"
+)
+
+// The tests that are run unless others are requested: those that upstream runs for each change.
+const (
+	defaultFocus = `\[NodeConformance\]`
+	defaultSkip  = `\[Serial\]|\[Slow\]|\[Flaky\]`
+)
+
+// options are what the command line says.
+type options struct {
+	agent       lab.AgentKind
+	program     string
+	focus, skip string
+	// out receives a directory for each run, dir has the machine.
+	out, dir string
+	procs    int
+	timeout  time.Duration
+	// keep leaves the machine up, compare runs nothing.
+	keep, compare bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2enode:", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads flags; make says the same by the environment.
+func parse(args []string) (options, error) {
+	var o options
+	procs, err := strconv.Atoi(cmp.Or(os.Getenv("PROCS"), "4"))
+	if err != nil {
+		return o, fmt.Errorf("PROCS=%s: want a number of processes, such as 4", os.Getenv("PROCS"))
+	}
+	f := flag.NewFlagSet("e2enode", flag.ExitOnError)
+	agent := f.String("agent", cmp.Or(os.Getenv("AGENT"), string(lab.Kubeloupe)), "kubeloupe or upstream (AGENT)")
+	f.StringVar(&o.program, "program", "bin/kubeloupe", "kubeloupe's program, without cgo")
+	f.StringVar(&o.focus, "focus", cmp.Or(os.Getenv("FOCUS"), defaultFocus), "regular expression of the tests to run (FOCUS)")
+	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
+	f.StringVar(&o.out, "out", os.Getenv("OUT"), "directory for the logs and results of all runs (OUT); by default e2e-node in the cache")
+	f.StringVar(&o.dir, "dir", cmp.Or(os.Getenv("VM_DIR"), filepath.Join(os.TempDir(), "kubeloupe-e2e-node")), "directory of the machine; one that is up there is used, and left up (VM_DIR)")
+	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS); 1 for those that are serial")
+	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
+	f.BoolVar(&o.keep, "keep", false, "leave the machine up")
+	f.BoolVar(&o.compare, "compare", false, "run nothing: print the results in -out")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.agent = lab.AgentKind(*agent)
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
+	case o.agent != lab.Kubeloupe && o.agent != lab.Upstream:
+		return o, fmt.Errorf("agent %q: must be %s or %s", o.agent, lab.Kubeloupe, lab.Upstream)
+	case o.procs < 1:
+		return o, fmt.Errorf("-procs %d: must be 1 or more", o.procs)
+	case o.timeout <= 0:
+		return o, fmt.Errorf("-timeout %s: must be positive", o.timeout)
+	case o.out != "":
+		return o, nil
+	}
+	cache, err := lab.Cache()
+	o.out = filepath.Join(cache, "e2e-node", "results")
+	return o, err
+}

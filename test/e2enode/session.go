@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/test/vm/node"
+)
+
+const (
+	// unit runs the tests, so that they outlive a connection that breaks.
+	unit = "e2e-node"
+	// pollEvery is how often the machine, which is slow, is asked.
+	pollEvery = 15 * time.Second
+	// collectTime is how long it may take to copy the logs and to stop what is left.
+	collectTime = 20 * time.Minute
+)
+
+// workspace is the directory of a run. The tests name the kubelet's unit by its time.
+func workspace(at time.Time) string { return "node-e2e-" + at.UTC().Format("20060102T150405") }
+
+// session is one run of the tests on a machine, in a directory there.
+type session struct {
+	*node.Machine
+	dir string
+}
+
+// begin is the script that starts the tests: e2e_node.test takes the kubelet that is in its own directory.
+func (s session) begin(o options) string {
+	args := []string{
+		"./ginkgo", "--procs=" + strconv.Itoa(o.procs), "--timeout=" + o.timeout.String(), "--grace-period=2m", "--no-color",
+		"--output-dir=" + s.dir + "/results", "--json-report=report.json", "--junit-report=junit.xml",
+		"--focus=" + o.focus, "--skip=" + o.skip, "./e2e_node.test", "--",
+		"--report-dir=" + s.dir + "/results", "--node-name=" + node.Name, "--prepull-images=false", "--server-start-timeout=10m",
+		"--kubelet-config-file=" + home + "/config.yaml", "--container-runtime-process-name=/usr/bin/containerd", "--container-runtime-pid-file=",
+		// Tests of /stats/summary want the runtime's usage.
+		"--kubelet-flags=--runtime-cgroups=/system.slice/containerd.service",
+	}
+	for i, a := range args {
+		args[i] = quote(a)
+	}
+	return fmt.Sprintf(`set -e
+%[1]s
+systemctl reset-failed
+rm -f /var/lib/kubelet/*_manager_state
+mkdir -p %[2]s/results
+cd %[2]s
+ln -f %[3]s/e2e_node.test %[3]s/ginkgo .
+ln -f %[3]s/%[4]s/kubelet kubelet
+cat > run <<'END'
+exec %[5]s
+END
+systemd-run --quiet --unit=%[6]s --remain-after-exit --working-directory=%[2]s --setenv=HOME=/root \
+	-p StandardOutput=file:%[2]s/results/ginkgo.log -p StandardError=file:%[2]s/results/ginkgo.log /bin/sh run
+`, stop, s.dir, home, o.agent, strings.Join(args, " "), unit)
+}
+
+// stop ends what may be left of a run: the tests, then the kubelet.
+const stop = `systemctl stop ` + unit + ` 2>/dev/null || true
+systemctl stop 'kubelet-*' 2>/dev/null || true`
+
+// wait waits until the tests have ended, and says now and then how many did.
+func (s session) wait(ctx context.Context, out io.Writer) error {
+	const script = `systemctl show -p SubState --value ` + unit + `; grep -c '^•' %[1]s/results/ginkgo.log; grep -c '^• \[FAILED\]' %[1]s/results/ginkgo.log; true`
+	begin, said := time.Now(), time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollEvery):
+		}
+		ask, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		answer, err := s.Run(ask, fmt.Sprintf(script, s.dir))
+		cancel()
+		f := strings.Fields(answer)
+		switch {
+		case s.Ended():
+			return fmt.Errorf("the machine ended while the tests ran; its console is %s", s.Console)
+		case err != nil || len(f) != 3:
+			continue // it is busy
+		case f[0] != "running":
+			_, err := fmt.Fprintf(out, "  the tests ended after %s\n", time.Since(begin).Round(time.Second))
+			return err
+		case time.Since(said) >= time.Minute:
+			said = time.Now()
+			_, _ = fmt.Fprintf(out, "  %s: %s tests ended, %s of them failed\n", time.Since(begin).Round(time.Second), f[1], f[2])
+		}
+	}
+}
+
+// collect copies the logs and reports to a directory of this machine.
+func (s session) collect(ctx context.Context, dir string) error {
+	from := s.Command(ctx, "tar -C "+s.dir+"/results -cf - .")
+	to := exec.CommandContext(ctx, "tar", "-C", dir, "-xf", "-")
+	from.Stderr, to.Stderr = os.Stderr, os.Stderr
+	pipe, err := from.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	to.Stdin = pipe
+	if err := errors.Join(from.Start(), to.Start()); err != nil {
+		return err
+	}
+	return errors.Join(to.Wait(), from.Wait())
+}
+
+// end stops what is left, and removes the directory of the run.
+func (s session) end(ctx context.Context) error {
+	_, err := s.Run(ctx, stop+"\nrm -rf "+s.dir)
+	return err
+}
+
+// install copies a program to the machine, unless it is there.
+func install(ctx context.Context, m *node.Machine, program string) error {
+	const to = home + "/kubeloupe/program/kubelet"
+	sum, err := sha256File(program)
+	if err != nil {
+		return err
+	}
+	if there, err := m.Run(ctx, "sha256sum "+to+" 2>/dev/null || true"); err != nil || strings.HasPrefix(there, sum) {
+		return err
+	}
+	f, err := os.Open(program)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	c := m.Command(ctx, fmt.Sprintf("mkdir -p $(dirname %[1]s) && cat > %[1]s.new && chmod 755 %[1]s.new && mv %[1]s.new %[1]s", to))
+	c.Stdin = f
+	if said, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package say
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/human"
+)
+
+// Allocation describes a decision of the managers of CPUs, memory and topology.
+func Allocation(e *trace.Allocation) string {
+	who := cmp.Or(e.Container, "the pod")
+	switch e.Outcome {
+	case trace.AllocationGranted:
+		out := fmt.Sprintf("%s: %s has %s for itself", e.Manager, who, share(e))
+		if why := allocationWhy(e); why != "" {
+			out += ", " + why
+		}
+		if e.Pool != "" {
+			out += "; all others share CPUs " + e.Pool
+		}
+		return out
+	case trace.AllocationKept:
+		return fmt.Sprintf("%s: %s keeps %s", e.Manager, who, share(e))
+	case trace.AllocationReleased:
+		return fmt.Sprintf("%s: %s of %s is free again: %s", e.Manager, share(e), who, allocationWhy(e))
+	case trace.AllocationRefused:
+		out := fmt.Sprintf("%s: %s is refused by policy %s: %s: %s", e.Manager, who, e.Policy, e.Code, e.Err)
+		var hints []string
+		for i := range e.Hints {
+			if e.Hints[i].Resource != "" {
+				hints = append(hints, Hints(&e.Hints[i]))
+			}
+		}
+		return strings.Join(append([]string{out}, hints...), "; ")
+	}
+	return string(e.Manager)
+}
+
+// share describes what a container has.
+func share(e *trace.Allocation) string {
+	if e.Manager == trace.ManagerCPU {
+		out := "CPUs " + cmp.Or(e.CPUs, "none")
+		if e.Nodes != "" {
+			out += " (NUMA node " + e.Nodes + ")"
+		}
+		return out
+	}
+	var parts []string
+	for _, m := range e.Memory {
+		parts = append(parts, fmt.Sprintf("%s of %s (NUMA node %s)", human.Bytes(int64(m.Bytes)), m.Resource, m.Nodes))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func allocationWhy(e *trace.Allocation) string {
+	switch e.Why {
+	case trace.AllocationAligned:
+		return "on the chosen NUMA nodes, " + e.Affinity
+	case trace.AllocationPartly:
+		return "not all on the chosen NUMA nodes, " + e.Affinity
+	case trace.AllocationAnywhere:
+		return ""
+	case trace.AllocationReused:
+		return "some of which an init container had"
+	case trace.AllocationEnded:
+		return "the pod has ended"
+	case trace.AllocationStale:
+		return "the pod is unknown"
+	case trace.AllocationInitDone:
+		return "it has finished"
+	}
+	return string(e.Why)
+}
+
+// Hints describes the sets of NUMA nodes that can give a resource.
+func Hints(h *trace.ResourceHints) string {
+	name := cmp.Or(h.Resource, h.Provider)
+	switch {
+	case h.Preferred == "" && h.Possible == "" && h.Any:
+		return name + ": any NUMA nodes"
+	case h.Preferred == "" && h.Possible == "":
+		return name + ": no NUMA nodes have enough"
+	case h.Preferred == "":
+		return name + ": NUMA nodes " + h.Possible + ", none of them preferred"
+	}
+	out := name + ": NUMA nodes " + h.Preferred
+	if h.Possible != "" {
+		out += ", not preferred " + h.Possible
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package say
+
+import (
+	"testing"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+func TestAllocation(t *testing.T) {
+	cpu := func(o trace.AllocationOutcome, w trace.AllocationWhy) trace.Allocation {
+		return trace.Allocation{Manager: trace.ManagerCPU, Outcome: o, Why: w, Container: "web", CPUs: "2-3", Nodes: "0", Affinity: "0", Pool: "0-1,4-7"}
+	}
+	memory := trace.Allocation{
+		Manager: trace.ManagerMemory, Outcome: trace.AllocationReleased, Why: trace.AllocationInitDone, Container: "init", Nodes: "1",
+		Memory: []trace.NodeMemory{{Resource: "memory", Bytes: 1 << 30, Nodes: "1"}, {Resource: "hugepages-2Mi", Bytes: 2 << 20, Nodes: "1"}},
+	}
+	for want, e := range map[string]trace.Allocation{
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, on the chosen NUMA nodes, 0; all others share CPUs 0-1,4-7":         cpu(trace.AllocationGranted, trace.AllocationAligned),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, not all on the chosen NUMA nodes, 0; all others share CPUs 0-1,4-7": cpu(trace.AllocationGranted, trace.AllocationPartly),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, some of which an init container had; all others share CPUs 0-1,4-7": cpu(trace.AllocationGranted, trace.AllocationReused),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself; all others share CPUs 0-1,4-7":                                      cpu(trace.AllocationGranted, trace.AllocationAnywhere),
+		"cpu: web keeps CPUs 2-3 (NUMA node 0)":                                                                                     cpu(trace.AllocationKept, ""),
+		"cpu: CPUs 2-3 (NUMA node 0) of web is free again: the pod has ended":                                                       cpu(trace.AllocationReleased, trace.AllocationEnded),
+		"cpu: CPUs 2-3 (NUMA node 0) of web is free again: the pod is unknown":                                                      cpu(trace.AllocationReleased, trace.AllocationStale),
+		"memory: 1.0 GiB of memory (NUMA node 1) and 2.0 MiB of hugepages-2Mi (NUMA node 1) of init is free again: it has finished": memory,
+		"topology: the pod is refused by policy restricted: TopologyAffinityError: no; cpu: NUMA nodes 0, not preferred 1; memory: no NUMA nodes have enough": {
+			Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Policy: "restricted", Code: "TopologyAffinityError", Err: "no",
+			Hints: []trace.ResourceHints{{Provider: "cpu", Resource: "cpu", Preferred: "0", Possible: "1"}, {Provider: "memory", Resource: "memory"}},
+		},
+	} {
+		if got := Allocation(&e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for want, h := range map[string]trace.ResourceHints{
+		"cpu: any NUMA nodes":                         {Resource: "cpu", Any: true},
+		"cpu: NUMA nodes 0 1, none of them preferred": {Provider: "cpu", Possible: "0 1"},
+	} {
+		if got := Hints(&h); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

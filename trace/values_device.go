@@ -1,0 +1,23 @@
+package trace
+
+// DevicePluginOp is a change of a device plugin.
+type DevicePluginOp string
+
+// The changes of device plugins.
+const (
+	PluginRegistered DevicePluginOp = "registered" // the plugin is connected
+	PluginRefused    DevicePluginOp = "refused"    // its registration was refused
+	PluginDevices    DevicePluginOp = "devices"    // the numbers of its devices changed
+	PluginGone       DevicePluginOp = "gone"       // its connection ended: its devices are not allocated any more
+	PluginRemoved    DevicePluginOp = "removed"    // none registered for five minutes: the node has none of the resource
+)
+
+// DeviceOutcome is what became of a container's request for devices.
+type DeviceOutcome string
+
+// The outcomes.
+const (
+	DevicesAllocated DeviceOutcome = "allocated" // the plugin allocated them
+	DevicesRefused   DeviceOutcome = "refused"   // there are too few, or the plugin failed
+	DevicesPrepared  DeviceOutcome = "prepared"  // the plugin was called before the container is created
+)
