@@ -46,6 +46,9 @@ func TestCompute(t *testing.T) {
 	}, words(got.Enforced)); diff != "" {
 		t.Error("enforced", diff)
 	}
+	if diff := cmp.Diff(map[string]string{"cpu": "500m", "memory": "1280Mi", "ephemeral-storage": "11811160224"}, words(got.Kept())); diff != "" {
+		t.Error("kept", diff)
+	}
 }
 
 // The number of CPUs replaces the CPU of both reservations.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/qos/qostest"
@@ -95,6 +96,13 @@ func TestPlanPod(t *testing.T) {
 	unlimited.CFSQuota = false
 	if got := lines(unlimited.planPod(qostest.Kinds()[0].Pod), true); !strings.Contains(got, "cpu.max=max 100000") {
 		t.Errorf("without CFS quota: %s", got)
+	}
+	for own, want := range map[bool]string{true: "cpu.max=max 100000", false: "cpu.max=50000 100000"} {
+		pinned := plain
+		pinned.OwnCPUs = func(types.UID) bool { return own }
+		if got := lines(pinned.planPod(qostest.Kinds()[0].Pod), true); !strings.Contains(got, want) {
+			t.Errorf("CPUs of its own %t: %s, want %s", own, got, want)
+		}
 	}
 }
 

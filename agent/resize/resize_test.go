@@ -132,6 +132,27 @@ func TestResize(t *testing.T) {
 	check("gone", "9", "0", "")
 }
 
+// A pod that has CPUs for itself is not resized, even if there is room.
+func TestPinned(t *testing.T) {
+	var was string
+	m, err := New(Config{
+		Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" },
+		Pinned: func(pod, allocated *v1.Pod) string {
+			was = cpu(allocated) + " to " + cpu(pod)
+			return "it has CPUs for itself"
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Add(podWith("1", 1))
+	got := m.Update(t.Context(), podWith("2", 2), nil)
+	conditions := m.Conditions("u")
+	if cpu(got) != "1" || was != "1 to 2" || len(conditions) != 1 || conditions[0].Reason != v1.PodReasonInfeasible || conditions[0].Message != "it has CPUs for itself" {
+		t.Errorf("%s CPUs, %s, %+v", cpu(got), was, conditions)
+	}
+}
+
 // The file has upstream's format: a checksum of the dumped data.
 func TestCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
