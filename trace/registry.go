@@ -221,7 +221,9 @@ func (*DevicePlugin) Kind() Kind { return kindDevicePlugin }
 
 // Kind implements Event.
 func (*DeviceAllocation) Kind() Kind { return kindDeviceAllocation }
-func (*Allocation) Kind() Kind       { return kindAllocation }
+
+// Kind implements Event.
+func (*Allocation) Kind() Kind { return kindAllocation }
 
 // Kind implements Event.
 func (*Shutdown) Kind() Kind { return kindShutdown }
