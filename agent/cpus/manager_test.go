@@ -80,6 +80,23 @@ func (w *world) start(pod *v1.Pod) {
 	w.seen[pod.UID] = state
 }
 
+// sees sets the state of a pod's first container.
+func (w *world) sees(uid types.UID, state podstate.State) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := *w.seen[uid]
+	seen.Containers = slices.Clone(seen.Containers)
+	seen.Containers[0].State = state
+	w.seen[uid] = &seen
+}
+
+// fails has updates fail with that error.
+func (w *world) fails(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+}
+
 // pod returns a Guaranteed pod; containers are written name=cpu, an init container as init:name=cpu, a sidecar as sidecar:name=cpu.
 func pod(uid string, containers ...string) *v1.Pod {
 	p := &v1.Pod{}
@@ -440,19 +457,19 @@ func TestRun(t *testing.T) {
 		expect("the first period", "s.debug=0-7")
 		p := pod("p", "a=2")
 		f.start(p)
-		f.seen["p"].Containers[0].State = podstate.Created
+		f.sees("p", podstate.Created)
 		if err := f.Allocate(t.Context(), p, &p.Spec.Containers[0], topology.Hint{Preferred: true}); err != nil {
 			t.Fatal(err)
 		}
 		expect("an allocation", "s.a=0,2-4,6-7 s.debug=0,2-4,6-7")
 		f.Created("p", "a", "p.a", "1,5")
-		f.seen["p"].Containers[0].State = podstate.Running
+		f.sees("p", podstate.Running)
 		time.Sleep(10 * time.Second)
 		expect("nothing has changed", "")
-		f.err = errors.New("no such task")
+		f.fails(errors.New("no such task"))
 		f.Release("p")
 		expect("a release", "p.a=0-7 s.a=0-7 s.debug=0-7")
-		f.err = nil
+		f.fails(nil)
 		time.Sleep(10 * time.Second)
 		expect("again after a failure", "p.a=0-7 s.a=0-7 s.debug=0-7")
 		f.Created("n", "a", "n.a", "5")
@@ -480,7 +497,7 @@ func TestRunStates(t *testing.T) {
 	for i, state := range []podstate.State{podstate.Created, podstate.Exited, podstate.Running, podstate.Unknown} {
 		p := pod(fmt.Sprint(i), "a=500m")
 		f.start(p)
-		f.seen[p.UID].Containers[0].State = state
+		f.sees(p.UID, state)
 	}
 	f.pods = append(f.pods, pod("unseen", "a=500m"))
 	f.reconcile(t.Context())
