@@ -63,7 +63,7 @@ func (p *parts) deviceHealth() interface {
 
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
-	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices})
+	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory})
 	if err != nil {
 		return err
 	}

@@ -235,6 +235,17 @@ func TestAllocate(t *testing.T) {
 }
 
 // After the pod, all of its CPUs are free again; also those that an init container and an app container both had.
+func TestExclusive(t *testing.T) {
+	f := newFixture(t, laptop().machine(), nil)
+	f.admit(t, pod("p", "a=2", "b=500m"), 0)
+	if own, shared := f.Exclusive("p", "a"), f.Exclusive("p", "b"); !slices.Equal(own, []int{1, 5}) || len(shared) > 0 {
+		t.Error(own, shared)
+	}
+	if got := f.Allocatable(); !slices.Equal(got, []int{1, 2, 3, 4, 5, 6, 7}) {
+		t.Error(got)
+	}
+}
+
 func TestRelease(t *testing.T) {
 	f := newFixture(t, laptop().machine(), nil)
 	f.admit(t, pod("p", "init:i=4", "a=2", "b=1"))

@@ -100,3 +100,22 @@ func (m *Manager) Own(pod types.UID) bool {
 	}
 	return false
 }
+
+// Exclusive returns the CPUs that a container has for itself, in ascending order.
+//
+// Upstream: GetExclusiveCPUs.
+func (m *Manager) Exclusive(pod types.UID, container string) []int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.content.Assigned[string(pod)][container].List()
+}
+
+// Allocatable returns the CPUs that containers can have for themselves, in ascending order; none with the policy none.
+//
+// Upstream: GetAllocatableCPUs.
+func (m *Manager) Allocatable() []int {
+	if m.static == nil {
+		return nil
+	}
+	return m.static.details.all().Difference(m.static.reserved).List()
+}

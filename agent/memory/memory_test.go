@@ -2,10 +2,12 @@ package memory
 
 import (
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,6 +182,22 @@ func TestAllocate(t *testing.T) {
 				t.Errorf("after the pods: %s", f.left())
 			}
 		})
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	f := newFixture(t)
+	f.admit(t, pod("p", "a=1Gi"), true, 1)
+	own := f.Blocks("p", "a")
+	if want := []state.Block{{NUMAAffinity: []int{1}, Type: v1.ResourceMemory, Size: 1 << 30}}; !reflect.DeepEqual(own, want) || f.Blocks("p", "b") != nil {
+		t.Error(own)
+	}
+	var all string
+	for _, b := range f.Allocatable() {
+		all += fmt.Sprintf("%v %s %d; ", b.NUMAAffinity, b.Type, b.Size>>20)
+	}
+	if want := "[0] hugepages-2Mi 512; [0] memory 3328; [1] hugepages-2Mi 512; [1] memory 3328; "; all != want {
+		t.Errorf("%s, want %s", all, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/memory/state"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -95,4 +96,32 @@ func (m *Manager) Nodes(pod types.UID, container string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return nodesOf(m.content.Entries[string(pod)][container])
+}
+
+// Blocks returns the memory that a container has for itself. The caller must not change the lists of NUMA nodes.
+func (m *Manager) Blocks(pod types.UID, container string) []state.Block {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.content.Entries[string(pod)][container])
+}
+
+// Allocatable returns the memory that containers can have for themselves, by NUMA node and resource; none with the policy None.
+//
+// Upstream: pkg/kubelet/cm/memorymanager/policy_static.go, GetAllocatableMemory.
+func (m *Manager) Allocatable() []state.Block {
+	if !m.static {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []state.Block
+	for _, node := range slices.Sorted(maps.Keys(m.content.MachineState)) {
+		tables := m.content.MachineState[node].MemoryMap
+		for _, name := range slices.Sorted(maps.Keys(tables)) {
+			if size := tables[name].Allocatable; size > 0 {
+				out = append(out, state.Block{NUMAAffinity: []int{node}, Type: name, Size: size})
+			}
+		}
+	}
+	return out
 }

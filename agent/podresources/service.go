@@ -40,21 +40,7 @@ type Devices interface {
 	Allocatable() []*api.ContainerDevices
 }
 
-// CPUs are the CPUs that containers have for themselves.
-type CPUs interface {
-	// CPUs returns the IDs of a container's exclusive CPUs, none if it shares CPUs with others.
-	CPUs(pod *v1.Pod, c *v1.Container) []int64
-	// AllocatableCPUs returns the IDs of the CPUs that containers can have for themselves.
-	AllocatableCPUs() []int64
-}
-
-// Memory is the memory of NUMA nodes that containers have for themselves.
-type Memory interface {
-	Memory(pod *v1.Pod, c *v1.Container) []*api.ContainerMemory
-	AllocatableMemory() []*api.ContainerMemory
-}
-
-// Config is what a Service needs. CPUs and Memory may be nil: then no container has any for itself, as with the policies none and None.
+// Config is what a Service needs.
 type Config struct {
 	Pods    Pods
 	Devices Devices
@@ -70,8 +56,8 @@ type Service struct {
 
 // New checks cfg.
 func New(cfg Config) (*Service, error) {
-	if cfg.Pods == nil || cfg.Devices == nil {
-		return nil, errors.New("podresources: Config needs Pods and Devices")
+	if cfg.Pods == nil || cfg.Devices == nil || cfg.CPUs == nil || cfg.Memory == nil {
+		return nil, errors.New("podresources: Config needs Pods, Devices, CPUs and Memory")
 	}
 	return &Service{cfg: cfg}, nil
 }
@@ -97,14 +83,9 @@ func (s *Service) Get(_ context.Context, req *api.GetPodResourcesRequest) (*api.
 
 // GetAllocatableResources returns what the node can give to containers, whether it is in use or not.
 func (s *Service) GetAllocatableResources(context.Context, *api.AllocatableResourcesRequest) (*api.AllocatableResourcesResponse, error) {
-	out := &api.AllocatableResourcesResponse{Devices: s.cfg.Devices.Allocatable()}
-	if s.cfg.CPUs != nil {
-		out.CpuIds = s.cfg.CPUs.AllocatableCPUs()
-	}
-	if s.cfg.Memory != nil {
-		out.Memory = s.cfg.Memory.AllocatableMemory()
-	}
-	return out, nil
+	return &api.AllocatableResourcesResponse{
+		Devices: s.cfg.Devices.Allocatable(), CpuIds: numbers(s.cfg.CPUs.Allocatable()), Memory: memoryOf(s.cfg.Memory.Allocatable()),
+	}, nil
 }
 
 // pod returns what a pod's containers have: sidecars and app containers. Other init containers pass on to these what they had.
@@ -124,12 +105,8 @@ func (s *Service) pod(pod *v1.Pod) *api.PodResources {
 }
 
 func (s *Service) container(pod *v1.Pod, c *v1.Container) *api.ContainerResources {
-	out := &api.ContainerResources{Name: c.Name, Devices: s.cfg.Devices.Devices(pod.UID, c.Name)}
-	if s.cfg.CPUs != nil {
-		out.CpuIds = s.cfg.CPUs.CPUs(pod, c)
+	return &api.ContainerResources{
+		Name: c.Name, Devices: s.cfg.Devices.Devices(pod.UID, c.Name), CpuIds: numbers(s.cfg.CPUs.Exclusive(pod.UID, c.Name)),
+		Memory: memoryOf(s.cfg.Memory.Blocks(pod.UID, c.Name)),
 	}
-	if s.cfg.Memory != nil {
-		out.Memory = s.cfg.Memory.Memory(pod, c)
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package podresources
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/memory/state"
 )
 
 // fakes are the parts that have resources.
@@ -30,13 +33,53 @@ func (f *fakes) Refresh() { f.refreshed++ }
 func (f *fakes) Devices(uid types.UID, container string) []*api.ContainerDevices {
 	return []*api.ContainerDevices{{ResourceName: "example.com/gpu", DeviceIds: []string{string(uid) + "-" + container}}}
 }
-func (f *fakes) Allocatable() []*api.ContainerDevices      { return f.Devices("all", "gpu") }
-func (f *fakes) CPUs(*v1.Pod, *v1.Container) []int64       { return []int64{2, 3} }
-func (f *fakes) AllocatableCPUs() []int64                  { return []int64{1, 2, 3} }
-func (f *fakes) AllocatableMemory() []*api.ContainerMemory { return []*api.ContainerMemory{{Size: 7}} }
+func (f *fakes) Allocatable() []*api.ContainerDevices { return f.Devices("all", "gpu") }
 
-func (f *fakes) Memory(*v1.Pod, *v1.Container) []*api.ContainerMemory {
-	return []*api.ContainerMemory{{Size: 5}}
+// cpus and memory are managers of CPUs and memory; they give nothing if they are false.
+type (
+	cpus   bool
+	memory bool
+)
+
+func (m cpus) Exclusive(_ types.UID, container string) []int {
+	if !m || container != "app" {
+		return nil
+	}
+	return []int{2, 3}
+}
+
+func (m cpus) Allocatable() []int {
+	if !m {
+		return nil
+	}
+	return []int{1, 2, 3}
+}
+
+func (m memory) Blocks(_ types.UID, container string) []state.Block {
+	if !m || container != "app" {
+		return nil
+	}
+	return []state.Block{{NUMAAffinity: []int{0, 1}, Type: v1.ResourceMemory, Size: 5}}
+}
+
+func (m memory) Allocatable() []state.Block {
+	if !m {
+		return nil
+	}
+	return []state.Block{{NUMAAffinity: []int{1}, Type: "hugepages-2Mi", Size: 7}}
+}
+
+// isBlock reports whether the only memory is this.
+func isBlock(all []*api.ContainerMemory, name string, size uint64, nodes ...int64) bool {
+	if len(all) != 1 || all[0].MemoryType != name || all[0].Size != size || len(all[0].Topology.Nodes) != len(nodes) {
+		return false
+	}
+	for i, n := range all[0].Topology.Nodes {
+		if n.ID != nodes[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func TestService(t *testing.T) {
@@ -48,11 +91,7 @@ func TestService(t *testing.T) {
 		},
 	}}}
 	for _, managers := range []bool{false, true} {
-		cfg := Config{Pods: f, Devices: f}
-		if managers {
-			cfg.CPUs, cfg.Memory = f, f
-		}
-		s, err := New(cfg)
+		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(managers), Memory: memory(managers)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +107,8 @@ func TestService(t *testing.T) {
 			names := ""
 			for _, c := range p.Containers {
 				names += c.Name + " " + c.Devices[0].DeviceIds[0] + " "
-				if (len(c.CpuIds) == 2) != managers || (len(c.Memory) == 1) != managers {
+				has := managers && c.Name == "app"
+				if slices.Equal(c.CpuIds, []int64{2, 3}) != has || isBlock(c.Memory, "memory", 5, 0, 1) != has {
 					t.Errorf("managers %v: %v", managers, c)
 				}
 			}
@@ -77,7 +117,7 @@ func TestService(t *testing.T) {
 			}
 		}
 		all, err := s.GetAllocatableResources(t.Context(), nil)
-		if err != nil || len(all.Devices) != 1 || (len(all.CpuIds) == 3) != managers || (len(all.Memory) == 1) != managers {
+		if err != nil || len(all.Devices) != 1 || slices.Equal(all.CpuIds, []int64{1, 2, 3}) != managers || isBlock(all.Memory, "hugepages-2Mi", 7, 1) != managers {
 			t.Error(all, err)
 		}
 		if _, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "no"}); err == nil || !strings.Contains(err.Error(), "pod no in namespace shop not found") {
