@@ -13,8 +13,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// updates is how many containers are changed at the same time.
-const updates = 4
+// updates is how many containers are changed at the same time, updateLimit how long a change may take: the next changes wait for it.
+const (
+	updates     = 4
+	updateLimit = 10 * time.Second
+)
 
 // Run keeps the CPUs of containers up to date until ctx ends. With the policy none there is nothing to do.
 func (m *Manager) Run(ctx context.Context) error {
@@ -48,7 +51,9 @@ func (m *Manager) reconcile(ctx context.Context) {
 	group.SetLimit(updates)
 	for _, u := range m.plan() {
 		group.Go(func() error {
-			_, err := m.cfg.Runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
+			call, cancel := context.WithTimeout(ctx, updateLimit)
+			defer cancel()
+			_, err := m.cfg.Runtime.UpdateContainerResources(call, &runtimeapi.UpdateContainerResourcesRequest{
 				ContainerId: u.id, Linux: &runtimeapi.LinuxContainerResources{CpusetCpus: u.cpus},
 			})
 			if err == nil {
