@@ -127,7 +127,7 @@ func (m *Manager) call(ctx context.Context, pod *v1.Pod, c *v1.Container, want r
 func answerOf(res *pluginapi.AllocateResponse) (*pluginapi.ContainerAllocateResponse, error) {
 	all := res.GetContainerResponses()
 	if len(all) == 0 || all[0] == nil {
-		return nil, fmt.Errorf("no containers return in allocation response %v", res)
+		return nil, fmt.Errorf("no containers return in allocation response %s", clip(fmt.Sprint(res)))
 	}
 	if n := proto.Size(all[0]); n > maxAnswer {
 		return nil, fmt.Errorf("the device plugin's answer has %d bytes, more than the limit of %d", n, maxAnswer)

@@ -322,6 +322,7 @@ func TestBadAnswers(t *testing.T) {
 		err        error
 	}{
 		{name: "an error", err: errors.New("no such thing"), want: "no such thing"},
+		{name: "a long error", err: errors.New(strings.Repeat("é", 1<<12)), want: "é..."},
 		{name: "about no container", res: &pluginapi.AllocateResponse{}, want: "no containers return in allocation response"},
 		{
 			name: "too large", want: "more than the limit of 1048576",
@@ -346,7 +347,7 @@ func TestBadAnswers(t *testing.T) {
 			if err := n.Reserve(t.Context(), pod); err != nil {
 				t.Fatal(err)
 			}
-			if err := n.Allocate(t.Context(), pod); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if err := n.Allocate(t.Context(), pod); err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > maxSaid+100 {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
 			if e := n.events(); len(e) != 1 || e[0].Outcome != trace.DevicesRefused || e[0].Err == "" {

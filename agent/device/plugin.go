@@ -2,8 +2,10 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,8 +24,9 @@ const (
 const (
 	// maxMessage limits a message of a plugin, in bytes: the default of gRPC, which is upstream's limit.
 	maxMessage = 4 << 20
-	// maxError limits a plugin's error, which gRPC sends as headers.
+	// maxError limits a plugin's error, which gRPC sends as headers; maxSaid is how much of it is kept. In bytes.
 	maxError = 64 << 10
+	maxSaid  = 1 << 10
 )
 
 // plugin is a connected plugin.
@@ -60,7 +63,7 @@ func connect(ctx context.Context, resource, socket string) (*plugin, error) {
 	opts, err := p.api.GetDevicePluginOptions(ctx, &pluginapi.Empty{}, grpc.WaitForReady(true))
 	if err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("failed to get device plugin options: %w", err)
+		return nil, fmt.Errorf("failed to get device plugin options: %w", said(err))
 	}
 	p.preStart, p.prefers = opts.GetPreStartRequired(), opts.GetGetPreferredAllocationAvailable()
 	return p, nil
@@ -70,7 +73,8 @@ func connect(ctx context.Context, resource, socket string) (*plugin, error) {
 func (p *plugin) allocate(ctx context.Context, ids []string) (*pluginapi.AllocateResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
-	return p.api.Allocate(ctx, &pluginapi.AllocateRequest{ContainerRequests: []*pluginapi.ContainerAllocateRequest{{DevicesIds: ids}}})
+	res, err := p.api.Allocate(ctx, &pluginapi.AllocateRequest{ContainerRequests: []*pluginapi.ContainerAllocateRequest{{DevicesIds: ids}}})
+	return res, said(err)
 }
 
 // prefer asks the plugin which devices it prefers.
@@ -83,7 +87,7 @@ func (p *plugin) prefer(ctx context.Context, q question) ([]string, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, said(err)
 	}
 	if all := res.GetContainerResponses(); len(all) > 0 {
 		return all[0].GetDeviceIDs(), nil
@@ -96,5 +100,13 @@ func (p *plugin) start(ctx context.Context, ids []string) error {
 	ctx, cancel := context.WithTimeout(ctx, preStartTimeout)
 	defer cancel()
 	_, err := p.api.PreStartContainer(ctx, &pluginapi.PreStartContainerRequest{DevicesIds: ids})
-	return err
+	return said(err)
+}
+
+// said shortens an error of a plugin: it becomes part of the pod's status and of Events.
+func said(err error) error {
+	if err == nil || len(err.Error()) <= maxSaid {
+		return err
+	}
+	return errors.New(strings.ToValidUTF8(err.Error()[:maxSaid], "") + "...")
 }
