@@ -12,8 +12,9 @@ const (
 	sockets     = "container_sockets"
 	// openFiles is the only soft limit that cAdvisor has: of the first process.
 	openFiles = "max_open_files"
-	// maxDescriptors limits how many open files of a cgroup's processes are counted. If there are more, their number is unknown.
-	maxDescriptors = 1 << 16
+	// maxProcesses limits of how many processes of a cgroup the open files are counted, maxDescriptors how many files of all of them. If
+	// there are more, their number is unknown: a container decides how many it has, and each costs the kernel an inode when it is listed.
+	maxProcesses, maxDescriptors = 1 << 10, 1 << 14
 )
 
 // processes adds the numbers of processes and threads, and what the processes have open. The maximum is 0 if there is none.
@@ -46,6 +47,9 @@ func (s *Stats) open(f *figures, pids []string) {
 		if n, ok := softLimit(limits); ok {
 			f.values[openFiles] = n
 		}
+	}
+	if len(pids) > maxProcesses {
+		return
 	}
 	var files, socks uint64
 	for _, pid := range pids {
