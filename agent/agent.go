@@ -105,8 +105,10 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		if err := host.Check(k); err != nil {
 			return err
 		}
-		if err := host.TuneKernel(a.cfg.Bus, "/proc", k.Kubelet.ProtectKernelDefaults); err != nil {
-			return err
+		if k.API.Kubeconfig != "" || k.Kubelet.ProtectKernelDefaults { // a standalone agent may run on any machine: it changes nothing there
+			if err := host.TuneKernel(a.cfg.Bus, "/proc", k.Kubelet.ProtectKernelDefaults); err != nil {
+				return err
+			}
 		}
 		host.Protect(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
 	}
