@@ -1,13 +1,12 @@
 package agent
 
 import (
-	"path/filepath"
 	"runtime"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/quota"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
 )
 
@@ -15,17 +14,18 @@ import (
 // for the file system.
 const quotaGate = "LocalStorageCapacityIsolationFSQuotaMonitoring"
 
-// newQuotas decides whether the project quotas of file systems are used. Volumes of the simulated runtime are not on disk for long.
-func (p *parts) newQuotas() {
+// newQuotas returns what uses the project quotas of file systems; nil if they are not used. Volumes of the simulated runtime are not on disk
+// for long.
+func (p *parts) newQuotas() *quota.Projects {
 	gates := p.cfg.Kubelet.Kubelet.FeatureGates
 	on, set := gates[quotaGate]
 	if !set {
 		on, set = gates["AllBeta"]
 	}
 	if p.cfg.Simulated || runtime.GOOS != "linux" || set && !on {
-		return
+		return nil
 	}
-	p.host.quotas = quota.New(quota.Config{Bus: p.cfg.Bus})
+	return quota.New(quota.Config{Bus: p.cfg.Bus})
 }
 
 // quotaOf returns what the file system counts in the directory of a volume.
@@ -38,7 +38,6 @@ func (p *parts) quotaOf(pod *v1.Pod, v *v1.Volume, dir string) (quota.Usage, boo
 
 // counted reports whether the file system counts what is in an emptyDir volume.
 func (p *parts) counted(pod *v1.Pod, v *v1.Volume) bool {
-	plugin := strings.ReplaceAll(emptydir.Name, "/", "~")
-	_, ok := p.quotaOf(pod, v, filepath.Join(p.cfg.Kubelet.Node.RootDir, "pods", string(pod.UID), "volumes", plugin, v.Name))
+	_, ok := p.quotaOf(pod, v, volume.Dir(p.cfg.Kubelet.Node.RootDir, pod.UID, emptydir.Name, v.Name))
 	return ok
 }

@@ -26,7 +26,7 @@ func TestQuotaGate(t *testing.T) {
 		"simulated":         {simulated: true},
 	} {
 		p := &parts{cfg: Config{Simulated: tc.simulated, Kubelet: &config.Config{Kubelet: &kubeletv1beta1.KubeletConfiguration{FeatureGates: tc.gates}}}}
-		p.newQuotas()
+		p.host.quotas = p.newQuotas()
 		if got := p.host.quotas != nil; got != (tc.want && runtime.GOOS == "linux") {
 			t.Errorf("%s: %t", name, got)
 		}

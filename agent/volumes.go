@@ -66,7 +66,7 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	c, node := p.cluster, p.criNode()
 	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
 	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable}
-	if p.newQuotas(); p.host.quotas != nil {
+	if p.host.quotas = p.newQuotas(); p.host.quotas != nil {
 		onDisk.Counter = p.host.quotas
 	}
 	empty, err := emptydir.New(onDisk)

@@ -33,11 +33,22 @@ const (
 	devicesDir = "volumeDevices"
 )
 
+// Dir returns the directory of a volume in the agent's root directory, in upstream's layout. name is the volume's name in the pod, or the
+// persistent volume's.
+//
+// Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir.
+func Dir(root string, uid types.UID, plugin, name string) string {
+	return filepath.Join(root, "pods", string(uid), volumesDir, flat(plugin), name)
+}
+
+// flat returns a plugin's name as an element of a path.
+func flat(plugin string) string { return strings.ReplaceAll(plugin, "/", "~") }
+
 // place returns a volume's paths in upstream's layout, so that either agent finds the other's volumes.
 //
 // Upstream: pkg/kubelet/kubelet_getters.go, getPodVolumeDir, getPodPluginDir, getPodVolumeDeviceDir.
 func (m *Manager) place(k key) Place {
-	plugin := strings.ReplaceAll(k.plugin, "/", "~")
+	plugin := flat(k.plugin)
 	in := volumesDir
 	if k.block {
 		in = devicesDir

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
 // ErrNoStats says that a driver does not report volume statistics.
@@ -24,7 +25,7 @@ type Stats struct {
 //
 // Upstream: pkg/volume/csi/csi_client.go, NodeGetVolumeStats.
 func (p *Plugin) Stats(ctx context.Context, uid types.UID, name string) (Stats, error) {
-	dir := filepath.Join(p.cfg.RootDir, "pods", string(uid), "volumes", strings.ReplaceAll(Name, "/", "~"), name)
+	dir := volume.Dir(p.cfg.RootDir, uid, Name, name)
 	data, err := loadData(dir)
 	if err != nil {
 		return Stats{}, fmt.Errorf("volume %s of pod %s: %w", name, uid, err)
