@@ -1,8 +1,8 @@
 // Package admission decides whether the node admits a pod.
 //
-// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, and
-// which pods a critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the verdict as a
-// Decision.
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, which pods a
+// critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the
+// verdict as a Decision.
 //
 // Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
 package admission
@@ -49,8 +49,8 @@ type Inputs struct {
 	ShuttingDown bool
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
-	// Reserve reserves what managers of the node give to single pods, such as CPUs and devices; its verdict says whether they can. May be nil.
-	// Check calls it after the checks for which preemption does not help, as upstream; if Check rejects the pod later, the caller
+	// Reserve reserves what managers of the node give to single pods, such as CPUs and devices; its verdict says whether they can. May
+	// be nil. Check calls it after the checks for which preemption does not help, as upstream; if Check rejects the pod later, the caller
 	// releases what was reserved.
 	Reserve func() Verdict
 }

@@ -50,7 +50,7 @@ type Events interface {
 type Config struct {
 	// Periods are those of Settings; at least one.
 	Periods []Period
-	// Connect connects to logind: see [Connect].
+	// Connect connects to logind: see [Bus.Connect].
 	Connect func(ctx context.Context) (Logind, error)
 	Pods    Pods
 	// StateFile keeps when the last shutdown began and ended; "" keeps nothing.
