@@ -137,9 +137,9 @@ func (s *Stats) diskMetrics(page *exposition.Page, all []entity, read []figures,
 	for i, x := range all {
 		for _, d := range read[i].disks {
 			major, minor, _ := strings.Cut(d.device, ":")
-			for operation, name := range map[string]string{"Read": bytesRead, "Write": bytesWritten} {
-				if v, ok := d.values[name]; ok {
-					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device), "major", major, "minor", minor, "operation", operation}, x.labels...)...)
+			for _, of := range [][2]string{{"Read", bytesRead}, {"Write", bytesWritten}} {
+				if v, ok := d.values[of[1]]; ok {
+					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device), "major", major, "minor", minor, "operation", of[0]}, x.labels...)...)
 				}
 			}
 		}
