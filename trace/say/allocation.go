@@ -25,7 +25,7 @@ func Allocation(e *trace.Allocation) string {
 	case trace.AllocationKept:
 		return fmt.Sprintf("%s: %s keeps %s", e.Manager, who, share(e))
 	case trace.AllocationReleased:
-		return fmt.Sprintf("%s: %s of %s is free again: %s", e.Manager, share(e), who, allocationWhy(e))
+		return fmt.Sprintf("%s: %s of %s are free again: %s", e.Manager, share(e), who, allocationWhy(e))
 	case trace.AllocationRefused:
 		out := fmt.Sprintf("%s: %s is refused by policy %s: %s: %s", e.Manager, who, e.Policy, e.Code, e.Err)
 		var hints []string
@@ -58,9 +58,9 @@ func share(e *trace.Allocation) string {
 func allocationWhy(e *trace.Allocation) string {
 	switch e.Why {
 	case trace.AllocationAligned:
-		return "on the chosen NUMA nodes, " + e.Affinity
+		return "as NUMA nodes " + e.Affinity + " were chosen"
 	case trace.AllocationPartly:
-		return "not all on the chosen NUMA nodes, " + e.Affinity
+		return "not all from NUMA nodes " + e.Affinity + ", which were chosen"
 	case trace.AllocationAnywhere:
 		return ""
 	case trace.AllocationReused:

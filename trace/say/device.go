@@ -42,7 +42,7 @@ func DeviceAllocation(e *trace.DeviceAllocation) string {
 		how = append(how, ids)
 	}
 	if e.Preferred > 0 {
-		how = append(how, "asked for its preference for "+human.Duration(e.Preferred))
+		how = append(how, "its preference took "+human.Duration(e.Preferred))
 	}
 	text := string(e.Outcome) + " " + what
 	if len(how) > 0 {

@@ -18,7 +18,7 @@ func TestDevices(t *testing.T) {
 			Op: trace.PluginGone, Resource: gpu, Socket: socket, Err: "EOF",
 		},
 		"example.com/gpu is removed from the node: no device plugin registered for it for 5 min": &trace.DevicePlugin{Op: trace.PluginRemoved, Resource: gpu},
-		"allocated 2 example.com/gpu for web: g0, g1; asked for its preference for 2ms (the plugin took 1.50s)": &trace.DeviceAllocation{
+		"allocated 2 example.com/gpu for web: g0, g1; its preference took 2ms (the plugin took 1.50s)": &trace.DeviceAllocation{
 			Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 2, IDs: []string{"g0", "g1"}, Took: 1500 * time.Millisecond, Preferred: 2 * time.Millisecond,
 		},
 		"allocated 20 example.com/gpu for web: g0 and 19 more": &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 20, IDs: []string{"g0"}},
