@@ -15,11 +15,11 @@ func TestAllocation(t *testing.T) {
 		Memory: []trace.NodeMemory{{Resource: "memory", Bytes: 1 << 30, Nodes: "1"}, {Resource: "hugepages-2Mi", Bytes: 2 << 20, Nodes: "1"}},
 	}
 	for want, e := range map[string]trace.Allocation{
-		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, as NUMA nodes 0 were chosen; all others share CPUs 0-1,4-7":         cpu(trace.AllocationGranted, trace.AllocationAligned),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, as NUMA nodes 0 were chosen; all others share CPUs 0-1,4-7":                  cpu(trace.AllocationGranted, trace.AllocationAligned),
 		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, not all from NUMA nodes 0, which were chosen; all others share CPUs 0-1,4-7": cpu(trace.AllocationGranted, trace.AllocationPartly),
-		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, some of which an init container had; all others share CPUs 0-1,4-7": cpu(trace.AllocationGranted, trace.AllocationReused),
-		"cpu: web has CPUs 2-3 (NUMA node 0) for itself; all others share CPUs 0-1,4-7":                                      cpu(trace.AllocationGranted, trace.AllocationAnywhere),
-		"cpu: web keeps CPUs 2-3 (NUMA node 0)":                                                                                     cpu(trace.AllocationKept, ""),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself, some of which an init container had; all others share CPUs 0-1,4-7":          cpu(trace.AllocationGranted, trace.AllocationReused),
+		"cpu: web has CPUs 2-3 (NUMA node 0) for itself; all others share CPUs 0-1,4-7":                                               cpu(trace.AllocationGranted, trace.AllocationAnywhere),
+		"cpu: web keeps CPUs 2-3 (NUMA node 0)":                                                                                      cpu(trace.AllocationKept, ""),
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod has ended":                                                       cpu(trace.AllocationReleased, trace.AllocationEnded),
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod is unknown":                                                      cpu(trace.AllocationReleased, trace.AllocationStale),
 		"memory: 1.0 GiB of memory (NUMA node 1) and 2.0 MiB of hugepages-2Mi (NUMA node 1) of init are free again: it has finished": memory,
