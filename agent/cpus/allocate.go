@@ -18,10 +18,7 @@ import (
 func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := 0
-	if m.static != nil {
-		n = wanted(pod, c)
-	}
+	n := m.wants(pod, c)
 	if n == 0 {
 		return nil
 	}
@@ -111,4 +108,12 @@ func (m *Manager) why(uid string, set cpuset.CPUSet, nodes numa.Mask) trace.Allo
 		return trace.AllocationPartly
 	}
 	return trace.AllocationAligned
+}
+
+// wants returns how many CPUs a container should have for itself: none with the policy none.
+func (m *Manager) wants(pod *v1.Pod, c *v1.Container) int {
+	if m.static == nil {
+		return 0
+	}
+	return wanted(pod, c)
 }

@@ -15,10 +15,7 @@ import (
 func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := 0
-	if m.static != nil {
-		n = wanted(pod, c)
-	}
+	n := m.wants(pod, c)
 	if n == 0 {
 		return nil
 	}
