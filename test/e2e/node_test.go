@@ -160,6 +160,9 @@ func (n *node) finish() {
 		n.agent.next()
 	}
 	if len(left) > 0 {
+		left = n.unstick(left)
+	}
+	if len(left) > 0 {
 		n.t.Errorf("left after all manifests were removed:\n  %s", strings.Join(left, "\n  "))
 		n.agent.dump()
 		_ = n.RemovePods(n.ctx())
