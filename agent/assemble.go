@@ -198,7 +198,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	}
 	size, adapt := podruntime.Slots(p.cfg.RuntimeSlots)
 	p.slots, err = semaphore.New(semaphore.Config{
-		Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: size, Adapt: adapt, Bus: bus, Modest: podruntime.ClassAgain,
+		Name: "container runtime", Target: trace.TargetRuntimeSlots, Size: size, Adapt: adapt, Bus: bus, Modest: podruntime.ClassAgain, Wide: podruntime.ClassEnd,
 	})
 	return err
 }

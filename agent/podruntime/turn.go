@@ -19,9 +19,9 @@ const (
 	// failed one. It runs in order of arrival, so pods that fail repeatedly take turns. It is the modest class of the slots:
 	// however many containers crash, a new pod finds a free slot.
 	ClassAgain = "again"
-	// classEnd is the termination of a pod, in order of arrival, and then the removal of pods whose objects are gone from the API:
+	// ClassEnd is the termination of a pod, in order of arrival, and then the removal of pods whose objects are gone from the API:
 	// nobody waits for it. It cannot wait for ever, because each pod that ends was started, which takes longer.
-	classEnd = "end"
+	ClassEnd = "end"
 )
 
 // turnOf returns the pod's turn in the queue for runtime work: its class and, for pods that start, its order.
@@ -29,7 +29,7 @@ func turnOf(pod *v1.Pod, seen *podstate.Pod, plan *Plan, k *knowledge, order uin
 	t := semaphore.Turn{Class: classStart, Order: order, Pod: podspec.Ref(pod), Slow: k.slow}
 	switch {
 	case plan.Ending:
-		t.Class, t.Slow = classEnd, k.slowEnd
+		t.Class, t.Slow = ClassEnd, k.slowEnd
 	case k.failed || hasStarted(pod, seen):
 		t.Class = ClassAgain
 	}

@@ -64,7 +64,11 @@ func (s *Slots) widthOf(t *Turn) *width {
 		if s.widths == nil {
 			s.widths = map[string]*width{}
 		}
-		w = newWidth(s.fixed, s.bounds)
+		first := s.fixed
+		if t.Class == s.wide && t.Class != "" {
+			first = s.bounds.Max
+		}
+		w = newWidth(first, s.bounds)
 		s.widths[t.Class] = w
 	}
 	return w

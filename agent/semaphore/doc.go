@@ -30,6 +30,10 @@
 // One class may be modest ([Config.Modest]): it leaves one slot to the others, so that they need not wait for its work
 // to end, and half of the slots while they work.
 //
+// Another class may be wide ([Config.Wide]), if the number of slots adapts: while it is alone, it begins with the maximum,
+// because its work mostly waits. When others come, what it has taken keeps none of them waiting, and it leaves one slot to
+// them.
+//
 // Work that is [Turn.Large] is a separate class with one slot: two pieces of such work at once would use the whole
 // machine. It begins when nobody else works, or when others had eight turns meanwhile. Work that arrives later finds
 // the other slots free.

@@ -16,8 +16,8 @@ type Slots struct {
 	pace   Pace
 	wait   trace.WaitKind
 	bus    *trace.Bus
-	// modest is the class that leaves one slot to the others.
-	modest string
+	// modest is the class that leaves one slot to the others, wide the one that begins with as many as there may be.
+	modest, wide string
 
 	mu      sync.Mutex
 	size    int    // the current number of slots
@@ -50,6 +50,9 @@ type Config struct {
 	// Modest is a class that leaves one of several slots to the others, so that they always find it free. While others
 	// work or wait, it has at most half of the slots, and so at most this share of the machine. Empty for none.
 	Modest string
+	// Wide is a class that begins with Adapt.Max slots instead of Size: its work mostly waits. While others work or wait,
+	// it leaves one slot to them. Empty for none.
+	Wide string
 }
 
 // New returns Slots that are all free.
@@ -65,7 +68,7 @@ func New(c Config) (*Slots, error) {
 	}
 	return &Slots{
 		target: c.Target,
-		name:   c.Name, size: c.Size, adapting: adapting{fixed: c.Size, bounds: c.Adapt}, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest,
+		name:   c.Name, size: c.Size, adapting: adapting{fixed: c.Size, bounds: c.Adapt}, pace: c.Pace.orDefault(), wait: c.Wait, bus: c.Bus, modest: c.Modest, wide: c.Wide,
 		classes: map[string]*class{}, places: map[*Place]struct{}{}, outside: map[*Place]struct{}{},
 	}, nil
 }
@@ -74,7 +77,7 @@ func New(c Config) (*Slots, error) {
 func (s *Slots) Acquire(ctx context.Context, t Turn) (*Place, error) {
 	s.mu.Lock()
 	now := time.Now()
-	if len(s.places) < s.size && s.waiting == 0 && !s.full(t.class()) {
+	if s.busy() < s.size && s.waiting == 0 && !s.full(t.class()) {
 		defer s.mu.Unlock()
 		return s.grant(t, now), nil
 	}
@@ -144,13 +147,31 @@ func (s *Slots) full(class string) bool {
 		passed := c != nil && len(c.queue) > 0 && s.grants-max(c.last, c.queue[0].grants) >= slowEvery
 		return c != nil && c.held > 0 || len(s.places) > 0 && !passed
 	}
-	if class != s.modest || class == "" || s.size == 1 || c == nil {
+	if class == "" || s.size == 1 || c == nil {
 		return false
 	}
-	if len(s.places) > c.held || s.waiting > len(c.queue) {
+	if class == s.wide && s.mixed(c) {
+		return c.held >= s.size-1
+	}
+	if class != s.modest {
+		return false
+	}
+	if s.mixed(c) {
 		return c.held >= s.size/2
 	}
 	return c.held >= s.size-1
+}
+
+// mixed reports whether others than this class work or wait. Called with mu.
+func (s *Slots) mixed(c *class) bool { return len(s.places) > c.held || s.waiting > len(c.queue) }
+
+// busy is the number of slots in use. What the wide class took while it was alone does not keep others waiting. Called with mu.
+func (s *Slots) busy() int {
+	c := s.classes[s.wide]
+	if s.wide == "" || c == nil || s.size == 1 || !s.mixed(c) {
+		return len(s.places)
+	}
+	return len(s.places) - max(0, c.held-(s.size-1))
 }
 
 // grant grants a free slot. Called with mu.
@@ -183,7 +204,7 @@ func (s *Slots) free(p *Place) {
 func (s *Slots) fill(now time.Time) {
 	s.resize()
 	for s.waiting > 0 {
-		if len(s.places) < s.size {
+		if s.busy() < s.size {
 			if w := s.first(); w != nil {
 				w.place = s.grant(w.turn, now)
 				close(w.ready)
