@@ -1,0 +1,71 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// keyOf identifies a pod. Records of a pod's end may have its UID only.
+func keyOf(pod trace.Pod) string { return cmp.Or(pod.UID, pod.String()) }
+
+// owner returns the container of a record, which may be new.
+func (s *resources) owner(r *trace.Record, container string) *Owner {
+	key := keyOf(r.Pod)
+	o := s.owners[key][container]
+	if o == nil {
+		if s.count >= maxOwners {
+			s.dropOldest()
+		}
+		if s.owners[key] == nil {
+			s.owners[key] = map[string]*Owner{}
+		}
+		o = &Owner{Pod: r.Pod, Container: container, Since: r.At()}
+		s.owners[key][container] = o
+		s.count++
+	}
+	o.Seq = r.Seq
+	if r.Pod.Name != "" {
+		o.Pod = r.Pod
+	}
+	return o
+}
+
+// dropOldest removes a quarter of the containers: those that no record was about for the longest time.
+func (s *resources) dropOldest() {
+	all := make([]*Owner, 0, s.count)
+	for _, of := range s.owners {
+		all = slices.AppendSeq(all, maps.Values(of))
+	}
+	slices.SortFunc(all, func(a, b *Owner) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, o := range all[:len(all)/4] {
+		s.remove(o.Pod, o.Container)
+		s.omitted++
+	}
+}
+
+func (s *resources) remove(pod trace.Pod, container string) {
+	key := keyOf(pod)
+	delete(s.owners[key], container)
+	s.count--
+	if len(s.owners[key]) == 0 {
+		delete(s.owners, key)
+	}
+}
+
+// tidy removes a container that has nothing left.
+func (s *resources) tidy(pod trace.Pod, container string) {
+	if o := s.owners[keyOf(pod)][container]; o != nil && o.CPUs == nil && o.Memory == nil && len(o.Devices) == 0 {
+		s.remove(pod, container)
+	}
+}
+
+// forget changes what all containers of a pod have.
+func (s *resources) forget(pod trace.Pod, change func(*Owner)) {
+	for container, o := range s.owners[keyOf(pod)] {
+		change(o)
+		s.tidy(pod, container)
+	}
+}
