@@ -65,12 +65,12 @@ type NUMAMemory struct {
 type Owner struct {
 	Pod       trace.Pod
 	Container string
-	Since     time.Time // when it got the first of it
-	Seq       uint64    // the last record about it
-	// CPUs and Memory are the allocations, without the fields about other containers; nil: none.
-	CPUs, Memory *trace.Allocation
-	// Devices are its devices, by resource.
-	Devices []trace.DeviceAllocation
+	// CPUs and Memory are the allocations, without the fields about other containers; nil: none. CPUsAt and MemoryAt are their times.
+	CPUs, Memory     *trace.Allocation
+	CPUsAt, MemoryAt time.Time
+	// Devices are its devices, by resource, and DevicesAt the time of the last of them.
+	Devices   []trace.DeviceAllocation
+	DevicesAt time.Time
 }
 
 // DeviceResource is a resource of device plugins.

@@ -22,7 +22,7 @@ type resources struct {
 	is      trace.ResourcesDescribed
 	pool    string
 	free    map[nodeResource]uint64      // what allocations said last
-	owners  map[string]map[string]*Owner // by pod and container
+	owners  map[string]map[string]*owner // by pod and container
 	count   int                          // of owners
 	plugins map[string]*DeviceResource
 	refused []Refusal // oldest first
@@ -34,7 +34,7 @@ type resources struct {
 type nodeResource struct{ node, resource string }
 
 func newResources() resources {
-	return resources{free: map[nodeResource]uint64{}, owners: map[string]map[string]*Owner{}, plugins: map[string]*DeviceResource{}}
+	return resources{free: map[nodeResource]uint64{}, owners: map[string]map[string]*owner{}, plugins: map[string]*DeviceResource{}}
 }
 
 // apply takes a record that is about resources.
@@ -42,6 +42,7 @@ func (s *resources) apply(r *trace.Record) {
 	switch e := r.Event.(type) {
 	case *trace.ResourcesDescribed:
 		s.at, s.is, s.pool = r.At(), *e, e.Pool
+		clear(s.free)
 	case *trace.Allocation:
 		s.allocation(r, e)
 	case *trace.DevicePlugin:
@@ -60,7 +61,7 @@ func (s *resources) apply(r *trace.Record) {
 		if e.To != trace.WorkerTerminated {
 			return
 		}
-		s.forget(r.Pod, func(o *Owner) { o.Devices = nil }) // those have no record of their release
+		s.forget(r.Pod, func(o *Owner) { o.Devices, o.DevicesAt = nil, time.Time{} }) // those have no record of their release
 	case *trace.Milestone:
 		if e.Name != trace.MilestoneGone {
 			return
@@ -98,9 +99,9 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 		own := *e
 		own.Pool, own.Free, own.Memory = "", nil, e.Memory[:min(len(e.Memory), maxHeld)]
 		if o := s.owner(r, e.Container); e.Manager == trace.ManagerMemory {
-			o.Memory = &own
+			o.Memory, o.MemoryAt = &own, r.At()
 		} else {
-			o.CPUs = &own
+			o.CPUs, o.CPUsAt = &own, r.At()
 		}
 	case trace.AllocationReleased:
 		o := s.owners[keyOf(r.Pod)][e.Container]
@@ -108,9 +109,9 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 		case o == nil:
 			return
 		case e.Manager == trace.ManagerMemory:
-			o.Memory = nil
+			o.Memory, o.MemoryAt = nil, time.Time{}
 		default:
-			o.CPUs = nil
+			o.CPUs, o.CPUsAt = nil, time.Time{}
 		}
 		s.tidy(r.Pod, e.Container)
 	}

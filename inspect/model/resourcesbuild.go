@@ -16,7 +16,7 @@ func (s *resources) build() *Resources {
 	slices.Reverse(out.Refused)
 	for _, of := range s.owners {
 		for _, o := range of {
-			out.Owners = append(out.Owners, *o)
+			out.Owners = append(out.Owners, o.Owner)
 		}
 	}
 	slices.SortFunc(out.Owners, func(a, b Owner) int {

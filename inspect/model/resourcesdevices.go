@@ -16,6 +16,7 @@ func (s *resources) devices(r *trace.Record, e *trace.DeviceAllocation) {
 			own.IDs[i] = trace.Clip(e.IDs[i], maxID)
 		}
 		o := s.owner(r, e.Container)
+		o.DevicesAt = r.At()
 		i, has := slices.BinarySearchFunc(o.Devices, e.Resource, func(d trace.DeviceAllocation, name string) int { return strings.Compare(d.Resource, name) })
 		switch {
 		case has:
@@ -38,11 +39,7 @@ func (s *resources) plugin(r *trace.Record, e *trace.DevicePlugin) {
 		d = &DeviceResource{Name: e.Resource, Plugin: PluginUnknown}
 		s.plugins[e.Resource] = d
 	}
-	is := func(p PluginState) {
-		if d.Plugin != p {
-			d.Plugin, d.Since = p, r.At()
-		}
-	}
+	is := func(p PluginState) { d.Plugin, d.Since = p, r.At() }
 	switch e.Op {
 	case trace.PluginRegistered:
 		is(PluginConnected)

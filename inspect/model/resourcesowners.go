@@ -11,8 +11,14 @@ import (
 // keyOf identifies a pod. Records of a pod's end may have its UID only.
 func keyOf(pod trace.Pod) string { return cmp.Or(pod.UID, pod.String()) }
 
+// owner is an Owner with the number of the last record about it.
+type owner struct {
+	Owner
+	seq uint64
+}
+
 // owner returns the container of a record, which may be new.
-func (s *resources) owner(r *trace.Record, container string) *Owner {
+func (s *resources) owner(r *trace.Record, container string) *owner {
 	key := keyOf(r.Pod)
 	o := s.owners[key][container]
 	if o == nil {
@@ -20,13 +26,13 @@ func (s *resources) owner(r *trace.Record, container string) *Owner {
 			s.dropOldest()
 		}
 		if s.owners[key] == nil {
-			s.owners[key] = map[string]*Owner{}
+			s.owners[key] = map[string]*owner{}
 		}
-		o = &Owner{Pod: r.Pod, Container: container, Since: r.At()}
+		o = &owner{Owner: Owner{Pod: r.Pod, Container: container}}
 		s.owners[key][container] = o
 		s.count++
 	}
-	o.Seq = r.Seq
+	o.seq = r.Seq
 	if r.Pod.Name != "" {
 		o.Pod = r.Pod
 	}
@@ -35,11 +41,11 @@ func (s *resources) owner(r *trace.Record, container string) *Owner {
 
 // dropOldest removes a quarter of the containers: those that no record was about for the longest time.
 func (s *resources) dropOldest() {
-	all := make([]*Owner, 0, s.count)
+	all := make([]*owner, 0, s.count)
 	for _, of := range s.owners {
 		all = slices.AppendSeq(all, maps.Values(of))
 	}
-	slices.SortFunc(all, func(a, b *Owner) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(all, func(a, b *owner) int { return cmp.Compare(a.seq, b.seq) })
 	for _, o := range all[:len(all)/4] {
 		s.remove(o.Pod, o.Container)
 		s.omitted++
@@ -65,7 +71,7 @@ func (s *resources) tidy(pod trace.Pod, container string) {
 // forget changes what all containers of a pod have.
 func (s *resources) forget(pod trace.Pod, change func(*Owner)) {
 	for container, o := range s.owners[keyOf(pod)] {
-		change(o)
+		change(&o.Owner)
 		s.tidy(pod, container)
 	}
 }
