@@ -120,7 +120,7 @@ func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
 		wants = append(wants, "to choose the devices")
 	}
 	f.add("wants", strings.Join(wants, ", "), style.Plain)
-	f.add("allocated", fmt.Sprintf("%s, to %s containers", style.Count(d.Given), style.Count(len(d.Holders))), style.Plain)
+	f.add("allocated", style.Count(d.Given), style.Plain)
 	var ids []string
 	lines := []Text{}
 	for _, at := range d.Holders {
@@ -138,7 +138,7 @@ func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
 	}
 	f.add("which", say.IDs(ids, cmp.Or(d.Given, len(ids))), style.Plain)
 	if len(lines) > 0 {
-		f.head("containers")
+		f.head("containers that have them: " + style.Count(len(lines)))
 		f.lines = append(f.lines, lines[:min(len(lines), shownHolders)]...)
 	}
 	if more := len(lines) - shownHolders; more > 0 {

@@ -22,11 +22,11 @@ func (p *Resources) sides() int {
 
 // wanted reports whether a pane has anything to show. The containers are always shown: without any, the table says what to set.
 func (p *Resources) wanted(i int) bool {
-	shown, all := p.panes[i].Counts()
-	if p.filter != nil {
-		return shown > 0 || i == p.at
+	if of, _ := p.panes[i].Counts(); of > 0 {
+		return true
 	}
-	return all > 0 || i == paneOwners
+	shown, _ := p.Counts()
+	return i == paneOwners && (p.filter == nil || shown == 0)
 }
 
 // lay distributes the lines: each table gets a few rows, then those of which there are most the rest, the one with the cursor first.
@@ -92,7 +92,7 @@ func (p *Resources) View() string {
 		}
 		lines := strings.Split(q.View(), "\n")
 		if p.Scene.Panels {
-			out = append(out, p.Theme.Panel(style.Panel{Title: q.title, Count: q.Count(), Focus: i == p.at}, lines, p.w, q.lines)...)
+			out = append(out, p.Theme.Panel(style.Panel{Title: q.title, Count: p.count(i), Focus: i == p.at}, lines, p.w, q.lines)...)
 			continue
 		}
 		for len(lines) < q.lines {
@@ -101,6 +101,14 @@ func (p *Resources) View() string {
 		out = append(out, lines...)
 	}
 	return strings.Join(out[:min(len(out), p.h)], "\n")
+}
+
+// count is how many rows a pane has; of the NUMA nodes, how many there are.
+func (p *Resources) count(i int) string {
+	if i == paneNodes {
+		return style.Count(len(p.res.NUMA))
+	}
+	return p.panes[i].Count()
 }
 
 // step returns the next pane in a direction that has anything to show; the same one if there is no other.

@@ -19,6 +19,8 @@ import (
 const (
 	// leastBar is the least width of a bar, mostBar the largest: a cell for each CPU of most nodes.
 	leastBar, mostBar = 8, 64
+	// wideBar is the width that a bar has before the list of exclusive CPUs is shown.
+	wideBar = 24
 	// ownCPUsWidth is the width of the list of exclusive CPUs, and ownCPUsMore how much more it gets before the bar is wider.
 	ownCPUsWidth, ownCPUsMore = 14, 12
 )
@@ -36,7 +38,7 @@ const (
 func barWidth(w int) int {
 	rest := w - noReserved
 	switch {
-	case w >= allNodeColumns:
+	case w >= allNodeColumns+wideBar-leastBar:
 		rest = w - allNodeColumns
 		rest -= min(rest/2, ownCPUsMore)
 	case w >= noCPUList:
@@ -121,7 +123,7 @@ func (p *Resources) nodeColumns() []table.Column[nodeRow] {
 		}
 		return c
 	}
-	use := table.Column[nodeRow]{Title: "use", Width: leastBar, Flex: 1, Cell: p.use}
+	use := table.Column[nodeRow]{Title: "use", Width: leastBar, Whole: wideBar, Flex: 1, Cell: p.use}
 	own := text("exclusive cpus", ownCPUsWidth, 1, 3, p.ownCPUs)
 	own.Compare = nil
 	return []table.Column[nodeRow]{
@@ -171,13 +173,13 @@ func (p *Resources) ownCPUs(r nodeRow) string {
 // use draws who uses a resource: of CPUs a cell for each, if there is room.
 func (p *Resources) use(r nodeRow) table.Cell {
 	if r.resource == "cpu" {
-		return cellOf(p.Theme, p.cpuBar(r.cpus))
+		return cellOf(p.cpuBar(r.cpus))
 	}
-	return cellOf(p.Theme, p.memoryBar(&r))
+	return cellOf(p.memoryBar(&r))
 }
 
 // cellOf joins cells of the same tone.
-func cellOf(_ *style.Theme, cells []table.Cell) (out table.Cell) {
+func cellOf(cells []table.Cell) (out table.Cell) {
 	for _, c := range cells {
 		out.Text += c.Text
 		if n := len(out.Parts); n > 0 && out.Parts[n-1].Tone == c.Tone {
@@ -287,20 +289,20 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 	for _, m := range n.Memory {
 		row := nodeRow{node: n.ID, resource: m.Resource, memory: m}
 		reserved, own, free, known := row.figures()
-		text := style.Bytes(int64(m.Total))
+		text := m.Resource + " " + style.Bytes(int64(m.Total))
 		if known {
 			text += fmt.Sprintf(": reserved %s, allocated %s, free %s", style.Bytes(reserved), style.Bytes(own), style.Bytes(free))
 		}
 		if m.Pages > 0 {
 			text += fmt.Sprintf(", huge pages %s", style.Bytes(int64(m.Pages)))
 		}
-		f.add(m.Resource, text, style.Plain)
+		f.add("memory", text, style.Plain)
 	}
 	f.head("containers with something of it")
 	none := true
 	for j := range p.res.Owners {
 		if text := p.ofNode(n, j); text != "" {
-			f.lines, none = append(f.lines, Text{Line: p.Theme.Clean(text)}), false
+			f.lines, none = append(f.lines, Text{Line: p.Theme.Clean(text), Indent: 2}), false
 		}
 	}
 	if none {

@@ -126,7 +126,7 @@ func (p *Resources) ownerDetails(o model.Owner) tea.Cmd {
 		f.head("memory")
 		f.add("since", p.Scene.Time(o.MemoryAt), style.Plain)
 		for _, m := range a.Memory {
-			f.add(m.Resource, style.Bytes(int64(m.Bytes))+" from NUMA node "+m.Nodes, style.Plain)
+			f.add("has", style.Bytes(int64(m.Bytes))+" of "+m.Resource+" from NUMA node "+m.Nodes, style.Plain)
 		}
 		f.add("decision", say.Allocation(a), allocationTone(a))
 	}

@@ -17,25 +17,30 @@ import (
 
 func (p *Resources) newRefused() {
 	p.refused = list[model.Refusal]{Look: p.Look, pod: func(r model.Refusal) trace.Pod { return r.Pod }}
-	reason := text("reason", 12, 2, 0, func(r model.Refusal) string { return p.Theme.Clean(cmp.Or(r.Code, "refused")) })
-	why := text("why", 14, 3, 0, p.whyRefused)
-	why.Compare, why.Whole, reason.Whole = nil, 60, 24
+	fields := ofPod(func(r model.Refusal) trace.Pod { return r.Pod })
+	fields["reason"] = func(r model.Refusal) string { return r.Code }
 	pod := text("refused pod", 14, 1, 0, func(r model.Refusal) string { return p.Theme.Clean(cmp.Or(r.Pod.String(), r.Pod.UID)) })
 	pod.Whole = 30
+	why := table.Column[model.Refusal]{Title: "why", Width: 30, Flex: 3, Cell: p.refusedCell}
 	p.refused.tbl = newTable(p.Look, table.Config[model.Refusal]{
 		Columns: []table.Column[model.Refusal]{
 			pod,
-			toned(reason, func(model.Refusal) style.Tone { return style.Fail }),
 			why,
 			clock(p.Look, "time", 1, func(r model.Refusal) time.Time { return r.At }),
 		},
 		ID:     func(r model.Refusal) string { return strconv.FormatUint(r.Seq, 10) },
 		Text:   func(r model.Refusal) string { return r.Pod.String() + " " + r.Code + " " + p.whyRefused(r) },
 		Failed: func(model.Refusal) bool { return true },
-		Fields: ofPod(func(r model.Refusal) trace.Pod { return r.Pod }),
+		Fields: fields,
 		Empty:  "no pod was refused",
 	})
 	p.refused.open = p.refusedDetails
+}
+
+// refusedCell is the reason in the pod's status, and what is behind it.
+func (p *Resources) refusedCell(r model.Refusal) table.Cell {
+	code, why := p.Theme.Clean(cmp.Or(r.Code, "refused")), "  "+p.whyRefused(r)
+	return table.Cell{Text: code + why, Parts: []table.Cell{{Text: code, Tone: style.Fail}, {Text: why}}}
 }
 
 // whyRefused is the reason in a line: what each manager could give, if that is known.
@@ -43,13 +48,26 @@ func (p *Resources) whyRefused(r model.Refusal) string {
 	var out []string
 	for i := range r.Hints {
 		if r.Hints[i].Resource != "" {
-			out = append(out, say.Hints(&r.Hints[i]))
+			out = append(out, hint(&r.Hints[i]))
 		}
 	}
 	if len(out) == 0 {
 		return p.Theme.Clean(r.Message)
 	}
-	return p.Theme.Clean(strings.Join(out, "; "))
+	return p.Theme.Clean("NUMA nodes for " + strings.Join(out, ", "))
+}
+
+// hint is a resource with the sets of NUMA nodes that are preferred for it, in short.
+func hint(h *trace.ResourceHints) string {
+	switch {
+	case h.Preferred != "":
+		return h.Resource + ": " + h.Preferred
+	case h.Possible != "":
+		return h.Resource + ": " + h.Possible + " not preferred"
+	case h.Any:
+		return h.Resource + ": any"
+	}
+	return h.Resource + ": none"
 }
 
 // refusedDetails opens all that is known of a refusal.
@@ -72,10 +90,11 @@ func (p *Resources) refusedDetails(r model.Refusal) tea.Cmd {
 	for i := range r.Hints {
 		h := &r.Hints[i]
 		if h.Resource == "" {
-			f.add(h.Provider, "this one failed", style.Fail)
+			f.lines = append(f.lines, Text{Line: p.Theme.Clean("the " + h.Provider + " manager failed"), Tone: style.Fail})
 			continue
 		}
-		f.add(h.Provider, say.Hints(h), toneIf(h.Preferred == "" && !h.Any, style.Fail))
+		text := say.Hints(h) + " (" + h.Provider + " manager)"
+		f.lines = append(f.lines, Text{Line: p.Theme.Clean(text), Tone: toneIf(h.Preferred == "" && !h.Any, style.Fail), Indent: 2})
 	}
 	f.lines = append(f.lines, Text{}, Text{Line: "w in the list says what to do about it", Tone: style.Dim})
 	name := p.Theme.Clean(r.Pod.String())
