@@ -14,7 +14,7 @@ type Resources struct {
 	// NUMA are the NUMA nodes. If the records do not describe them, there is one of number Anywhere with the CPUs that allocations name.
 	NUMA []NUMANode
 	// Owners are the containers that have something for themselves, by the names of pods and containers.
-	Owners []Owner
+	Owners []*Owner
 	// Devices are the resources of device plugins, by name.
 	Devices []DeviceResource
 	// Refused are the last pods that did not get what they requested, the newest first.

@@ -46,7 +46,7 @@ func brief(r *Resources) string {
 		b.WriteByte('\n')
 	}
 	for i := range r.Owners {
-		o := &r.Owners[i]
+		o := r.Owners[i]
 		fmt.Fprintf(&b, "%s %s: %d CPUs, %d bytes, %d devices on %s\n", o.Pod, o.Container, o.CPUCount(), o.Bytes(), o.DeviceCount(), o.NUMANodes())
 	}
 	for i := range r.Devices {

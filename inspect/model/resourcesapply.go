@@ -24,6 +24,8 @@ type resources struct {
 	free    map[nodeResource]uint64      // what allocations said last
 	owners  map[string]map[string]*owner // by pod and container
 	count   int                          // of owners
+	order   []*owner                     // all of them, and some that are gone; sorted says that none is, and that they are sorted
+	sorted  bool
 	plugins map[string]*DeviceResource
 	refused []Refusal // oldest first
 	omitted int
@@ -109,9 +111,11 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 		case o == nil:
 			return
 		case e.Manager == trace.ManagerMemory:
-			o.Memory, o.MemoryAt = nil, time.Time{}
+			is := o.edit()
+			is.Memory, is.MemoryAt = nil, time.Time{}
 		default:
-			o.CPUs, o.CPUsAt = nil, time.Time{}
+			is := o.edit()
+			is.CPUs, is.CPUsAt = nil, time.Time{}
 		}
 		s.tidy(r.Pod, e.Container)
 	}
@@ -121,11 +125,13 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 func (s *resources) shorten() {
 	for _, of := range s.owners {
 		for _, o := range of {
-			if o.Memory != nil {
-				cutEvent(o.Memory)
+			is := o.edit()
+			if is.Memory != nil {
+				is.Memory = new(*is.Memory)
+				cutEvent(is.Memory)
 			}
-			for i := range o.Devices {
-				cutEvent(&o.Devices[i])
+			for i := range is.Devices {
+				cutEvent(&is.Devices[i])
 			}
 		}
 	}

@@ -14,22 +14,14 @@ func (s *resources) build() *Resources {
 	out := &Resources{At: s.at, ResourcesDescribed: s.is, Refused: slices.Clone(s.refused), Omitted: s.omitted}
 	out.Pool = s.pool
 	slices.Reverse(out.Refused)
-	for _, of := range s.owners {
-		for _, o := range of {
-			out.Owners = append(out.Owners, o.Owner)
-		}
-	}
-	slices.SortFunc(out.Owners, func(a, b Owner) int {
-		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name), strings.Compare(a.Pod.UID, b.Pod.UID),
-			strings.Compare(a.Container, b.Container))
-	})
+	out.Owners = s.inOrder()
 	out.Devices = s.buildDevices(out.Owners)
 	s.buildNodes(out)
 	return out
 }
 
 // buildDevices returns the resources, with who has devices of them.
-func (s *resources) buildDevices(owners []Owner) []DeviceResource {
+func (s *resources) buildDevices(owners []*Owner) []DeviceResource {
 	all := map[string]*DeviceResource{}
 	for name, d := range s.plugins {
 		all[name] = new(*d)
@@ -89,7 +81,7 @@ func (s *resources) buildNodes(out *Resources) {
 }
 
 // uses returns the CPUs that are mentioned anywhere, with what they are used for.
-func (s *resources) uses(owners []Owner) map[int]CPU {
+func (s *resources) uses(owners []*Owner) map[int]CPU {
 	use := map[int]CPU{}
 	for _, id := range CPUList(s.pool) {
 		use[id] = CPU{id, CPUShared, -1}

@@ -31,7 +31,7 @@ type Resources struct {
 	nodes   list[nodeRow]
 	refused list[model.Refusal]
 	devices list[model.DeviceResource]
-	owners  list[model.Owner]
+	owners  list[*model.Owner]
 	panes   []pane
 	at      int  // the pane with the cursor
 	moved   bool // the user has chosen it

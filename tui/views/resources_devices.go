@@ -85,7 +85,7 @@ func (p *Resources) holders(d model.DeviceResource) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		o := &p.res.Owners[at]
+		o := p.res.Owners[at]
 		b.WriteString(ownerName(o))
 		for j := range o.Devices {
 			if h := &o.Devices[j]; h.Resource == d.Name {
@@ -124,7 +124,7 @@ func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
 	var ids []string
 	lines := []Text{}
 	for _, at := range d.Holders {
-		o := &p.res.Owners[at]
+		o := p.res.Owners[at]
 		for j := range o.Devices {
 			if h := &o.Devices[j]; h.Resource == d.Name {
 				ids = append(ids, h.IDs...)

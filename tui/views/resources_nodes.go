@@ -256,7 +256,7 @@ func (p *Resources) selectedOwner() int {
 	if p.at != paneOwners || !ok {
 		return -1
 	}
-	return slices.IndexFunc(p.res.Owners, func(other model.Owner) bool { return other.Pod == o.Pod && other.Container == o.Container })
+	return slices.IndexFunc(p.res.Owners, func(other *model.Owner) bool { return other == o })
 }
 
 // selectedBytes is how much of a NUMA node's memory the container under the cursor has, if it has it from that node alone.
@@ -314,7 +314,7 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 
 // ofNode says what a container has of a NUMA node; "" if nothing.
 func (p *Resources) ofNode(n *model.NUMANode, owner int) string {
-	o, node := &p.res.Owners[owner], strconv.Itoa(n.ID)
+	o, node := p.res.Owners[owner], strconv.Itoa(n.ID)
 	var has []string
 	if cpus := listOf(n.CPUs, func(c model.CPU) bool { return c.Owner == owner }); cpus != "" {
 		has = append(has, "CPUs "+cpus)

@@ -18,11 +18,11 @@ import (
 const nothingOwn = "nothing is exclusive yet; set cpuManagerPolicy: static, memoryManagerPolicy: Static, or run a device plugin"
 
 func (p *Resources) newOwners() {
-	p.owners = list[model.Owner]{Look: p.Look, pod: func(o model.Owner) trace.Pod { return o.Pod }}
-	p.owners.tbl = table.New(table.Config[model.Owner]{
-		Theme: p.Theme, Columns: p.ownerColumns(), ID: func(o model.Owner) string { return o.Pod.UID + ownerName(&o) },
-		Text:   func(o model.Owner) string { return ownerName(&o) + " " + p.deviceList(o) + " " + o.NUMANodes() },
-		Fields: ofPod(func(o model.Owner) trace.Pod { return o.Pod }),
+	p.owners = list[*model.Owner]{Look: p.Look, pod: func(o *model.Owner) trace.Pod { return o.Pod }}
+	p.owners.tbl = table.New(table.Config[*model.Owner]{
+		Theme: p.Theme, Columns: p.ownerColumns(), ID: func(o *model.Owner) string { return o.Pod.UID + ownerName(o) },
+		Text:   func(o *model.Owner) string { return ownerName(o) + " " + p.deviceList(o) + " " + o.NUMANodes() },
+		Fields: ofPod(func(o *model.Owner) trace.Pod { return o.Pod }),
 		None:   p.noOwners,
 	})
 	p.owners.open = p.ownerDetails
@@ -46,20 +46,20 @@ func ownerName(o *model.Owner) string {
 	return cmp.Or(o.Pod.String(), o.Pod.UID) + "/" + o.Container
 }
 
-func (p *Resources) ownerColumns() []table.Column[model.Owner] {
-	name := text("container", 22, 3, 0, func(o model.Owner) string { return p.Theme.Clean(ownerName(&o)) })
+func (p *Resources) ownerColumns() []table.Column[*model.Owner] {
+	name := text("container", 22, 3, 0, func(o *model.Owner) string { return p.Theme.Clean(ownerName(o)) })
 	name.Whole = 34
-	bytes := func(title string, width, drop int, pages bool) table.Column[model.Owner] {
-		return orNone(number(title, width, drop, func(o model.Owner) int64 { return memoryOf(&o, pages) }, style.Bytes))
+	bytes := func(title string, width, drop int, pages bool) table.Column[*model.Owner] {
+		return orNone(number(title, width, drop, func(o *model.Owner) int64 { return memoryOf(o, pages) }, style.Bytes))
 	}
 	devices := text("devices", 14, 2, 0, p.deviceList)
-	devices.Compare = func(a, b model.Owner) int { return cmp.Compare(b.DeviceCount(), a.DeviceCount()) }
-	devices.Figure = func(o model.Owner) float64 { return float64(o.DeviceCount()) }
-	return []table.Column[model.Owner]{
+	devices.Compare = func(a, b *model.Owner) int { return cmp.Compare(b.DeviceCount(), a.DeviceCount()) }
+	devices.Figure = func(o *model.Owner) float64 { return float64(o.DeviceCount()) }
+	return []table.Column[*model.Owner]{
 		name,
-		text("numa", 4, 0, 1, func(o model.Owner) string { return p.Theme.Clean(o.NUMANodes()) }),
-		orNone(number("cpus", 4, 0, func(o model.Owner) int64 { return int64(o.CPUCount()) }, count)),
-		text("cpu list", 9, 1, 3, func(o model.Owner) string {
+		text("numa", 4, 0, 1, func(o *model.Owner) string { return p.Theme.Clean(o.NUMANodes()) }),
+		orNone(number("cpus", 4, 0, func(o *model.Owner) int64 { return int64(o.CPUCount()) }, count)),
+		text("cpu list", 9, 1, 3, func(o *model.Owner) string {
 			if o.CPUs == nil {
 				return ""
 			}
@@ -97,7 +97,7 @@ func memoryOf(o *model.Owner, pages bool) (sum int64) {
 }
 
 // deviceList is the container's devices in short: the last part of the resource's name says which.
-func (p *Resources) deviceList(o model.Owner) string {
+func (p *Resources) deviceList(o *model.Owner) string {
 	var out []string
 	for i := range o.Devices {
 		d := &o.Devices[i]
@@ -110,7 +110,7 @@ func (p *Resources) deviceList(o model.Owner) string {
 func shortResource(name string) string { return name[strings.LastIndex(name, "/")+1:] }
 
 // ownerDetails opens all that a container has for itself.
-func (p *Resources) ownerDetails(o model.Owner) tea.Cmd {
+func (p *Resources) ownerDetails(o *model.Owner) tea.Cmd {
 	f := facts{th: p.Theme}
 	f.add("pod", cmp.Or(o.Pod.String(), o.Pod.UID), style.Plain)
 	f.add("container", o.Container, style.Plain)
@@ -137,7 +137,7 @@ func (p *Resources) ownerDetails(o model.Owner) tea.Cmd {
 		f.add("NUMA node", d.Nodes, style.Plain)
 		f.add("decision", say.DeviceAllocation(d), style.Plain)
 	}
-	name := p.Theme.Clean(ownerName(&o))
+	name := p.Theme.Clean(ownerName(o))
 	return send(Open{NewPager(p.Look, "container", name, f.lines).Of(name)})
 }
 
