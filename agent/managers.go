@@ -29,7 +29,7 @@ type managers struct {
 func (p *parts) newManagers() (err error) {
 	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
-	machine, err := p.arrangement()
+	machine, assumed, err := p.arrangement()
 	if err != nil {
 		return err
 	}
@@ -57,21 +57,24 @@ func (p *parts) newManagers() (err error) {
 		Policy: kc.TopologyManagerPolicy, Scope: kc.TopologyManagerScope, Options: kc.TopologyManagerPolicyOptions, Machine: machine,
 		Providers: []topology.Provider{{Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory}}, Bus: p.cfg.Bus,
 	})
+	if err == nil {
+		m.tell(machine, assumed)
+	}
 	return err
 }
 
-// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it.
-func (p *parts) arrangement() (numa.Machine, error) {
+// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it: then it may be assumed.
+func (p *parts) arrangement() (m numa.Machine, assumed bool, err error) {
 	kc := p.cfg.Kubelet.Kubelet
-	m, err := numa.Read("/")
+	m, err = numa.Read("/")
 	none := kc.CPUManagerPolicy == cpus.None && kc.MemoryManagerPolicy == memory.None && kc.TopologyManagerPolicy == topology.None
 	switch {
 	case err == nil:
-		return m, nil
+		return m, false, nil
 	case p.cfg.Simulated || none:
-		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), nil
+		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), true, nil
 	}
-	return m, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
+	return m, false, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
 }
 
 // Reserve implements pods.Resources.

@@ -114,6 +114,17 @@ func TestOwnCPUs(t *testing.T) {
 func TestTopology(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	n := run(t, static(h, "--topology-manager-policy", "single-numa-node", "--topology-manager-scope", "pod"))
+	n.until("description", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ResourcesDescribed)
+		if !ok {
+			return false
+		}
+		if e.CPUPolicy != "static" || e.MemoryPolicy != "None" || e.TopologyPolicy != "single-numa-node" || e.Scope != "pod" || e.Reserved != "0" ||
+			!strings.HasPrefix(e.Pool, "0") || e.Assumed || len(e.Nodes) == 0 || !strings.HasPrefix(e.Nodes[0].CPUs, "0") || len(e.Memory) == 0 {
+			t.Errorf("%+v", e)
+		}
+		return true
+	})
 	p := guaranteed("large", "1000")
 	n.source.Set(p)
 	n.until("refusal", refusal("TopologyAffinityError", p))

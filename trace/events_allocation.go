@@ -22,6 +22,8 @@ type Allocation struct {
 	Memory []NodeMemory `json:"memory,omitempty"`
 	// Pool are the CPUs that all other containers share from now on.
 	Pool string `json:"pool,omitempty"`
+	// Free is what the NUMA nodes of the memory have left for containers from now on, one node in each entry.
+	Free []NodeMemory `json:"free,omitempty"`
 	// Affinity are the NUMA nodes that the topology manager chose; empty for any. Preferred says that all resources prefer them.
 	Affinity  string `json:"affinity,omitempty"`
 	Preferred bool   `json:"preferred,omitempty"`

@@ -91,7 +91,7 @@ func place(b *Bus, s Span, e Event) {
 		kindAPICall: PublishSpan[APICall], kindNodeStatus: PublishSpan[NodeStatus], kindProbeAttempt: PublishSpan[ProbeAttempt], kindCSICall: PublishSpan[CSICall],
 		kindVolumeProgress: PublishSpan[VolumeProgress], kindStatusPatch: PublishSpan[StatusPatch], kindServerRequest: PublishSpan[ServerRequest],
 		kindRuntimeSpan: PublishSpan[RuntimeSpan], kindUsage: PublishSpan[Usage], kindNodeDescribed: PublishSpan[NodeDescribed],
-		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped], kindOOMKill: PublishSpan[OOMKill], kindEviction: PublishSpan[Eviction],
+		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindResourcesDescribed: PublishSpan[ResourcesDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped], kindOOMKill: PublishSpan[OOMKill], kindEviction: PublishSpan[Eviction],
 		kindDevicePlugin: PublishSpan[DevicePlugin], kindDeviceAllocation: PublishSpan[DeviceAllocation], kindAllocation: PublishSpan[Allocation],
 		kindShutdown: PublishSpan[Shutdown],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})

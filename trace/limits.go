@@ -40,7 +40,7 @@ func (e *Eviction) limit(l limiter) int {
 // limit implements limited.
 func (e *Allocation) limit(l limiter) int {
 	return word(l, &e.Manager) + word(l, &e.Outcome) + word(l, &e.Why) + word(l, &e.Policy) + word(l, &e.Scope) + word(l, &e.Container) +
-		line(l, &e.CPUs) + line(l, &e.Nodes) + line(l, &e.Pool) + line(l, &e.Affinity) + list(l, &e.Memory, &e.Clipped) +
+		line(l, &e.CPUs) + line(l, &e.Nodes) + line(l, &e.Pool) + line(l, &e.Affinity) + list(l, &e.Memory, &e.Clipped) + list(l, &e.Free, &e.Clipped) +
 		list(l, &e.Hints, &e.Clipped) + word(l, &e.Code) + text(l, &e.Err)
 }
 
@@ -62,7 +62,7 @@ func (e *DevicePlugin) limit(l limiter) int {
 
 // limit implements limited.
 func (e *DeviceAllocation) limit(l limiter) int {
-	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + text(l, &e.Err)
+	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + line(l, &e.Nodes) + text(l, &e.Err)
 }
 
 // limit implements limited.
@@ -128,6 +128,18 @@ func (e *RuntimeHandler) limit(l limiter) int { return word(l, &e.Name) }
 
 // limit implements limited.
 func (*RuntimeFeatures) limit(limiter) int { return 0 }
+
+// limit implements limited.
+func (e *ResourcesDescribed) limit(l limiter) int {
+	return word(l, &e.CPUPolicy) + word(l, &e.MemoryPolicy) + word(l, &e.TopologyPolicy) + word(l, &e.Scope) + line(l, &e.Options) +
+		list(l, &e.Nodes, &e.Clipped) + line(l, &e.Reserved) + line(l, &e.Pool) + list(l, &e.Memory, &e.Clipped)
+}
+
+// limit implements limited.
+func (e *NUMANode) limit(l limiter) int { return line(l, &e.CPUs) }
+
+// limit implements limited.
+func (e *NUMAMemory) limit(l limiter) int { return word(l, &e.Resource) }
 
 // limit implements limited.
 func (e *Certificate) limit(l limiter) int {

@@ -38,6 +38,7 @@ const (
 	kindUsage
 	kindNodeDescribed
 	kindRuntimeDescribed
+	kindResourcesDescribed
 	kindCertificate
 	kindClockStepped
 	kindOOMKill
@@ -50,50 +51,51 @@ const (
 )
 
 var kinds = [kindCount]kindOf{
-	kindAgent:            describe[Agent]("agent"),
-	kindSource:           describe[Source]("source"),
-	kindSourceError:      describe[SourceError]("source.error"),
-	kindLoop:             describe[Loop]("loop"),
-	kindLog:              describe[Log]("log"),
-	kindPressure:         describe[Pressure]("pressure"),
-	kindDecision:         describe[Decision]("decision"),
-	kindGC:               describe[GC]("gc"),
-	kindNodeEvent:        describe[NodeEvent]("node.event"),
-	kindMilestone:        describe[Milestone]("pod.milestone"),
-	kindWorker:           describe[Worker]("pod.worker"),
-	kindSync:             describe[Sync]("pod.sync"),
-	kindPlan:             describe[Plan]("pod.plan"),
-	kindAction:           describe[Action]("pod.action"),
-	kindWait:             describe[Wait]("pod.wait"),
-	kindGate:             describe[Gate]("pod.gate"),
-	kindPodStatus:        describe[PodStatus]("pod.status"),
-	kindCRICall:          describe[CRICall]("cri.call"),
-	kindPLEGRelist:       describe[PLEGRelist]("pleg.relist"),
-	kindPLEGEvent:        describe[PLEGEvent]("pleg.event"),
-	kindPLEGMode:         describe[PLEGMode]("pleg.mode"),
-	kindImagePull:        describe[ImagePull]("image.pull"),
-	kindImageProgress:    describe[ImageProgress]("image.progress"),
-	kindVolume:           describe[Volume]("volume"),
-	kindCgroupOp:         describe[CgroupOp]("cgroup"),
-	kindAPICall:          describe[APICall]("api.call"),
-	kindNodeStatus:       describe[NodeStatus]("node.status"),
-	kindProbeAttempt:     describe[ProbeAttempt]("probe.attempt"),
-	kindCSICall:          describe[CSICall]("csi.call"),
-	kindVolumeProgress:   describe[VolumeProgress]("volume.progress"),
-	kindStatusPatch:      describe[StatusPatch]("status.patch"),
-	kindServerRequest:    describe[ServerRequest]("server.request"),
-	kindRuntimeSpan:      describe[RuntimeSpan]("runtime.span"),
-	kindUsage:            describe[Usage]("agent.usage"),
-	kindNodeDescribed:    describe[NodeDescribed]("node.described"),
-	kindRuntimeDescribed: describe[RuntimeDescribed]("runtime.described"),
-	kindCertificate:      describe[Certificate]("certificate"),
-	kindClockStepped:     describe[ClockStepped]("clock.stepped"),
-	kindOOMKill:          describe[OOMKill]("oom.kill"),
-	kindEviction:         describe[Eviction]("eviction"),
-	kindDevicePlugin:     describe[DevicePlugin]("device.plugin"),
-	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
-	kindAllocation:       describe[Allocation]("allocation"),
-	kindShutdown:         describe[Shutdown]("shutdown"),
+	kindAgent:              describe[Agent]("agent"),
+	kindSource:             describe[Source]("source"),
+	kindSourceError:        describe[SourceError]("source.error"),
+	kindLoop:               describe[Loop]("loop"),
+	kindLog:                describe[Log]("log"),
+	kindPressure:           describe[Pressure]("pressure"),
+	kindDecision:           describe[Decision]("decision"),
+	kindGC:                 describe[GC]("gc"),
+	kindNodeEvent:          describe[NodeEvent]("node.event"),
+	kindMilestone:          describe[Milestone]("pod.milestone"),
+	kindWorker:             describe[Worker]("pod.worker"),
+	kindSync:               describe[Sync]("pod.sync"),
+	kindPlan:               describe[Plan]("pod.plan"),
+	kindAction:             describe[Action]("pod.action"),
+	kindWait:               describe[Wait]("pod.wait"),
+	kindGate:               describe[Gate]("pod.gate"),
+	kindPodStatus:          describe[PodStatus]("pod.status"),
+	kindCRICall:            describe[CRICall]("cri.call"),
+	kindPLEGRelist:         describe[PLEGRelist]("pleg.relist"),
+	kindPLEGEvent:          describe[PLEGEvent]("pleg.event"),
+	kindPLEGMode:           describe[PLEGMode]("pleg.mode"),
+	kindImagePull:          describe[ImagePull]("image.pull"),
+	kindImageProgress:      describe[ImageProgress]("image.progress"),
+	kindVolume:             describe[Volume]("volume"),
+	kindCgroupOp:           describe[CgroupOp]("cgroup"),
+	kindAPICall:            describe[APICall]("api.call"),
+	kindNodeStatus:         describe[NodeStatus]("node.status"),
+	kindProbeAttempt:       describe[ProbeAttempt]("probe.attempt"),
+	kindCSICall:            describe[CSICall]("csi.call"),
+	kindVolumeProgress:     describe[VolumeProgress]("volume.progress"),
+	kindStatusPatch:        describe[StatusPatch]("status.patch"),
+	kindServerRequest:      describe[ServerRequest]("server.request"),
+	kindRuntimeSpan:        describe[RuntimeSpan]("runtime.span"),
+	kindUsage:              describe[Usage]("agent.usage"),
+	kindNodeDescribed:      describe[NodeDescribed]("node.described"),
+	kindRuntimeDescribed:   describe[RuntimeDescribed]("runtime.described"),
+	kindResourcesDescribed: describe[ResourcesDescribed]("resources.described"),
+	kindCertificate:        describe[Certificate]("certificate"),
+	kindClockStepped:       describe[ClockStepped]("clock.stepped"),
+	kindOOMKill:            describe[OOMKill]("oom.kill"),
+	kindEviction:           describe[Eviction]("eviction"),
+	kindDevicePlugin:       describe[DevicePlugin]("device.plugin"),
+	kindDeviceAllocation:   describe[DeviceAllocation]("device.allocation"),
+	kindAllocation:         describe[Allocation]("allocation"),
+	kindShutdown:           describe[Shutdown]("shutdown"),
 }
 
 // Kind implements Event.
@@ -203,6 +205,9 @@ func (*NodeDescribed) Kind() Kind { return kindNodeDescribed }
 
 // Kind implements Event.
 func (*RuntimeDescribed) Kind() Kind { return kindRuntimeDescribed }
+
+// Kind implements Event.
+func (*ResourcesDescribed) Kind() Kind { return kindResourcesDescribed }
 
 // Kind implements Event.
 func (*Certificate) Kind() Kind { return kindCertificate }

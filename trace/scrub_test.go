@@ -89,6 +89,9 @@ func TestScrubbedLines(t *testing.T) {
 var names = []string{
 	"Agent.Endpoint", "Agent.Node", "Agent.Runtime", "Agent.RuntimeVersion", "Agent.Version",
 	"Allocation.Affinity", "Allocation.CPUs", "Allocation.Code", "Allocation.Container", "Allocation.Nodes", "Allocation.Policy", "Allocation.Pool",
+	"NUMAMemory.Resource", "NUMANode.CPUs",
+	"ResourcesDescribed.CPUPolicy", "ResourcesDescribed.MemoryPolicy", "ResourcesDescribed.Options", "ResourcesDescribed.Pool",
+	"ResourcesDescribed.Reserved", "ResourcesDescribed.Scope", "ResourcesDescribed.TopologyPolicy",
 	"Allocation.Scope", "NodeMemory.Nodes", "NodeMemory.Resource",
 	"ResourceHints.Possible", "ResourceHints.Preferred", "ResourceHints.Provider", "ResourceHints.Resource",
 	"APICall.Name", "APICall.Namespace", "APICall.Resource",
@@ -101,7 +104,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
-	"DeviceAllocation.Container", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
+	"DeviceAllocation.Container", "DeviceAllocation.Nodes", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",

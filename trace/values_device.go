@@ -18,6 +18,7 @@ type DeviceOutcome string
 // The outcomes.
 const (
 	DevicesAllocated DeviceOutcome = "allocated" // the plugin allocated them
+	DevicesKept      DeviceOutcome = "kept"      // the container already had them, from an earlier agent
 	DevicesRefused   DeviceOutcome = "refused"   // there are too few, or the plugin failed
 	DevicesPrepared  DeviceOutcome = "prepared"  // the plugin was called before the container is created
 )

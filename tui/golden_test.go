@@ -139,6 +139,15 @@ func (d *driver) shortage() *driver {
 	return d
 }
 
+// machine gives the app the scripted session of a machine with NUMA nodes and devices.
+func (d *driver) machine() *driver {
+	d.t.Helper()
+	d.app.apply([]chunk{{recs: tuitest.Machine()}})
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
 // keys types keys, named as Bubble Tea names them, separated by spaces.
 func (d *driver) keys(names string) *driver {
 	d.t.Helper()
@@ -218,6 +227,7 @@ func TestGolden(t *testing.T) {
 		{"sources", "o"},
 		{"sources-detail", "o j enter"},
 		{"eviction", "x"},
+		{"resources-none", "n"},
 		{"node", "8"},
 		{"pod-learn", "1 j j j enter L j j"},
 		{"compare-pick", "1 j j j t"},
@@ -277,6 +287,30 @@ func TestGoldenShortage(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).shortage().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// TestGoldenMachine is TestGolden on a machine of which containers have CPUs, memory and devices for themselves.
+func TestGoldenMachine(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"resources", "n"},
+		{"resources-owner", "n m m m j"},
+		{"resources-node", "n j j enter"},
+		{"resources-container", "n m m m j j j enter"},
+		{"resources-device", "n m m enter"},
+		{"resources-refused", "n m enter"},
+		{"resources-why", "n m w"},
+		{"resources-filter", "n / g p u enter"},
+		{"resources-learn", "n m L"},
+	} {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).machine().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})

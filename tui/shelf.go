@@ -30,6 +30,7 @@ var shelf = []struct {
 	{"p", func(l views.Look, _ *Config) views.Page { return views.NewProbes(l) }},
 	{"o", func(l views.Look, _ *Config) views.Page { return views.NewSources(l) }},
 	{"x", func(l views.Look, _ *Config) views.Page { return views.NewEviction(l) }},
+	{"n", func(l views.Look, _ *Config) views.Page { return views.NewResources(l) }},
 	{"r", func(l views.Look, _ *Config) views.Page { return views.NewStarts(l) }},
 }
 

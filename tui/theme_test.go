@@ -39,6 +39,30 @@ func TestGoldenColors(t *testing.T) {
 	}
 }
 
+// TestGoldenColorsMachine is TestGoldenColors for the view of resources, with the cursor on a refused pod and on a container.
+func TestGoldenColorsMachine(t *testing.T) {
+	for _, c := range []struct {
+		name, theme string
+		env         []string
+		size        [2]int
+	}{
+		{"dark", style.Dark, []string{"TERM=xterm-256color"}, sizes[0]},
+		{"dark", style.Dark, []string{"TERM=xterm-256color"}, sizes[1]},
+		{"light", style.Light, []string{"TERM=xterm-256color"}, sizes[1]},
+		{"16", "", []string{"TERM=xterm"}, sizes[1]},
+		{"none", "", []string{"TERM=xterm-256color", "NO_COLOR=1"}, sizes[0]},
+		{"ascii", "", []string{"TERM=vt220", "NO_COLOR=1"}, sizes[0]},
+	} {
+		for view, keys := range map[string]string{"resources": "n m", "resources-owner": "n m m m j j"} {
+			name := fmt.Sprintf("%s-%s-%dx%d", view, c.name, c.size[0], c.size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{Env: c.env, Theme: c.theme}, c.size[0], c.size[1]).machine().keys(keys)
+				colored(t, name, d.app.view())
+			})
+		}
+	}
+}
+
 // colored is golden for a frame with its escape sequences, which are written as text.
 func colored(t *testing.T, name, frame string) {
 	t.Helper()

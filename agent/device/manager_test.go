@@ -268,6 +268,13 @@ func TestAgentRestarts(t *testing.T) {
 	if d := cmp.Diff([]string{"g2"}, n.has("p2", "c")); d != "" {
 		t.Error(d)
 	}
+	if err := n.Reserve(t.Context(), pod); err != nil { // it is admitted again
+		t.Fatal(err)
+	}
+	kept := trace.DeviceAllocation{Container: "c", Resource: gpu, Outcome: trace.DevicesKept, Count: 2, IDs: []string{"g0", "g1"}, Nodes: "0,1"}
+	if es := n.events(); cmp.Diff(kept, es[len(es)-1]) != "" {
+		t.Errorf("%+v, want %+v at last", es, kept)
+	}
 }
 
 // A plugin hangs in Allocate: others are served meanwhile, and the pod's end ends the call.

@@ -37,7 +37,11 @@ func (m *Manager) ReserveContainer(ctx context.Context, pod *v1.Pod, c *v1.Conta
 	now := m.look(pod)
 	m.mu.Lock()
 	want, err := m.reserveAll(pod, c, now)
+	kept := m.kept(pod, c)
 	m.mu.Unlock()
+	for _, e := range kept {
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e)
+	}
 	if err != nil {
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.DeviceAllocation{
 			Container: c.Name, Resource: want.resource, Outcome: trace.DevicesRefused, Count: want.needed, Err: err.Error(),

@@ -48,7 +48,7 @@ func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 		m.shrink(pod, c, blocks)
 		m.save()
 	}
-	e.Memory, e.Nodes = told(blocks), nodesOf(blocks)
+	e.Memory, e.Nodes, e.Free = told(blocks), nodesOf(blocks), m.left(blocks)
 	m.tell(trace.FromContext(ctx), e)
 	return nil
 }

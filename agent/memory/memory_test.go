@@ -201,6 +201,29 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestDescribe has what the nodes have while a container has some of one; with the policy None, what they have in total.
+func TestDescribe(t *testing.T) {
+	f := newFixture(t)
+	f.admit(t, pod("p", "a=1Gi"), true, 1)
+	var has, none trace.ResourcesDescribed
+	f.Describe(&has)
+	want := []trace.NUMAMemory{
+		{Node: 0, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 3328 << 20}, {Node: 0, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
+		{Node: 1, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 2304 << 20}, {Node: 1, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
+	}
+	if has.MemoryPolicy != Static || !slices.Equal(has.Memory, want) {
+		t.Errorf("%+v, want %+v", has, want)
+	}
+	m, err := New(Config{Policy: None, Machine: machine(1), Dir: t.TempDir(), Pods: f.world})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Describe(&none)
+	if want := []trace.NUMAMemory{{Resource: "memory", Total: 4 << 30}, {Resource: "hugepages-2Mi", Total: 512 << 20}}; none.MemoryPolicy != None || !slices.Equal(none.Memory, want) {
+		t.Errorf("%+v, want %+v", none, want)
+	}
+}
+
 // When the next container is created, the memory of finished init containers is free.
 func TestCreated(t *testing.T) {
 	f := newFixture(t)
@@ -218,10 +241,14 @@ func TestCreated(t *testing.T) {
 		t.Errorf("%q, left %s", got, f.left())
 	}
 	var whys []trace.AllocationWhy
+	var left []trace.NodeMemory
 	for _, r := range f.rec.Records() {
 		if e, ok := r.Event.(*trace.Allocation); ok && e.Manager == trace.ManagerMemory && e.Outcome == trace.AllocationReleased {
-			whys = append(whys, e.Why)
+			whys, left = append(whys, e.Why), e.Free
 		}
+	}
+	if want := []trace.NodeMemory{{Resource: "memory", Bytes: 2048 << 20, Nodes: "0"}}; !slices.Equal(left, want) {
+		t.Errorf("left %v, want %v", left, want)
 	}
 	if !slices.Equal(whys, []trace.AllocationWhy{trace.AllocationInitDone}) {
 		t.Error(whys)

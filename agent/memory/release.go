@@ -73,7 +73,9 @@ func (m *Manager) release(uid string, why trace.AllocationWhy, keeps func(contai
 		}
 		delete(entries, name)
 		freed = true
-		m.tell(trace.Span{Pod: ref}, trace.Allocation{Outcome: trace.AllocationReleased, Container: name, Why: why, Memory: told(blocks), Nodes: nodesOf(blocks)})
+		m.tell(trace.Span{Pod: ref}, trace.Allocation{
+			Outcome: trace.AllocationReleased, Container: name, Why: why, Memory: told(blocks), Nodes: nodesOf(blocks), Free: m.left(blocks),
+		})
 	}
 	if len(entries) == 0 {
 		delete(m.content.Entries, uid)

@@ -48,6 +48,7 @@ type node struct {
 	// The latest descriptions of the node and its runtime, and the agent's certificates by use.
 	described, handlers *store.Item
 	certificates        map[trace.CertificateUse]*store.Item
+	res                 resources
 }
 
 // origin is a source of pods with a kind of record: that it delivered its set, its location, or the outcome for a pod.
@@ -57,7 +58,7 @@ func newNode() node {
 	return node{
 		first: map[string]*store.Item{}, latest: map[string]*store.Item{}, steps: ring.New[*store.Item](maxSteps),
 		pressure: map[string]*ring.Ring[*store.Item]{}, short: map[string]*store.Item{}, sources: map[evidence.Manifest][]*store.Item{},
-		origins: map[origin]*store.Item{}, conditions: map[string]*store.Item{}, certificates: map[trace.CertificateUse]*store.Item{},
+		origins: map[origin]*store.Item{}, conditions: map[string]*store.Item{}, certificates: map[trace.CertificateUse]*store.Item{}, res: newResources(),
 	}
 }
 
@@ -69,6 +70,7 @@ func (n *node) walk(v visit) {
 	table(v, needParts, n.certificates)
 	table(v, needParts, n.short)
 	table(v, needParts, n.origins)
+	n.res.walk(v)
 	history(v, needHistory, &n.steps)
 	for _, r := range n.pressure {
 		history(v, needHistory, r)
@@ -83,6 +85,7 @@ func (n *node) walk(v visit) {
 // foldNode keeps a record about the node as a whole.
 func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 	n, over := &k.node, r.Edge != trace.EdgeBegin
+	n.res.fold(r.Event, it)
 	switch e := r.Event.(type) {
 	case *trace.Agent:
 		k.foldAgent(e, it)
@@ -166,6 +169,7 @@ func (k *Store) foldAgent(e *trace.Agent, it *store.Item) {
 		n.described, n.handlers = nil, nil
 		n.shutdown, n.shuts = nil, nil
 		clear(n.certificates)
+		n.res.restart()
 	}
 	n.state = string(e.State)
 	if n.first[string(e.State)] == nil && len(n.first) < maxSignals {

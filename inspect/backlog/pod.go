@@ -48,13 +48,16 @@ type pod struct {
 	within   map[trace.SpanID]*volume     // by open span of their operations and calls
 	probes   map[[2]string]*probe
 	writes   writes
+	// held are the last records about what containers have for themselves; rejected is the verdict, over that the worker terminated.
+	held           map[holding]*store.Item
+	rejected, over *store.Item
 }
 
 func (k *Store) newPod(key trace.Pod, first *store.Item) *pod {
 	return &pod{
 		key: key, first: first, run: k.kept.Run(key),
 		progress: map[trace.SpanID]*store.Item{}, volumes: map[string]*volume{}, within: map[trace.SpanID]*volume{},
-		probes: map[[2]string]*probe{}, pulls: map[string]*store.Item{},
+		probes: map[[2]string]*probe{}, pulls: map[string]*store.Item{}, held: map[holding]*store.Item{},
 	}
 }
 
@@ -69,7 +72,8 @@ func (p *pod) walk(v visit) {
 		words, parts, history = needHistory, needPast, needPast
 	}
 	one(v, words, &p.last, &p.first, &p.seen, &p.started, &p.ready, &p.ending, &p.gone, &p.next)
-	one(v, words, &p.status, &p.worker, &p.moved, &p.left, &p.sync, &p.plan, &p.retry)
+	one(v, words, &p.status, &p.worker, &p.moved, &p.left, &p.sync, &p.plan, &p.retry, &p.rejected, &p.over)
+	table(v, parts, p.held)
 	many(v, parts, &p.prior)
 	table(v, parts, p.progress)
 	table(v, parts, p.pulls)
@@ -144,6 +148,7 @@ func (k *Store) foldPod(p *pod, r *trace.Record, it *store.Item) {
 	if p.first == nil {
 		p.first = it
 	}
+	p.foldResources(r.Event, it)
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		k.foldMilestone(p, e, it)

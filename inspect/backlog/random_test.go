@@ -141,7 +141,7 @@ func (n *node) parent(pod trace.Pod, like ...trace.Event) trace.SpanID {
 func (n *node) ofNode() {
 	n.n++
 	none := trace.Pod{}
-	switch n.rng.IntN(15) {
+	switch n.rng.IntN(17) {
 	case 0:
 		n.begin(none, 0, &trace.Loop{N: uint64(n.n), Case: trace.LoopPLEG})
 	case 1:
@@ -177,6 +177,18 @@ func (n *node) ofNode() {
 		n.Point(n.at, none, 0, &trace.NodeDescribed{Node: "lab-1", Resources: []trace.NodeResource{{Name: "cpu", Capacity: fmt.Sprint(n.n)}}})
 		n.Point(n.at, none, 0, &trace.RuntimeDescribed{Changed: []string{fmt.Sprint("handler ", n.n)}})
 		n.Point(n.at, none, 0, &trace.Certificate{Use: pick(n, trace.UseClient, trace.UseServing), Serial: fmt.Sprint(n.n)})
+	case 15:
+		n.Point(n.at, none, 0, &trace.DevicePlugin{
+			Op:       pick(n, trace.PluginRegistered, trace.PluginRegistered, trace.PluginDevices, trace.PluginGone, trace.PluginRemoved, trace.PluginRefused),
+			Resource: pick(n, "a.com/gpu", "a.com/nic"), Socket: pick(n, "a", "b"), Healthy: n.rng.IntN(9), PreStart: n.chance(50), Err: pick(n, "", "EOF"),
+		})
+	case 16:
+		if n.chance(30) {
+			n.Point(n.at, none, 0, &trace.ResourcesDescribed{
+				CPUPolicy: "static", MemoryPolicy: "Static", Nodes: []trace.NUMANode{{CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}, Reserved: "0", Pool: "0-7",
+				Memory: []trace.NUMAMemory{{Resource: "memory", Total: 100, Allocatable: 90, Free: 90}},
+			})
+		}
 	}
 }
 
@@ -184,7 +196,7 @@ func (n *node) ofPod(l *life) {
 	p := l.pod
 	n.n++
 	vol := pick(n, "data", "token", "config")
-	switch n.rng.IntN(22) {
+	switch n.rng.IntN(25) {
 	case 0, 1:
 		n.milestone(l)
 	case 2:
@@ -240,6 +252,23 @@ func (n *node) ofPod(l *life) {
 	case 21:
 		now := tape.Epoch.Add(n.at).UnixNano()
 		n.Point(n.at, p, n.parent(p, &trace.CRICall{}), &trace.RuntimeSpan{Name: "x", Start: now - int64(n.rng.IntN(1e9))})
+	case 22:
+		n.Point(n.at, p, 0, &trace.Allocation{
+			Manager: trace.ManagerCPU, Outcome: pick(n, trace.AllocationGranted, trace.AllocationKept, trace.AllocationReleased, trace.AllocationRefused),
+			Container: pick(n, "web", "side"), CPUs: pick(n, "1", "2-3"), Pool: pick(n, "", "0,4-7"), Code: pick(n, "TopologyAffinityError", "SMTAlignmentError"),
+		})
+		n.Point(n.at, p, 0, &trace.Allocation{
+			Manager: trace.ManagerMemory, Outcome: pick(n, trace.AllocationGranted, trace.AllocationReleased), Container: "web",
+			Free: []trace.NodeMemory{{Resource: "memory", Bytes: uint64(n.rng.IntN(90)), Nodes: pick(n, "0", "1")}},
+		})
+	case 23:
+		n.Point(n.at, p, 0, &trace.DeviceAllocation{
+			Container: pick(n, "web", "side"), Resource: pick(n, "a.com/gpu", "a.com/nic"), Count: 1, IDs: []string{pick(n, "g0", "g1")},
+			Outcome: pick(n, trace.DevicesAllocated, trace.DevicesKept, trace.DevicesPrepared, trace.DevicesRefused),
+		})
+	case 24:
+		n.Point(n.at, p, 0, &trace.Worker{To: trace.WorkerTerminated})
+		n.Point(n.at, p, 0, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: pick(n, "OutOfcpu", "NodePorts")})
 	}
 }
 

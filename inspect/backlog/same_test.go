@@ -102,6 +102,7 @@ func same(all, late *model.Model) string {
 		{"figures of memory", all.PressureHistory("memory"), late.PressureHistory("memory")},
 		{"shortages", all.Shortages(), late.Shortages()},
 		{"certificates", all.Certificates(), late.Certificates()},
+		{"resources", all.Resources(), late.Resources()},
 		{"conditions", all.NodeConditions(), late.NodeConditions()},
 		{"sources", all.Sources(), late.Sources()},
 		{"source errors", all.SourceErrors(), late.SourceErrors()},

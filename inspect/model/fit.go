@@ -50,7 +50,7 @@ func (m *Model) weigh() int {
 	}
 	for _, part := range []any{
 		&m.node, &m.loops, &m.calls, &m.samples, &m.passes, &m.decisions, &m.pressure, &m.lines, &m.alarms, &m.sources, &m.origins, &m.urls,
-		&m.pressed, &m.short, &m.conditions, &m.certificates, &m.api, &m.nodes, &m.starts,
+		&m.pressed, &m.short, &m.conditions, &m.certificates, &m.res, &m.api, &m.nodes, &m.starts,
 	} {
 		all += s.whole(reflect.ValueOf(part).Elem())
 	}
@@ -82,6 +82,7 @@ func (m *Model) shortenHistories() {
 		p.Omitted += len(p.Decisions)
 		p.Decisions = nil
 	})
+	m.res.shorten()
 	m.decisions.Halve()
 	m.lines.Halve()
 	m.alarms.Halve()

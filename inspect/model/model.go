@@ -46,6 +46,7 @@ type Model struct {
 	// certificates are the agent's own, by use.
 	certificates map[trace.CertificateUse]Certificate
 
+	res    resources
 	api    api
 	nodes  nodeWrites
 	starts ring.Ring[*Start]
@@ -67,7 +68,7 @@ func New(opt Options) *Model {
 		decisions: ring.New[Decision](opt.Decisions),
 		pressure:  map[string]Pressure{}, lines: ring.New[Line](opt.Lines - opt.Lines/4), alarms: ring.New[Line](max(opt.Lines/4, 1)),
 		sources: sourceErrors{}, starts: ring.New[*Start](opt.Starts),
-		api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
+		res: newResources(), api: newAPI(opt.Samples), origins: map[string]Source{}, urls: newWaits(), pressed: map[string]*ring.Ring[Pressure]{},
 		kept: store.New(store.Policy{
 			Runs: opt.Runs, Over: opt.Over, First: opt.PerRun / 2, Newest: opt.PerRun - opt.PerRun/2, Node: opt.Records, Recent: opt.Recent, Open: opt.Open, Traces: 4 * opt.Runs,
 			Patches: true, Straight: true,
@@ -141,6 +142,7 @@ func (m *Model) Apply(r *trace.Record) {
 	case *trace.SourceError:
 		m.sources.add(r, e)
 	}
+	m.res.apply(r)
 	m.addLine(r)
 	if p != nil {
 		m.applyPod(p, r, kept)

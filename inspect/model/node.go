@@ -90,6 +90,7 @@ func (m *Model) applyAgent(r *trace.Record, e *trace.Agent) {
 		clear(m.api.watches)
 		n.Described, n.Handlers, n.Shutdown = Described{}, Handlers{}, Shutdown{}
 		clear(m.certificates)
+		m.res.restart()
 		n.Since, n.PLEGMode, n.PLEGReason, n.LastLoop, n.LastRelist = r.At(), "", "", time.Time{}, time.Time{}
 	}
 	set := func(dst *string, v string) {

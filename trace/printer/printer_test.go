@@ -111,6 +111,11 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.NodeDescribed{Node: "lab-1", Changed: []string{"capacity memory 4Gi → 8Gi", "kernel 6.8.0 → 6.8.1"}})
 	add(9019*ms, node, point, 0, &trace.RuntimeDescribed{})
 	add(9019*ms, node, point, 0, &trace.RuntimeDescribed{Changed: []string{"handler kata"}})
+	add(9019*ms, node, point, 0, &trace.ResourcesDescribed{
+		CPUPolicy: "static", Options: "full-pcpus-only", MemoryPolicy: "None", TopologyPolicy: "best-effort", Scope: "container",
+		Nodes: []trace.NUMANode{{CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}, Reserved: "0", Pool: "0-7",
+		Memory: []trace.NUMAMemory{{Resource: "memory", Total: 1 << 30}, {Node: 1, Resource: "hugepages-2Mi", Total: 1 << 21}},
+	})
 	until := t0.Add(365 * 24 * time.Hour)
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", None: "this agent stands alone"})
 	add(9019*ms, node, point, 0, &trace.Certificate{Use: "client", Cause: "start", Name: "system:node:lab-1", NotAfter: until})

@@ -118,6 +118,8 @@ func briefNode(e trace.Event) string {
 		return words(e.Node, strings.Join(e.Changed, ", "))
 	case *trace.RuntimeDescribed:
 		return cmp.Or(strings.Join(e.Changed, ", "), fmt.Sprintf("%d handlers", len(e.Handlers)))
+	case *trace.ResourcesDescribed:
+		return words(fmt.Sprintf("%d NUMA nodes", len(e.Nodes)), Policies(e))
 	case *trace.Shutdown:
 		return words(string(e.State), strings.Join(e.Overran, ", "))
 	case *trace.Certificate:

@@ -39,6 +39,9 @@ func DeviceAllocation(e *trace.DeviceAllocation) string {
 		if more := e.Count - len(e.IDs); more > 0 {
 			ids += fmt.Sprintf(" and %d more", more)
 		}
+		if e.Nodes != "" {
+			ids += " (NUMA node " + e.Nodes + ")"
+		}
 		how = append(how, ids)
 	}
 	if e.Preferred > 0 {

@@ -22,6 +22,7 @@ func TestDevices(t *testing.T) {
 			Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 2, IDs: []string{"g0", "g1"}, Took: 1500 * time.Millisecond, Preferred: 2 * time.Millisecond,
 		},
 		"allocated 20 example.com/gpu for web: g0 and 19 more": &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 20, IDs: []string{"g0"}},
+		"kept 1 example.com/gpu for web: g7 (NUMA node 1)":     &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesKept, Count: 1, IDs: []string{"g7"}, Nodes: "1"},
 		"refused 2 example.com/gpu for web: too few":           &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesRefused, Count: 2, Err: "too few"},
 	} {
 		if got := Line(&trace.Record{Event: e}); got != want {

@@ -78,6 +78,8 @@ func line(r *trace.Record) string {
 		return changes("node", e.Changed)
 	case *trace.RuntimeDescribed:
 		return changes("container runtime", e.Changed)
+	case *trace.ResourcesDescribed:
+		return Policies(e)
 	case *trace.Certificate:
 		return certificate(e)
 	case *trace.ClockStepped:

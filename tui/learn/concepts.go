@@ -99,6 +99,21 @@ var concepts = map[string]Lesson{
 			"A kubelet then ends pods, those that use more than they requested first (KL22). The distance to each threshold is what is left until then.",
 		"kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 	},
+	"resources": {
+		"exclusive CPUs and memory", "With cpuManagerPolicy static, a container of a Guaranteed pod that requests whole CPUs gets them for itself: all others leave them and share " +
+			"the pool. Reserved CPUs are for the system. With memoryManagerPolicy Static, its memory and huge pages come from as few NUMA nodes as possible.",
+		"kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/",
+	},
+	"topology": {
+		"topology manager", "Each manager proposes hints: sets of NUMA nodes that can give a resource. The topology manager chooses a set that all of them accept. " +
+			"With the policies restricted and single-numa-node it rejects a pod for which there is none (TopologyAffinityError, KL41).",
+		"kubernetes.io/docs/tasks/administer-cluster/topology-manager/",
+	},
+	"devices": {
+		"device plugins", "A device plugin registers a resource and lists its devices. The agent allocates healthy ones to containers, and calls the plugin. " +
+			"If its connection ends, no device of it is allocated until one registers; after 5 min the node has none of the resource (KL42).",
+		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
+	},
 	"shutdown": {
 		"graceful node shutdown", "While the agent holds a lock of systemd-logind, the machine waits with a shutdown until the pods have terminated: those of low priority " +
 			"first, critical ones last, each group with its own time (shutdownGracePeriod). The node is not Ready meanwhile and takes no pods (KL43).",

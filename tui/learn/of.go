@@ -101,6 +101,13 @@ func Event(e trace.Event) Lesson {
 		return concepts["eviction"]
 	case *trace.DevicePlugin, *trace.DeviceAllocation:
 		return waits[trace.WaitDevices]
+	case *trace.Allocation:
+		if e.Manager == trace.ManagerTopology {
+			return concepts["topology"]
+		}
+		return concepts["resources"]
+	case *trace.ResourcesDescribed:
+		return concepts["resources"]
 	case *trace.Shutdown:
 		return concepts["shutdown"]
 	case *trace.RuntimeSpan:

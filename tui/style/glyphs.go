@@ -19,6 +19,7 @@ type Glyphs struct {
 	Live      string   // a heart that beats
 	Full      string   // a filled part of a bar
 	Empty     string   // the rest of a bar
+	Set       string   // a part of a bar that is set aside
 	Tick      string   // an instant on a time line
 	Critical  string   // on the critical path
 	Wait      string   // time in which nothing works
@@ -42,7 +43,7 @@ type Glyphs struct {
 }
 
 var unicodeGlyphs = Glyphs{
-	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Tick: "▏", Critical: "▸", Wait: "┄",
+	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Set: "▚", Tick: "▏", Critical: "▸", Wait: "┄",
 	MeterOn: "▮", MeterOff: "▯", Branch: "├", LastChild: "└", Pipe: "│", Ellipsis: "…", Up: "▲", Down: "▼",
 	Limit: "┃", Folded: "▹", Unfolded: "▿", Levels: "▁▂▃▄▅▆▇█", Turning: spinner.MiniDot.Frames, border: lipgloss.RoundedBorder(),
 	Phases: [toneCount]string{Volumes: "▤", Sandbox: "█", Network: "▒", Image: "▓", Create: "▇", Probe: "░", Status: "▪", Wait: "┄"},
@@ -50,7 +51,7 @@ var unicodeGlyphs = Glyphs{
 }
 
 var asciiGlyphs = Glyphs{
-	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Tick: "|", Critical: "=", Wait: "~",
+	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Set: "=", Tick: "|", Critical: "=", Wait: "~",
 	MeterOn: "|", MeterOff: ".", Branch: "|", LastChild: "`", Pipe: "|", Ellipsis: "~", Up: "^", Down: "v",
 	Limit: "|", Folded: "+", Unfolded: "-", Levels: "_.-=+*#@", Turning: spinner.Line.Frames, border: lipgloss.ASCIIBorder(),
 	Phases: [toneCount]string{Volumes: "v", Sandbox: "s", Network: "n", Image: "i", Create: "c", Probe: "p", Status: "u", Wait: "~"},

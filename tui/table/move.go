@@ -101,3 +101,9 @@ func (t *Table[R]) scroll() {
 	}
 	t.top = max(min(t.top, len(t.shown)-n), 0)
 }
+
+// Blur has the table drawn without its cursor: keys go to another one.
+func (t *Table[R]) Blur(blurred bool) { t.blurred = blurred }
+
+// Ends reports whether the cursor is on the first row, and on the last one.
+func (t *Table[R]) Ends() (first, last bool) { return t.cur <= 0, t.cur >= len(t.shown)-1 }

@@ -28,26 +28,29 @@ type Config[R any] struct {
 	Tail bool
 	// Empty is said when there are no rows.
 	Empty string
+	// None is said in their place if what to say depends on the state; nil: Empty and Note are.
+	None func() string
 	// Note is the reason why there are no rows, for example that the stream has ended; nil: no text.
 	Note func() string
 }
 
 // Table draws rows of type R. It is for one goroutine.
 type Table[R any] struct {
-	cfg    Config[R]
-	w, h   int
-	all    []R
-	shown  []R // all, if nothing is left out and the order is the given one
-	some   []R // the memory of shown otherwise
-	filter *query.Filter
-	sort   int // column, -1 for the order given
-	pick   int // column that the user has chosen to sort by, -1 none
-	upside bool
-	cur    int // index into shown
-	top    int // first row drawn
-	sel    string
-	moved  bool  // the cursor left the edge that it follows
-	wants  []int // the widest that each column has been, in a box of this width
+	cfg     Config[R]
+	w, h    int
+	all     []R
+	shown   []R // all, if nothing is left out and the order is the given one
+	some    []R // the memory of shown otherwise
+	filter  *query.Filter
+	sort    int // column, -1 for the order given
+	pick    int // column that the user has chosen to sort by, -1 none
+	upside  bool
+	cur     int // index into shown
+	top     int // first row drawn
+	sel     string
+	moved   bool  // the cursor left the edge that it follows
+	blurred bool  // the cursor is not drawn
+	wants   []int // the widest that each column has been, in a box of this width
 }
 
 // New returns an empty table.

@@ -23,7 +23,7 @@ func (t *Table[R]) View() string {
 	}
 	for i, cells := range rows {
 		b.WriteByte('\n')
-		t.line(&b, cells, widths, t.top+i == t.cur)
+		t.line(&b, cells, widths, t.top+i == t.cur && !t.blurred)
 	}
 	return b.String()
 }
@@ -47,6 +47,9 @@ func (t *Table[R]) drawn() [][]Cell {
 func (t *Table[R]) empty() string {
 	if len(t.all) > 0 {
 		return "nothing matches the filter"
+	}
+	if t.cfg.None != nil {
+		return t.cfg.None()
 	}
 	if t.cfg.Note == nil || t.cfg.Note() == "" {
 		return t.cfg.Empty

@@ -56,6 +56,17 @@ func (*Node) Lesson() learn.Lesson { return learn.Concept("node") }
 func (*Eviction) Lesson() learn.Lesson { return learn.Concept("eviction") }
 
 // Lesson implements Teacher.
+func (p *Resources) Lesson() learn.Lesson {
+	switch p.at {
+	case paneRefused:
+		return learn.Concept("topology")
+	case paneDevices:
+		return learn.Concept("devices")
+	}
+	return learn.Concept("resources")
+}
+
+// Lesson implements Teacher.
 func (*Status) Lesson() learn.Lesson { return learn.Concept("status") }
 
 // Lesson implements Teacher.
