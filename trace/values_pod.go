@@ -44,6 +44,7 @@ const (
 	VerbCgroup        Verb = "cgroup"         // create the pod's cgroup
 	VerbDirs          Verb = "dirs"           // create the pod's directories
 	VerbVolumes       Verb = "volumes"        // set up the pod's volumes
+	VerbClaims        Verb = "claims"         // have DRA drivers prepare the pod's ResourceClaims
 	VerbImage         Verb = "image"          // pull an image, if it is not on the node
 	VerbSandbox       Verb = "sandbox"        // create the pod's sandbox
 	VerbCreate        Verb = "create"         // create a container

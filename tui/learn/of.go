@@ -101,6 +101,8 @@ func Event(e trace.Event) Lesson {
 		return concepts["eviction"]
 	case *trace.DevicePlugin, *trace.DeviceAllocation:
 		return waits[trace.WaitDevices]
+	case *trace.DRAPlugin, *trace.ResourceClaim:
+		return waits[trace.WaitClaims]
 	case *trace.Shutdown:
 		return concepts["shutdown"]
 	case *trace.RuntimeSpan:
