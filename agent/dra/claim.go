@@ -102,6 +102,5 @@ func (e *Error) Wait() trace.Wait {
 	case e.Name == "":
 		w.For, w.Target = trace.WaitBackoff, trace.Target{Kind: trace.TargetRetry}
 	}
-	w.Reason = string(e.Fault)
 	return w.WithCause(e.Err.Error())
 }

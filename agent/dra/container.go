@@ -67,13 +67,13 @@ func extended(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, v1.ResourceDefaultNamespacePrefix) && !strings.HasPrefix(name, v1.DefaultResourceRequestsPrefix)
 }
 
+// Has reports whether a pod refers to claims.
+func (m *Manager) Has(pod *v1.Pod) bool { return uses(m.newest(pod)) }
+
 // Ready reports whether the state file has all claims of a pod, so that its containers can be created. The drivers need not be asked again
 // while the pod's sandbox exists.
 func (m *Manager) Ready(pod *v1.Pod) bool {
-	if newest := m.cfg.Pod(pod.UID); newest != nil {
-		pod = newest
-	}
-	all, err := refs(pod)
+	all, err := refs(m.newest(pod))
 	if err != nil {
 		return false
 	}
@@ -90,9 +90,7 @@ func (m *Manager) Ready(pod *v1.Pod) bool {
 
 // Container returns the CDI devices of a container's claims, in the order of the pod's claims and of the drivers' names, each once.
 func (m *Manager) Container(pod *v1.Pod, c *v1.Container) (out []*runtimeapi.CDIDevice, err error) {
-	if newest := m.cfg.Pod(pod.UID); newest != nil {
-		pod = newest
-	}
+	pod = m.newest(pod)
 	all, err := usesOf(pod, c)
 	if err != nil {
 		return nil, err
@@ -132,6 +130,7 @@ func (u *use) has(d *checkpoint.Device) bool {
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, GetDynamicResources, which lists the CDI devices of a driver's earlier devices with
 // its later ones again.
 func (m *Manager) Dynamic(pod *v1.Pod, c *v1.Container) (out []*podresourcesapi.DynamicResource) {
+	pod = m.newest(pod)
 	all, err := usesOf(pod, c)
 	if err != nil {
 		return nil

@@ -39,6 +39,14 @@ func refs(pod *v1.Pod) (out []ref, err error) {
 	return out, nil
 }
 
+// newest returns the newest version of a pod: its status has the names of claims.
+func (m *Manager) newest(pod *v1.Pod) *v1.Pod {
+	if p := m.cfg.Pod(pod.UID); p != nil {
+		return p
+	}
+	return pod
+}
+
 // uses reports whether a pod refers to claims. A pod for which none is needed counts.
 func uses(pod *v1.Pod) bool {
 	return len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil

@@ -23,10 +23,7 @@ import (
 //
 // Upstream: pkg/kubelet/cm/dra/manager.go, PrepareResources.
 func (m *Manager) Prepare(ctx context.Context, pod *v1.Pod) error {
-	if newest := m.cfg.Pod(pod.UID); newest != nil {
-		pod = newest
-	}
-	if !uses(pod) {
+	if pod = m.newest(pod); !uses(pod) {
 		return nil
 	}
 	err := m.prepare(ctx, pod)

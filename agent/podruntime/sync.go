@@ -32,6 +32,8 @@ type Outcome struct {
 	Early bool
 	// Init is the init container that the others wait for; empty for none.
 	Init string
+	// Wait is what the pod waits for until RetryAt; zero if the reasons of its containers say that.
+	Wait trace.Wait
 }
 
 // Sync syncs a pod with its spec: observe, plan, act. order is the pod's position in the queue for runtime work.
@@ -53,7 +55,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order, publish)
-	out.RetryAt = earlier(out.RetryAt, run.retryAt)
+	out.RetryAt, out.Wait = earlier(out.RetryAt, run.retryAt), run.waits
 	if err == nil {
 		out.Init = plan.Init
 		if plan.Reset {

@@ -53,7 +53,7 @@ func (w *wiper) start(ctx context.Context) {
 
 // wait returns when nothing is being deleted any more.
 func (w *wiper) wait() {
-	w.mu.Lock() // whoever began something has added it by now
+	w.mu.Lock()   // whoever began something has added it by now
 	w.mu.Unlock() //nolint:staticcheck // nothing is changed
 	w.under.Wait()
 }
