@@ -50,7 +50,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(),
 		}),
 	}
-	syncer.Devices, syncer.Unprepare = p.pods.devices, p.pods.claims.Unprepare
+	syncer.Devices = p.pods.devices
 	p.cluster.joinSyncer(&syncer)
 	if w.syncer, err = pods.NewSyncer(syncer); err != nil {
 		return err

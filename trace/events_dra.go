@@ -29,9 +29,11 @@ type ResourceClaim struct {
 	// Devices are the first devices, at most 16, as POOL/DEVICE; Count is how many there are.
 	Devices []string `json:"devices,omitempty" scrub:"text"`
 	Count   int      `json:"count,omitempty"`
-	// Batch is how many claims the same call was for, and Took how long it took.
-	Batch int           `json:"batch,omitempty"`
-	Took  time.Duration `json:"took_ns,omitempty"`
+	// Method is the gRPC method that was called, such as v1.DRAPlugin/NodePrepareResources, and Took how long it took. Batch is how many
+	// claims the call was for; only in the record of the first of them.
+	Method string        `json:"method,omitempty"`
+	Batch  int           `json:"batch,omitempty"`
+	Took   time.Duration `json:"took_ns,omitempty"`
 	// Fault is why it failed, Code the gRPC status of a call that failed, Err the error.
 	Fault ClaimFault `json:"fault,omitempty"`
 	Code  string     `json:"code,omitempty"`

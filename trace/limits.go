@@ -73,7 +73,7 @@ func (e *DRAPlugin) limit(l limiter) int {
 // limit implements limited.
 func (e *ResourceClaim) limit(l limiter) int {
 	return word(l, &e.Op) + word(l, &e.Namespace) + word(l, &e.Name) + word(l, &e.UID) + line(l, &e.Driver) + textList(l, &e.Devices) +
-		word(l, &e.Fault) + word(l, &e.Code) + text(l, &e.Err)
+		word(l, &e.Method) + word(l, &e.Fault) + word(l, &e.Code) + text(l, &e.Err)
 }
 
 // limit implements limited.

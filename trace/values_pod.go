@@ -55,6 +55,7 @@ const (
 	VerbResizePod     Verb = "resize-pod"     // resize the pod's cgroup
 	VerbKill          Verb = "kill"           // stop a container
 	VerbStopSandbox   Verb = "stop-sandbox"   // stop a sandbox
+	VerbReleaseClaims Verb = "release-claims" // have DRA drivers unprepare the pod's ResourceClaims
 	VerbRemove        Verb = "remove"         // remove a container
 	VerbRemoveSandbox Verb = "remove-sandbox" // remove a sandbox with its containers
 	VerbUnmount       Verb = "unmount"        // tear down the pod's volumes

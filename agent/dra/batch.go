@@ -26,8 +26,9 @@ type batch struct {
 
 // outcome is the result of a call, for each of its claims.
 type outcome struct {
-	took time.Duration
-	each map[*claim]result
+	method string // "" if it was not called
+	took   time.Duration
+	each   map[*claim]result
 }
 
 // result is what a driver answered about a claim, or why it could not.
@@ -119,9 +120,13 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, b := range calls {
-		for _, c := range b.claims {
+		for n, c := range b.claims {
 			r := outcomes[i].each[c]
-			m.sayResult(ctx, b, c, r, outcomes[i].took)
+			ev := trace.ResourceClaim{Driver: b.driver, Method: outcomes[i].method, Took: outcomes[i].took}
+			if n == 0 {
+				ev.Batch = len(b.claims)
+			}
+			m.sayResult(ctx, b, c, r, ev)
 			keep(c, b.driver, r.got)
 			if r.err != nil && first == nil {
 				first = r.err
@@ -135,8 +140,8 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 }
 
 // sayResult publishes the result of a call for a claim.
-func (m *Manager) sayResult(ctx context.Context, b *batch, c *claim, r result, took time.Duration) {
-	ev := trace.ResourceClaim{Op: trace.ClaimPrepared, Driver: b.driver, Batch: len(b.claims), Took: took}
+func (m *Manager) sayResult(ctx context.Context, b *batch, c *claim, r result, ev trace.ResourceClaim) {
+	ev.Op = trace.ClaimPrepared
 	switch {
 	case r.err != nil && b.release:
 		ev.Op = trace.ClaimNotReleased

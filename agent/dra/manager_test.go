@@ -106,11 +106,15 @@ func TestRefused(t *testing.T) {
 		want   string
 		waits  trace.Target
 	}{
-		"not there": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) { p.Spec.ResourceClaims[0].ResourceClaimName = new("b") },
+		"not there": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
+			p.Spec.ResourceClaims[0].ResourceClaimName = new("b")
+		},
 			trace.FaultNotFound, `prepare dynamic resources: fetch ResourceClaim b: resourceclaims.resource.k8s.io "b" not found`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "b"}},
 		"not made yet": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) { template(p) },
 			trace.FaultNotFound, `prepare dynamic resources: pod "ns/p": ResourceClaim not created yet`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"}},
-		"no source": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) { p.Spec.ResourceClaims[0].ResourceClaimName = nil },
+		"no source": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
+			p.Spec.ResourceClaims[0].ResourceClaimName = nil
+		},
 			trace.FaultUnsupported, `prepare dynamic resources: pod "ns/p", spec.resourceClaim "my-a": none of the supported fields are set`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"}},
 		"of another pod": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
 			template(p, v1.PodResourceClaimStatus{Name: "my-a", ResourceClaimName: new("a")})

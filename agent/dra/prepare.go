@@ -194,7 +194,7 @@ func (m *Manager) callPrepare(ctx context.Context, todo []*claim) error {
 func (m *Manager) prepareBatch(ctx context.Context, p *driver.Plugin, b *batch) outcome {
 	began := time.Now()
 	answers, err := p.Prepare(ctx, b.request())
-	out := outcome{took: time.Since(began), each: map[*claim]result{}}
+	out := outcome{method: p.Service + "/NodePrepareResources", took: time.Since(began), each: map[*claim]result{}}
 	if err != nil {
 		return out.fail(b, callFault(err), fmt.Errorf("NodePrepareResources: %w", err))
 	}

@@ -26,6 +26,21 @@ func (m *Manager) Unprepare(ctx context.Context, pod types.UID) error {
 	return nil
 }
 
+// Held reports whether Unprepare has something to do for a pod.
+func (m *Manager) Held(pod types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changes != m.saved {
+		return true
+	}
+	for _, c := range m.claims {
+		if c.PodUIDs.Has(string(pod)) {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *Manager) unprepare(ctx context.Context, pod types.UID) error {
 	todo, err := m.detach(ctx, pod)
 	if err != nil {
@@ -113,7 +128,7 @@ func (m *Manager) callUnprepare(ctx context.Context, todo []*claim) error {
 func unprepareBatch(ctx context.Context, p *driver.Plugin, b *batch) outcome {
 	began := time.Now()
 	answers, err := p.Unprepare(ctx, b.request())
-	out := outcome{took: time.Since(began), each: map[*claim]result{}}
+	out := outcome{method: p.Service + "/NodeUnprepareResources", took: time.Since(began), each: map[*claim]result{}}
 	if err != nil {
 		return out.fail(b, callFault(err), fmt.Errorf("NodeUnprepareResources: %w", err))
 	}

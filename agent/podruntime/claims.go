@@ -2,7 +2,6 @@ package podruntime
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,13 +49,6 @@ func (r *run) prepareClaims(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.retryAt = earlier(r.retryAt, time.Now().Add(backoff.After(backoff.Doubling(claimsFirst, claimsLast), fails)))
-	if w, ok := errors.AsType[interface {
-		error
-		Wait() trace.Wait
-	}](err); ok {
-		r.waits = w.Wait()
-		r.waits.Tries = fails + 1
-	}
 	return err
 }
 
@@ -71,4 +63,16 @@ func (r *run) takeClaims(c *v1.Container, in *criconfig.ContainerInput) error {
 	}
 	in.CDIDevices = append(devices, in.CDIDevices...)
 	return nil
+}
+
+// releaseClaims has the pod's claims unprepared when nothing of it runs any more, and before its final status: then its claims may be given
+// to others.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncTerminatingPod.
+func (p *Plan) releaseClaims() {
+	needs := make([]string, 0, len(p.Steps))
+	for i := range p.Steps {
+		needs = append(needs, p.Steps[i].ID)
+	}
+	p.add(Step{ID: "release-claims", Verb: trace.VerbReleaseClaims, Needs: needs})
 }

@@ -52,9 +52,11 @@ type Claims interface {
 	// Has reports whether the pod refers to claims, and Ready whether they are known to be prepared, both without a call.
 	Has(pod *v1.Pod) bool
 	Ready(pod *v1.Pod) bool
-	// Prepare has drivers prepare the pod's claims. It may wait for them. If its error has a method Wait() trace.Wait, that is what the pod
-	// waits for until the next attempt.
+	// Prepare has drivers prepare the pod's claims, and Unprepare those that no other pod uses. Both may wait for drivers.
 	Prepare(ctx context.Context, pod *v1.Pod) error
+	Unprepare(ctx context.Context, uid types.UID) error
+	// Held reports whether a pod has claims that were prepared for it.
+	Held(uid types.UID) bool
 	// Container returns the devices of a container's claims.
 	Container(pod *v1.Pod, c *v1.Container) ([]*runtimeapi.CDIDevice, error)
 }

@@ -51,7 +51,6 @@ type run struct {
 	said    map[string]bool // containers for which a Killing event was emitted
 	reasons map[string]Reason
 	retryAt time.Time
-	waits   trace.Wait // what retryAt is for, if it is known
 }
 
 // execute executes a plan and returns its result. The error joins the errors of failed steps; a step that was skipped
@@ -250,6 +249,8 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 		return r.mount(ctx)
 	case trace.VerbClaims:
 		return r.prepareClaims(ctx)
+	case trace.VerbReleaseClaims:
+		return r.cfg.Claims.Unprepare(ctx, r.pod.UID)
 	case trace.VerbImage:
 		return r.ensureImage(ctx, s)
 	case trace.VerbSandbox:
@@ -291,7 +292,7 @@ func runtimeWork(v trace.Verb) bool {
 	switch v {
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbResizePod, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return true
-	case trace.VerbVolumes, trace.VerbClaims, trace.VerbImage, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbImage, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return false
 }

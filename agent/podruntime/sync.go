@@ -32,8 +32,6 @@ type Outcome struct {
 	Early bool
 	// Init is the init container that the others wait for; empty for none.
 	Init string
-	// Wait is what the pod waits for until RetryAt; zero if the reasons of its containers say that.
-	Wait trace.Wait
 }
 
 // Sync syncs a pod with its spec: observe, plan, act. order is the pod's position in the queue for runtime work.
@@ -55,7 +53,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order, publish)
-	out.RetryAt, out.Wait = earlier(out.RetryAt, run.retryAt), run.waits
+	out.RetryAt = earlier(out.RetryAt, run.retryAt)
 	if err == nil {
 		out.Init = plan.Init
 		if plan.Reset {
@@ -126,6 +124,9 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	}
 	plan := MakeKill(pod, seen, grace, why)
 	plan.Ending = true
+	if r.cfg.Claims != nil && r.cfg.Claims.Held(pod.UID) {
+		plan.releaseClaims()
+	}
 	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	return err
 }

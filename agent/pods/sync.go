@@ -52,8 +52,6 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt}
 	switch {
 	case out.RetryAt.IsZero():
-	case out.Wait.For != "":
-		res.Wait = out.Wait
 	case out.Early:
 		res.Wait = trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetLatestAction}}
 	default:

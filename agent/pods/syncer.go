@@ -80,8 +80,6 @@ type SyncerConfig struct {
 	Starting func() (done func())
 	// Forget is called for pods that are gone; may be nil.
 	Forget func(uid types.UID)
-	// Unprepare releases the ResourceClaims of a pod of which nothing runs, before its final status. It may wait for drivers. May be nil.
-	Unprepare func(ctx context.Context, uid types.UID) error
 	// Release frees the CPUs and memory of a pod of which nothing runs; may be nil.
 	Release func(uid types.UID)
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for

@@ -24,9 +24,6 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	if err == nil && s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)
 	}
-	if err == nil && s.cfg.Unprepare != nil {
-		err = s.cfg.Unprepare(ctx, pod.UID)
-	}
 	s.publishStatus(ctx, pod)
 	return err
 }

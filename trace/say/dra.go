@@ -23,14 +23,14 @@ func DRAPlugin(e *trace.DRAPlugin) string {
 	case trace.DRAGone:
 		return who + " is gone: " + e.Socket
 	case trace.DRAWiped:
-		what := "ResourceSlices of DRA driver " + e.Driver
+		what, why := "ResourceSlices of DRA driver "+e.Driver, "it cannot be used"
 		if e.Driver == "" {
-			what = "ResourceSlices of all DRA drivers"
+			what, why = "ResourceSlices of this node", "no DRA driver has registered yet"
 		}
 		if e.Err != "" {
 			return join(what+" could not be deleted", e.Err)
 		}
-		return what + " were deleted: no plugin of it can be used"
+		return what + " were deleted: " + why
 	}
 	return words(who, string(e.Op))
 }
@@ -39,7 +39,7 @@ func DRAPlugin(e *trace.DRAPlugin) string {
 func ResourceClaim(e *trace.ResourceClaim) string {
 	what := "ResourceClaim " + e.Namespace + "/" + e.Name
 	by := ""
-	if e.Driver != "" {
+	if e.Driver != "" && e.Fault != trace.FaultDriverMissing { // its error names the driver
 		by = " by DRA driver " + e.Driver
 	}
 	switch e.Op {

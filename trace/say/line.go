@@ -375,7 +375,7 @@ func action(r *trace.Record, e *trace.Action) string {
 	switch e.Verb {
 	case trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return failed(what, e.Err)
-	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims, trace.VerbImage, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbImage, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	if e.Err != "" || (r.Dur >= longEnough && e.Verb != trace.VerbImage) {
 		return failed(what, e.Err)

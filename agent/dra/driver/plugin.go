@@ -36,13 +36,14 @@ const (
 
 // Plugin is a registered plugin of a driver.
 type Plugin struct {
-	Driver          string
-	socket          string
-	service, health string
-	conn            *grpc.ClientConn
-	api             drapb.DRAPluginClient
-	stop            context.CancelFunc // ends those who follow it
-	connected       bool               // guarded by the mu of Drivers
+	Driver string
+	// Service is the gRPC service that is called.
+	Service        string
+	socket, health string
+	conn           *grpc.ClientConn
+	api            drapb.DRAPluginClient
+	stop           context.CancelFunc // ends those who follow it
+	connected      bool               // guarded by the mu of Drivers
 }
 
 // open returns a plugin that connects when it is followed or called.
@@ -63,7 +64,7 @@ func open(driver, socket, service string) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{Driver: driver, socket: socket, service: service, conn: conn}
+	p := &Plugin{Driver: driver, Service: service, socket: socket, conn: conn}
 	if service == drabeta.DRAPluginService {
 		p.api = drabeta.V1Beta1ClientWrapper{DRAPluginClient: drabeta.NewDRAPluginClient(conn)}
 	} else {

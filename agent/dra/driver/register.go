@@ -125,7 +125,7 @@ func (d *Drivers) add(p *Plugin) error {
 	d.plugins[p.Driver] = append(d.plugins[p.Driver], p)
 	ctx, cancel := context.WithCancel(d.ctx)
 	p.stop = cancel
-	d.publish(ctx, trace.DRAPlugin{Op: trace.DRARegistered, Driver: p.Driver, Socket: p.socket, Service: p.service, Health: p.health})
+	d.publish(ctx, trace.DRAPlugin{Op: trace.DRARegistered, Driver: p.Driver, Socket: p.socket, Service: p.Service, Health: p.health})
 	d.under.Go(func() { d.follow(ctx, p) })
 	if p.health != "" {
 		d.under.Go(func() { d.followHealth(ctx, p) })
