@@ -48,7 +48,9 @@ func (p *parts) wakes(why string) func([]types.UID) {
 }
 
 // claimReader implements dra.Claims.
-type claimReader struct{ api resourceclient.ResourceV1Interface }
+type claimReader struct {
+	api resourceclient.ResourceV1Interface
+}
 
 // Get implements dra.Claims.
 func (r claimReader) Get(ctx context.Context, namespace, name string) (*resourceapi.ResourceClaim, error) {
