@@ -41,7 +41,9 @@ var claimFaults = map[trace.ClaimFault]struct{ what, remedy string }{
 }
 
 func findResourceClaim(c *Case) []Finding {
-	w := c.waited(func(e *trace.Wait) bool { return e.For == trace.WaitClaims && e.Target.Kind == trace.TargetResourceClaim })
+	w := c.waited(func(e *trace.Wait) bool {
+		return e.For == trace.WaitClaims && e.Target.Kind == trace.TargetResourceClaim
+	})
 	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
 	}

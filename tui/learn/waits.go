@@ -91,8 +91,8 @@ var waits = map[trace.WaitKind]Lesson{
 		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
 	},
 	trace.WaitClaims: {
-		"wait for a claim", "The pod uses devices through ResourceClaims. The scheduler allocates a claim, and the DRA driver, a program on the node, prepares its devices " +
-			"before the sandbox is created. The pod waits for the driver to answer or to register, or for the claim to be allocated and reserved for it.",
+		"wait for a claim", "The pod uses devices through ResourceClaims. The scheduler allocates a claim, and the DRA driver, a program on the node, prepares it before the sandbox is created. " +
+			"The pod waits for the driver to answer or to register, or for the claim to be allocated.",
 		"KEP-4381; kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
 	},
 	trace.WaitPoll: {
