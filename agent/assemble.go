@@ -115,6 +115,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.newDevices(); err != nil {
 		return nil, err
 	}
+	if err := p.newClaims(); err != nil {
+		return nil, err
+	}
 	rt, err := p.newRuntime(ctx)
 	if err != nil {
 		return nil, err

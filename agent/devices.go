@@ -15,7 +15,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podresources"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
-	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -26,12 +25,8 @@ func (p *parts) newDevices() (err error) {
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
-		HealthChanged: func(uids []types.UID) {
-			for _, uid := range uids {
-				p.pods.registry.Wake(uid, worker.Cause{Text: "the health of its devices has changed"})
-			}
-		},
-		Bus: p.cfg.Bus,
+		HealthChanged: p.wakes("the health of its devices has changed"),
+		Bus:           p.cfg.Bus,
 	})
 	if err != nil {
 		return err
@@ -53,17 +48,17 @@ func (p *parts) watchPlugins() error {
 
 // deviceHealth is what statuses show of devices; nil if they do not.
 func (p *parts) deviceHealth() interface {
-	Status(uid types.UID, container string) []v1.ResourceStatus
+	Status(pod *v1.Pod, container string) []v1.ResourceStatus
 } {
 	if p.cfg.Kubelet.Gates.Enabled("ResourceHealthStatus") {
-		return p.pods.devices
+		return deviceHealth{p.pods.devices, p.pods.claims}
 	}
 	return nil
 }
 
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
-	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory})
+	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims})
 	if err != nil {
 		return err
 	}

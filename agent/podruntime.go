@@ -66,7 +66,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	s := podruntime.Options{
 		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
-		Pinning: p.host.managers, PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices,
+		Pinning: p.host.managers, PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices, Claims: p.pods.claims,
 	}
 	if p.cgroups != nil {
 		s.PodLimits = cgroup.NewPods(p.cgroups, p.pods.registry)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/device"
+	"github.com/kubeloupe/kubeloupe/agent/dra"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -25,6 +26,7 @@ type podParts struct {
 	notices  *volume.Notices   // changes that concern volumes
 	watchers *podsapi.Watchers // clients of the pods API
 	devices  *device.Manager
+	claims   *dra.Manager
 	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
 	plugins  map[string]pluginwatch.Handler
 	store    *pods.Store

@@ -49,6 +49,10 @@ func Failure(e Event) string {
 		return e.Err
 	case *DeviceAllocation:
 		return e.Err
+	case *DRAPlugin:
+		return e.Err
+	case *ResourceClaim:
+		return e.Err
 	case *Allocation:
 		return e.Err
 	case *GC:

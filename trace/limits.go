@@ -66,6 +66,17 @@ func (e *DeviceAllocation) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (e *DRAPlugin) limit(l limiter) int {
+	return word(l, &e.Op) + line(l, &e.Driver) + line(l, &e.Socket) + word(l, &e.Service) + word(l, &e.Health) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *ResourceClaim) limit(l limiter) int {
+	return word(l, &e.Op) + word(l, &e.Namespace) + word(l, &e.Name) + word(l, &e.UID) + line(l, &e.Driver) + textList(l, &e.Devices) +
+		word(l, &e.Method) + word(l, &e.Fault) + word(l, &e.Code) + text(l, &e.Err)
+}
+
+// limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
 		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Measured) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)

@@ -47,6 +47,8 @@ const (
 	kindDeviceAllocation
 	kindAllocation
 	kindShutdown
+	kindDRAPlugin
+	kindResourceClaim
 	kindCount
 )
 
@@ -96,6 +98,8 @@ var kinds = [kindCount]kindOf{
 	kindDeviceAllocation:   describe[DeviceAllocation]("device.allocation"),
 	kindAllocation:         describe[Allocation]("allocation"),
 	kindShutdown:           describe[Shutdown]("shutdown"),
+	kindDRAPlugin:          describe[DRAPlugin]("dra.plugin"),
+	kindResourceClaim:      describe[ResourceClaim]("resource.claim"),
 }
 
 // Kind implements Event.
@@ -232,3 +236,9 @@ func (*Allocation) Kind() Kind { return kindAllocation }
 
 // Kind implements Event.
 func (*Shutdown) Kind() Kind { return kindShutdown }
+
+// Kind implements Event.
+func (*DRAPlugin) Kind() Kind { return kindDRAPlugin }
+
+// Kind implements Event.
+func (*ResourceClaim) Kind() Kind { return kindResourceClaim }

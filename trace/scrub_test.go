@@ -105,6 +105,8 @@ var names = []string{
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
 	"DeviceAllocation.Container", "DeviceAllocation.Nodes", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
+	"DRAPlugin.Driver", "DRAPlugin.Health", "DRAPlugin.Service", "DRAPlugin.Socket",
+	"ResourceClaim.Code", "ResourceClaim.Driver", "ResourceClaim.Method", "ResourceClaim.Name", "ResourceClaim.Namespace", "ResourceClaim.UID",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",

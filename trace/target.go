@@ -65,6 +65,8 @@ const (
 	TargetLockFile       TargetKind = "lock-file"       // --lock-file
 	TargetVolumeManager  TargetKind = "volume-manager"  // the volume manager of another kubelet
 	TargetDevicePlugin   TargetKind = "device-plugin"   // a device plugin; Name is its resource, Container the container
+	TargetDRADriver      TargetKind = "dra-driver"      // a DRA driver
+	TargetResourceClaim  TargetKind = "resourceclaim"   // a ResourceClaim of the pod
 	TargetPLEG           TargetKind = "pleg"            // the next look of another kubelet at its container runtime
 	TargetOther          TargetKind = "other"           // a target of an earlier recording that this version does not know
 )

@@ -44,6 +44,7 @@ const (
 	VerbCgroup        Verb = "cgroup"         // create the pod's cgroup
 	VerbDirs          Verb = "dirs"           // create the pod's directories
 	VerbVolumes       Verb = "volumes"        // set up the pod's volumes
+	VerbClaims        Verb = "claims"         // have DRA drivers prepare the pod's ResourceClaims
 	VerbImage         Verb = "image"          // pull an image, if it is not on the node
 	VerbSandbox       Verb = "sandbox"        // create the pod's sandbox
 	VerbCreate        Verb = "create"         // create a container
@@ -54,6 +55,7 @@ const (
 	VerbResizePod     Verb = "resize-pod"     // resize the pod's cgroup
 	VerbKill          Verb = "kill"           // stop a container
 	VerbStopSandbox   Verb = "stop-sandbox"   // stop a sandbox
+	VerbReleaseClaims Verb = "release-claims" // have DRA drivers unprepare the pod's ResourceClaims
 	VerbRemove        Verb = "remove"         // remove a container
 	VerbRemoveSandbox Verb = "remove-sandbox" // remove a sandbox with its containers
 	VerbUnmount       Verb = "unmount"        // tear down the pod's volumes

@@ -107,5 +107,6 @@ const (
 	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to finish
 	WaitCredentials WaitKind = "credentials" // an exec credential provider to respond
 	WaitDevices     WaitKind = "devices"     // a device plugin to allocate or prepare devices
+	WaitClaims      WaitKind = "claims"      // a DRA driver to prepare the pod's ResourceClaims, or a ResourceClaim to be usable
 	WaitPoll        WaitKind = "poll"        // the next poll of a component that polls periodically
 )

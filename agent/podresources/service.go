@@ -40,12 +40,19 @@ type Devices interface {
 	Allocatable() []*api.ContainerDevices
 }
 
+// Claims are the ResourceClaims of pods.
+type Claims interface {
+	// Dynamic returns the devices of a container's claims.
+	Dynamic(pod *v1.Pod, c *v1.Container) []*api.DynamicResource
+}
+
 // Config is what a Service needs.
 type Config struct {
 	Pods    Pods
 	Devices Devices
 	CPUs    CPUs
 	Memory  Memory
+	Claims  Claims
 }
 
 // Service answers the podresources API, version v1. Safe for concurrent use.
@@ -56,8 +63,8 @@ type Service struct {
 
 // New checks cfg.
 func New(cfg Config) (*Service, error) {
-	if cfg.Pods == nil || cfg.Devices == nil || cfg.CPUs == nil || cfg.Memory == nil {
-		return nil, errors.New("podresources: Config needs Pods, Devices, CPUs and Memory")
+	if cfg.Pods == nil || cfg.Devices == nil || cfg.CPUs == nil || cfg.Memory == nil || cfg.Claims == nil {
+		return nil, errors.New("podresources: Config needs Pods, Devices, CPUs, Memory and Claims")
 	}
 	return &Service{cfg: cfg}, nil
 }
@@ -107,6 +114,6 @@ func (s *Service) pod(pod *v1.Pod) *api.PodResources {
 func (s *Service) container(pod *v1.Pod, c *v1.Container) *api.ContainerResources {
 	return &api.ContainerResources{
 		Name: c.Name, Devices: s.cfg.Devices.Devices(pod.UID, c.Name), CpuIds: numbers(s.cfg.CPUs.Exclusive(pod.UID, c.Name)),
-		Memory: memoryOf(s.cfg.Memory.Blocks(pod.UID, c.Name)),
+		Memory: memoryOf(s.cfg.Memory.Blocks(pod.UID, c.Name)), DynamicResources: s.cfg.Claims.Dynamic(pod, c),
 	}
 }

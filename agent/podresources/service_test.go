@@ -33,6 +33,9 @@ func (f *fakes) Refresh() { f.refreshed++ }
 func (f *fakes) Devices(uid types.UID, container string) []*api.ContainerDevices {
 	return []*api.ContainerDevices{{ResourceName: "example.com/gpu", DeviceIds: []string{string(uid) + "-" + container}}}
 }
+func (f *fakes) Dynamic(pod *v1.Pod, c *v1.Container) []*api.DynamicResource {
+	return []*api.DynamicResource{{ClaimNamespace: pod.Namespace, ClaimName: "claim of " + c.Name}}
+}
 func (f *fakes) Allocatable() []*api.ContainerDevices { return f.Devices("all", "gpu") }
 
 // cpus and memory are managers of CPUs and memory; they give nothing if they are false.
@@ -91,7 +94,7 @@ func TestService(t *testing.T) {
 		},
 	}}}
 	for _, managers := range []bool{false, true} {
-		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(managers), Memory: memory(managers)})
+		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(managers), Memory: memory(managers), Claims: f})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,6 +111,9 @@ func TestService(t *testing.T) {
 			for _, c := range p.Containers {
 				names += c.Name + " " + c.Devices[0].DeviceIds[0] + " "
 				has := managers && c.Name == "app"
+				if len(c.DynamicResources) != 1 || c.DynamicResources[0].ClaimName != "claim of "+c.Name || c.DynamicResources[0].ClaimNamespace != "shop" {
+					t.Errorf("claims %v", c.DynamicResources)
+				}
 				if slices.Equal(c.CpuIds, []int64{2, 3}) != has || isBlock(c.Memory, "memory", 5, 0, 1) != has {
 					t.Errorf("managers %v: %v", managers, c)
 				}

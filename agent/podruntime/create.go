@@ -161,6 +161,9 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err := r.takeDevices(ctx, c, &in); err != nil {
 		return nil, err
 	}
+	if err := r.takeClaims(c, &in); err != nil {
+		return nil, err
+	}
 	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
 	if err != nil {
 		return nil, err

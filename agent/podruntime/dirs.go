@@ -20,7 +20,7 @@ func (r *run) logDir() string {
 
 // there checks what the pod has.
 func (r *Runtime) there(pod *v1.Pod) There {
-	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID) && r.cfg.Volumes.Ready(pod)}
+	return There{Cgroup: r.cfg.Cgroups.Ready(pod), Dirs: r.hasDirs(pod), Volumes: r.hasMounted(pod.UID) && r.cfg.Volumes.Ready(pod), Claims: r.claimsOf(pod)}
 }
 
 // hasDirs checks directories that only root writes.

@@ -173,7 +173,7 @@ func makesCalls(v trace.Verb) bool {
 	switch v {
 	case trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return true
-	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return false
 }

@@ -33,6 +33,8 @@ type knowledge struct {
 	// failed says that the last attempt to run the pod failed. slow says that the pod overstayed its slot in that
 	// attempt or an earlier one, and no attempt has succeeded since; slowEnd says the same of its termination.
 	failed, slow, slowEnd bool
+	// claimFails counts attempts to prepare the pod's claims that failed, since one succeeded.
+	claimFails int
 }
 
 // tellTime is how long the agent waits for the runtime's events about an action before it asks. Asking at once would

@@ -47,6 +47,20 @@ type Devices interface {
 	PreStart(ctx context.Context, pod *v1.Pod, c *v1.Container) error
 }
 
+// Claims has the devices of ResourceClaims.
+type Claims interface {
+	// Has reports whether the pod refers to claims, and Ready whether they are known to be prepared, both without a call.
+	Has(pod *v1.Pod) bool
+	Ready(pod *v1.Pod) bool
+	// Prepare has drivers prepare the pod's claims, and Unprepare those that no other pod uses. Both may wait for drivers.
+	Prepare(ctx context.Context, pod *v1.Pod) error
+	Unprepare(ctx context.Context, uid types.UID) error
+	// Held reports whether a pod has claims that were prepared for it.
+	Held(uid types.UID) bool
+	// Container returns the devices of a container's claims.
+	Container(pod *v1.Pod, c *v1.Container) ([]*runtimeapi.CDIDevice, error)
+}
+
 // Pinning has the CPUs and NUMA nodes of containers.
 type Pinning interface {
 	// Of returns the CPUs and the NUMA nodes that a container may use, in the kernel's format, "" for all, and whether it has the CPUs
@@ -87,6 +101,8 @@ type Options struct {
 	SandboxFailed func(err error)
 	// Devices are those of device plugins.
 	Devices Devices
+	// Claims: without it, no claim is prepared.
+	Claims Claims
 	// Pinning: without it, containers use all CPUs and NUMA nodes.
 	Pinning Pinning
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.

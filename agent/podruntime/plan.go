@@ -42,7 +42,19 @@ type There struct {
 	Dirs bool
 	// Volumes says that this agent has set up the volumes, and that they still exist.
 	Volumes bool
+	// Claims says whether the pod has ResourceClaims, and whether they are known to be prepared.
+	Claims ClaimState
 }
+
+// ClaimState is the state of a pod's ResourceClaims.
+type ClaimState uint8
+
+// The states.
+const (
+	ClaimsNone    ClaimState = iota // the pod has no claims
+	ClaimsReady                     // its containers can be created in the sandbox that it has
+	ClaimsUnready                   // they are not known to be prepared
+)
 
 // planner builds one plan.
 type planner struct {
@@ -73,6 +85,7 @@ func Make(in Inputs) Plan {
 		return p.reset()
 	}
 	p.prepare()
+	p.claims(current == nil)
 	if current == nil {
 		p.Why = why
 		p.newSandbox(fault, why)
@@ -88,6 +101,7 @@ func Make(in Inputs) Plan {
 		return finished(p.Decisions)
 	}
 	p.settleLast()
+	p.dropUnneeded(stepClaims)
 	return p.Plan
 }
 
@@ -116,10 +130,30 @@ func (p *planner) prepare() {
 	}
 }
 
+// claims has the pod's claims prepared before its sandbox, whose network may depend on them, and before its containers.
+func (p *planner) claims(sandbox bool) {
+	if p.There.Claims == ClaimsNone || p.There.Claims == ClaimsReady && !sandbox {
+		return
+	}
+	id := p.add(Step{ID: stepClaims, Verb: trace.VerbClaims})
+	p.ground, p.base = append(p.ground, id), append(p.base, id)
+}
+
+// dropUnneeded removes a step that no other step needs.
+func (p *planner) dropUnneeded(id string) {
+	for i := range p.Steps {
+		if slices.Contains(p.Steps[i].Needs, id) {
+			return
+		}
+	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.ID == id })
+}
+
 // The steps that every sandbox needs.
 const (
 	stepCgroup = "cgroup"
 	stepDirs   = "dirs"
+	stepClaims = "claims"
 )
 
 // sandboxFor returns the sandbox to use, or nil. If nil, it also returns what is wrong with the newest one, if there is

@@ -62,6 +62,8 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 			names = append(names, r.pod.Spec.Volumes[i].Name)
 		}
 		return "volumes", note{"volumes": names, "below": filepath.Join(r.podDir(), "volumes")}
+	case trace.VerbClaims, trace.VerbReleaseClaims:
+		return "ResourceClaims of the pod", note{"resourceClaims": r.pod.Spec.ResourceClaims, "resourceClaimStatuses": r.pod.Status.ResourceClaimStatuses}
 	}
 	return string(s.Verb), note{}
 }

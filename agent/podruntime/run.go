@@ -247,6 +247,10 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 		return r.makeDirs()
 	case trace.VerbVolumes:
 		return r.mount(ctx)
+	case trace.VerbClaims:
+		return r.prepareClaims(ctx)
+	case trace.VerbReleaseClaims:
+		return r.cfg.Claims.Unprepare(ctx, r.pod.UID)
 	case trace.VerbImage:
 		return r.ensureImage(ctx, s)
 	case trace.VerbSandbox:
@@ -288,7 +292,7 @@ func runtimeWork(v trace.Verb) bool {
 	switch v {
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbResize, trace.VerbResizePod, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return true
-	case trace.VerbVolumes, trace.VerbImage, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbImage, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return false
 }

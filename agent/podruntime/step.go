@@ -88,7 +88,7 @@ func (p *Plan) wait(container string, r Reason) {
 func (p *Plan) acts() bool {
 	for i := range p.Steps {
 		switch p.Steps[i].Verb { //nolint:exhaustive // all others ask the runtime
-		case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes:
+		case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims:
 		default:
 			return true
 		}

@@ -124,6 +124,9 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	}
 	plan := MakeKill(pod, seen, grace, why)
 	plan.Ending = true
+	if r.cfg.Claims != nil && r.cfg.Claims.Held(pod.UID) {
+		plan.releaseClaims()
+	}
 	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	return err
 }

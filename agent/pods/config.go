@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -103,11 +104,21 @@ func (m *Manager) register(pod *v1.Pod) {
 //
 // Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
 func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
+	claims := m.claimsChanged(pod)
 	m.cfg.Store.put(pod, time.Now())
 	m.observe(ctx, pod)
-	if len(pod.Spec.ReadinessGates) > 0 && !m.rejected[pod.UID] {
+	if (len(pod.Spec.ReadinessGates) > 0 || claims) && !m.rejected[pod.UID] {
 		m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: trace.FromContext(ctx)})
 	}
+}
+
+// claimsChanged reports whether the pod's status has other names of ResourceClaims than before: a controller makes them.
+func (m *Manager) claimsChanged(pod *v1.Pod) (changed bool) {
+	m.cfg.Store.with(pod.UID, func(e *entry) {
+		changed = !equality.Semantic.DeepEqual(e.pod.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses) ||
+			!equality.Semantic.DeepEqual(e.pod.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus)
+	})
+	return changed
 }
 
 // observe passes on the API's status, which may not be what this agent wrote.

@@ -37,7 +37,7 @@ type StatusConfig struct {
 	}
 	// Devices has the health of devices; may be nil: then statuses do not show it.
 	Devices interface {
-		Status(uid types.UID, container string) []v1.ResourceStatus
+		Status(pod *v1.Pod, container string) []v1.ResourceStatus
 	}
 	// Runtime is the runtime's name, such as containerd.
 	Runtime string
@@ -70,7 +70,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 			Ready:    func(ct *v1.Container, id string) bool { return c.Probes.Ready(pod, ct, id) },
 		}
 		if c.Devices != nil {
-			inputs.Devices = func(container string) []v1.ResourceStatus { return c.Devices.Status(pod.UID, container) }
+			inputs.Devices = func(container string) []v1.ResourceStatus { return c.Devices.Status(in.Pod, container) }
 		}
 		st := podstatus.Generate(pod, seen, inputs)
 		return st, podstatus.Trace(pod, st, seen)

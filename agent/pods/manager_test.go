@@ -94,6 +94,16 @@ func TestOperations(t *testing.T) {
 	gated := podOf("web", "u1", func(p *v1.Pod) { p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/up"}} })
 	d.send(podsource.OpReconcile, gated)
 	d.asked("u1: wake RECONCILE retry=false known=true")
+	d.send(podsource.OpReconcile, newer)
+	claimed := podOf("web", "u1", func(p *v1.Pod) {
+		p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("web-gpu")}}
+	})
+	d.send(podsource.OpReconcile, claimed) // a controller made its claim
+	d.send(podsource.OpReconcile, claimed)
+	d.asked("u1: wake RECONCILE retry=false known=true")
+	if got := d.cfg.Store.Newest("u1"); got == nil || len(got.Status.ResourceClaimStatuses) != 1 || d.cfg.Store.Newest("none") != nil {
+		t.Errorf("newest %+v", got)
+	}
 	d.send(podsource.OpDelete, podOf("web", "u1", func(p *v1.Pod) { p.DeletionGracePeriodSeconds = new(int64(5)) }))
 	d.asked("u1: DELETE end grace=5, deleted")
 	d.send(podsource.OpRemove, newer)

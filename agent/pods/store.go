@@ -229,6 +229,12 @@ func (s *Store) Active() []*v1.Pod {
 	return out
 }
 
+// Newest returns the newest version of a pod, with the API's status, nil if it is not known. It must not be changed.
+func (s *Store) Newest(uid types.UID) (pod *v1.Pod) {
+	s.with(uid, func(e *entry) { pod = e.pod })
+	return pod
+}
+
 // Pod returns a copy of the pod with this name and its status, or nil. If there are two, it copies only the one that has not
 // terminated.
 func (s *Store) Pod(namespace, name string) *v1.Pod {

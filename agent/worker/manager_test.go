@@ -278,6 +278,45 @@ func TestRetryBackOff(t *testing.T) {
 	})
 }
 
+// driverMissing is an error that says what the pod waits for.
+type driverMissing struct{}
+
+func (driverMissing) Error() string { return "no driver" }
+
+func (driverMissing) Wait() trace.Wait {
+	return trace.Wait{For: trace.WaitClaims, Target: trace.Target{Kind: trace.TargetDRADriver, Name: "gpu"}}.WithCause("no driver")
+}
+
+// The wait for a retry is what the error says, whether the syncer gave the time of the retry or not.
+func TestErrorThatNamesItsWait(t *testing.T) {
+	for _, at := range []time.Duration{0, 20 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			err := fmt.Errorf("claims: %w", driverMissing{})
+			f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {
+				var res Result
+				if at > 0 {
+					res.RetryAt = time.Now().Add(at)
+				}
+				return res, errors.Join(errors.New("other"), err)
+			}, terminate: func(context.Context, *v1.Pod, *int64) error { return err }}
+			m, rec, stop := start(t, f, Config{})
+			defer stop()
+			pod := podOf("web", "u1")
+			m.Ask("u1", add(pod))
+			want := []string{"claims: DRA driver gpu (no driver)"}
+			pass(time.Millisecond)
+			if d := cmp.Diff(want, openWaits(rec)); d != "" {
+				t.Errorf("open waits (-want +got):\n%s", d)
+			}
+			m.Ask("u1", Ask{Pod: pod, End: true})
+			pass(time.Millisecond)
+			if d := cmp.Diff(want, openWaits(rec)); d != "" {
+				t.Errorf("open waits while it terminates (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // A failing sync causes runtime events, which wake the worker while the sync runs and after it. This must not turn the
 // back-off into a busy loop.
 func TestOwnEventsDoNotDefeatBackOff(t *testing.T) {

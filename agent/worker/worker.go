@@ -252,6 +252,12 @@ func (w *worker) moved(from State, cause trace.Span) {
 	}
 }
 
+// waiter is an error that says what the pod waits for because of it.
+type waiter interface {
+	error
+	Wait() trace.Wait
+}
+
 // schedule sets the timer for the next attempt and names the wait. Called with mu.
 func (w *worker) schedule(res Result, err error) {
 	at, wait := res.RetryAt, res.Wait
@@ -266,6 +272,9 @@ func (w *worker) schedule(res Result, err error) {
 		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
 			at = w.quiet
 			wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}.WithCause(err.Error())
+		}
+		if e, ok := errors.AsType[waiter](err); ok {
+			wait = e.Wait()
 		}
 	}
 	if !at.IsZero() {

@@ -158,9 +158,11 @@ func (c *Case) endWords(a *Span[*trace.Action]) (what, remedy string) {
 		return "the unmounting of its volumes", "See what holds the mount (findmnt; fuser -vm PATH) or why the CSI driver fails (its log); the agent retries."
 	case trace.VerbStopSandbox, trace.VerbRemoveSandbox, trace.VerbRemove:
 		return "the step " + e.ID, "The runtime does not complete it: crictl pods, journalctl -u containerd, and the CNI plugin's DEL."
+	case trace.VerbReleaseClaims:
+		return "the release of its ResourceClaims", "See why the DRA driver is not registered or does not unprepare them (its pod, its log); the agent retries, at once when the driver registers."
 	case trace.VerbRemoveCgroup:
 		return "the removal of its cgroup", "Look for processes left in it (cat cgroup.procs below kubepods); those in state D wait in the kernel, mostly for a disk or a mount."
-	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbResize, trace.VerbResizePod, trace.VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims, trace.VerbImage, trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbResize, trace.VerbResizePod, trace.VerbRemoveDirs:
 	}
 	return "the step " + e.ID, "Fix what its error names; the agent retries."
 }

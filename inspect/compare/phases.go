@@ -111,7 +111,7 @@ func aboutRow(r waterfall.Row) about {
 	switch a.verb {
 	case trace.VerbImage:
 		a.on = repository(r.Detail)
-	case trace.VerbSandbox, trace.VerbVolumes:
+	case trace.VerbSandbox, trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims:
 		a.on = ""
 	case trace.VerbCgroup, trace.VerbDirs:
 		a.verb, a.on = trace.VerbCgroup, "" // one row or two, as they are tiny or not

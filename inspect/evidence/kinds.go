@@ -45,7 +45,7 @@ func Since(r *trace.Record) int64 {
 func Private(e trace.Event) bool {
 	switch e.(type) {
 	case *trace.Sync, *trace.Plan, *trace.Milestone, *trace.PodStatus, *trace.NodeEvent, *trace.StatusPatch, *trace.ProbeAttempt, *trace.RuntimeSpan,
-		*trace.OOMKill, *trace.DeviceAllocation, *trace.Allocation:
+		*trace.OOMKill, *trace.DeviceAllocation, *trace.Allocation, *trace.ResourceClaim:
 		return true
 	}
 	return false

@@ -75,6 +75,10 @@ func pointName(e trace.Event) string {
 		name = "device plugin " + string(e.Op)
 	case *trace.DeviceAllocation:
 		name = "devices " + string(e.Outcome)
+	case *trace.DRAPlugin:
+		name = "DRA driver " + string(e.Op)
+	case *trace.ResourceClaim:
+		name = "claim " + string(e.Op)
 	case *trace.Agent:
 		name = "agent " + string(e.State)
 	}

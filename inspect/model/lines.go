@@ -60,6 +60,11 @@ func (m *Model) addLine(r *trace.Record) {
 		if e.Op != trace.PluginRegistered && e.Op != trace.PluginDevices {
 			l.Level = trace.LevelWarn
 		}
+	case *trace.DRAPlugin:
+		l.Text = say.DRAPlugin(e)
+		if e.Err != "" || e.Op == trace.DRAGone || e.Op == trace.DRADisconnected {
+			l.Level = trace.LevelWarn
+		}
 	case *trace.Shutdown:
 		if l.Text = say.Shutdown(e, r.Edge == trace.EdgeBegin); e.State != trace.ShutdownHeld && e.State != trace.ShutdownLast {
 			l.Level = trace.LevelWarn

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const knownSteps = ": must be one of cgroup, dirs, volumes, sandbox, image, create, start, post-start, resize, resize-pod, pre-stop, kill, " +
-	"stop-sandbox, remove, unmount, remove-sandbox, remove-cgroup, remove-dirs, or a CRI method such as PullImage"
+const knownSteps = ": must be one of cgroup, dirs, volumes, claims, sandbox, image, create, start, post-start, resize, resize-pod, pre-stop, kill, " +
+	"stop-sandbox, release-claims, remove, unmount, remove-sandbox, remove-cgroup, remove-dirs, or a CRI method such as PullImage"
 
 func TestCommands(t *testing.T) {
 	const none = "no action waits: it runs, or the plan is done"

@@ -11,9 +11,9 @@ import (
 
 // verbs are the actions of an agent's plans. An action's ID is its verb, or begins with it and a space.
 var verbs = []string{
-	string(trace.VerbCgroup), string(trace.VerbDirs), string(trace.VerbVolumes), string(trace.VerbSandbox), string(trace.VerbImage),
+	string(trace.VerbCgroup), string(trace.VerbDirs), string(trace.VerbVolumes), string(trace.VerbClaims), string(trace.VerbSandbox), string(trace.VerbImage),
 	string(trace.VerbCreate), string(trace.VerbStart), string(trace.VerbPostStart), string(trace.VerbResize), string(trace.VerbResizePod),
-	string(trace.VerbPreStop), string(trace.VerbKill), string(trace.VerbStopSandbox), string(trace.VerbRemove), string(trace.VerbUnmount),
+	string(trace.VerbPreStop), string(trace.VerbKill), string(trace.VerbStopSandbox), string(trace.VerbReleaseClaims), string(trace.VerbRemove), string(trace.VerbUnmount),
 	string(trace.VerbRemoveSandbox), string(trace.VerbRemoveCgroup), string(trace.VerbRemoveDirs),
 }
 

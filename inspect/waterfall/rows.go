@@ -69,7 +69,7 @@ func rankOf(verb trace.Verb) int {
 	switch verb {
 	case trace.VerbCgroup, trace.VerbDirs:
 		return rankPrepare
-	case trace.VerbVolumes, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup:
+	case trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup:
 		return rankVolumes
 	case trace.VerbSandbox:
 		return rankSandbox
@@ -167,7 +167,7 @@ func (w *Waterfall) actionRows(iv *interval, a trace.Action) []Row {
 		row.Note = pullNote(iv)
 	case trace.VerbVolumes:
 		row.Detail = strings.Join(volumeNames(iv), " ")
-	case trace.VerbSandbox:
+	case trace.VerbSandbox, trace.VerbClaims, trace.VerbReleaseClaims:
 		row.Detail = ""
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}

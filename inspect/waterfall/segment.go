@@ -80,7 +80,7 @@ func (iv *interval) part() Part {
 	p := Part{Kind: SegmentWork, Verb: a.Verb}
 	if a.Verb == trace.VerbImage {
 		p.Pull = iv.pull() != nil
-	} else if !slices.Contains([]trace.Verb{trace.VerbSandbox, trace.VerbVolumes, trace.VerbCgroup, trace.VerbDirs}, a.Verb) {
+	} else if !slices.Contains([]trace.Verb{trace.VerbSandbox, trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbCgroup, trace.VerbDirs}, a.Verb) {
 		p.ID = a.ID
 	}
 	return p

@@ -79,7 +79,7 @@ func VerbStage(verb trace.Verb) Stage {
 		return StageImage
 	case trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbPreStop, trace.VerbKill, trace.VerbRemove, trace.VerbResize:
 		return StageCreate
-	case trace.VerbCgroup, trace.VerbDirs, trace.VerbResizePod, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbResizePod, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	return StageNone
 }

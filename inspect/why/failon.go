@@ -25,7 +25,7 @@ type Condition struct {
 var waitKinds = []trace.WaitKind{
 	trace.WaitQueue, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime,
 	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitObject, trace.WaitApproval,
-	trace.WaitHook, trace.WaitCredentials, trace.WaitDevices, trace.WaitPoll,
+	trace.WaitHook, trace.WaitCredentials, trace.WaitDevices, trace.WaitClaims, trace.WaitPoll,
 }
 
 // anyCause is the flag that is true if a report names a cause.

@@ -132,7 +132,7 @@ func TestWhere(t *testing.T) {
 
 func TestWhereRefusesCausesThatThereAreNot(t *testing.T) {
 	for _, s := range []string{"KL99", "start>2s !kl2", "kl-05"} {
-		if _, err := why.ParseWhere(s); err == nil || !strings.Contains(err.Error(), "ids are KL01 to KL43") {
+		if _, err := why.ParseWhere(s); err == nil || !strings.Contains(err.Error(), "ids are KL01 to KL45") {
 			t.Errorf("ParseWhere(%q): %v", s, err)
 		}
 	}

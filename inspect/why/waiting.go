@@ -164,6 +164,11 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 		return "the pull, when the provider answers", at
 	case trace.WaitDevices:
 		return "the pod, when the device plugin answers", at
+	case trace.WaitClaims:
+		if !at.IsZero() {
+			return "the agent tries again, at once if the driver registers", at
+		}
+		return "the pod, when the DRA driver answers", at
 	case trace.WaitRuntime:
 		if !at.IsZero() {
 			return "the agent checks again", at

@@ -22,6 +22,8 @@ type Sink struct {
 	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
 	// of drivers, resources of device plugins.
 	exits, reasons, plugins, drivers, codes, resources values
+	// claims are the drivers that have prepared each ResourceClaim, by its UID.
+	claims map[string]map[string]bool
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -29,7 +31,7 @@ type Sink struct {
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
-		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
+		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{}, claims: map[string]map[string]bool{},
 	}
 	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
@@ -82,6 +84,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.decision(e)
 	case *trace.DevicePlugin, *trace.DeviceAllocation:
 		s.device(e)
+	case *trace.ResourceClaim:
+		s.claim(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
 	}

@@ -165,6 +165,10 @@ func (s *Sink) action(r *trace.Record, e *trace.Action) {
 		if e.Err != "" {
 			s.startedContainersErrors.WithLabelValues(kind, cmp.Or(e.Code, "RunContainerError")).Inc()
 		}
+	case trace.VerbClaims:
+		s.draPods.WithLabelValues("PrepareResources", strconv.FormatBool(e.Err != "")).Observe(r.Dur.Seconds())
+	case trace.VerbReleaseClaims:
+		s.draPods.WithLabelValues("UnprepareResources", strconv.FormatBool(e.Err != "")).Observe(r.Dur.Seconds())
 	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbPostStart, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 }

@@ -12,6 +12,7 @@ var (
 	imagePullBuckets = []float64{1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
 	statusBuckets    = []float64{0.010, 0.050, 0.100, 0.500, 1, 5, 10, 20, 30, 45, 60}
 	apiBuckets       = []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}
+	draBuckets       = prometheus.ExponentialBucketsRange(.1, 40, 15)
 	storageBuckets   = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600}
 )
 
@@ -45,6 +46,8 @@ type set struct {
 	nodeWrites                        *prometheus.CounterVec
 	devicePlugins                     *prometheus.CounterVec
 	deviceAllocations                 *prometheus.HistogramVec
+	draPods, draCalls                 *prometheus.HistogramVec
+	claimsInUse                       *prometheus.GaugeVec
 	podResources, podsAPI             localAPI
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
@@ -88,6 +91,9 @@ func newSet() set {
 		httpDuration:         histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
 		devicePlugins:        counters("device_plugin_registration_total", "Registrations of device plugins, by resource.", "resource_name"),
 		deviceAllocations:    histograms("device_plugin_alloc_duration_seconds", "How long device plugins took to allocate devices for a container, by resource.", prometheus.DefBuckets, "resource_name"),
+		draPods:              draHistograms("operations_duration_seconds", "How long it took to prepare or release all ResourceClaims of a pod, by operation, and whether that failed.", "operation_name", "is_error"),
+		draCalls:             draHistograms("grpc_operations_duration_seconds", "How long calls of DRA drivers took.", "driver_name", "method_name", "grpc_status_code"),
+		claimsInUse:          draGauges("resource_claims_in_use", "ResourceClaims that drivers have prepared on this node, by driver; <any> counts each claim once.", "driver_name"),
 		podResources:         podResourcesAPI(),
 		podsAPI:              podsAPI(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -113,6 +119,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.devicePlugins, s.deviceAllocations,
+		s.draPods, s.draCalls, s.claimsInUse,
 	}, s.podResources.all(), s.podsAPI.all())
 }
 

@@ -139,6 +139,10 @@ func sample() []trace.Record {
 	add(9019*ms, node, begin, 0, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}})
 	add(9019*ms, node, end, 20*time.Second, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}, Overran: []string{"shop/web"}})
 	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownReleased, Started: t0, Ended: t0.Add(20 * time.Second)})
+	const gpus = "gpu.example.com"
+	add(9019*ms, node, point, 0, &trace.DRAPlugin{Op: trace.DRARegistered, Driver: gpus, Socket: "/var/lib/kubelet/plugins/gpu/dra.sock", Service: "v1.DRAPlugin"})
+	add(9019*ms, cart, point, 0, &trace.ResourceClaim{Op: trace.ClaimPrepared, Namespace: "shop", Name: "gpu", UID: "u1", Driver: gpus, Devices: []string{"node/gpu-0"}, Count: 1, Method: "v1.DRAPlugin/NodePrepareResources", Batch: 1, Took: 1500 * ms})
+	add(9019*ms, cart, point, 0, &trace.ResourceClaim{Op: trace.ClaimNotPrepared, Namespace: "shop", Name: "nic", UID: "u2", Driver: "nic.example.com", Fault: trace.FaultDriverMissing, Err: "DRA driver nic.example.com is not registered"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

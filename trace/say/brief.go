@@ -81,6 +81,10 @@ func brief(e trace.Event) string {
 		return words(e.Resource, string(e.Op))
 	case *trace.DeviceAllocation:
 		return words(e.Container, e.Resource, string(e.Outcome))
+	case *trace.DRAPlugin:
+		return words(e.Driver, string(e.Op))
+	case *trace.ResourceClaim:
+		return words(e.Name, string(e.Op), e.Driver)
 	case *trace.OOMKill:
 		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:

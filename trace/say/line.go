@@ -68,6 +68,10 @@ func line(r *trace.Record) string {
 		return DevicePlugin(e)
 	case *trace.DeviceAllocation:
 		return DeviceAllocation(e)
+	case *trace.DRAPlugin:
+		return DRAPlugin(e)
+	case *trace.ResourceClaim:
+		return ResourceClaim(e)
 	case *trace.Shutdown:
 		return shutdown(e, over)
 	case *trace.NodeStatus:
@@ -373,7 +377,7 @@ func action(r *trace.Record, e *trace.Action) string {
 	switch e.Verb {
 	case trace.VerbSandbox, trace.VerbCreate, trace.VerbStart, trace.VerbPostStart, trace.VerbKill, trace.VerbStopSandbox, trace.VerbRemove, trace.VerbRemoveSandbox:
 		return failed(what, e.Err)
-	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbImage, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
+	case trace.VerbCgroup, trace.VerbDirs, trace.VerbVolumes, trace.VerbClaims, trace.VerbReleaseClaims, trace.VerbImage, trace.VerbPreStop, trace.VerbResize, trace.VerbResizePod, trace.VerbUnmount, trace.VerbRemoveCgroup, trace.VerbRemoveDirs:
 	}
 	if e.Err != "" || (r.Dur >= longEnough && e.Verb != trace.VerbImage) {
 		return failed(what, e.Err)

@@ -138,6 +138,10 @@ func target(t trace.Target) string {
 		return "CSI driver " + t.Name
 	case trace.TargetDevicePlugin:
 		return "the device plugin of " + t.Name
+	case trace.TargetDRADriver:
+		return "DRA driver " + t.Name
+	case trace.TargetResourceClaim:
+		return "ResourceClaim " + object
 	case trace.TargetPLEG:
 		return "the PLEG"
 	case trace.TargetVolumeManager:

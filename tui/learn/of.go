@@ -108,6 +108,8 @@ func Event(e trace.Event) Lesson {
 		return concepts["resources"]
 	case *trace.ResourcesDescribed:
 		return concepts["resources"]
+	case *trace.DRAPlugin, *trace.ResourceClaim:
+		return waits[trace.WaitClaims]
 	case *trace.Shutdown:
 		return concepts["shutdown"]
 	case *trace.RuntimeSpan:

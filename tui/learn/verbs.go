@@ -19,6 +19,16 @@ var verbs = map[trace.Verb]Lesson{
 			"No container is created before the last volume is ready, so the slowest volume determines the time.",
 		"kubernetes.io/docs/concepts/storage/volumes/",
 	},
+	trace.VerbClaims: {
+		"claims", "The DRA drivers of the node prepare the devices of the pod's ResourceClaims (NodePrepareResources), all drivers at the same time. " +
+			"The sandbox is created afterward, because a driver may provide its network. Another pod may have a claim prepared already.",
+		"KEP-4381; kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
+	},
+	trace.VerbReleaseClaims: {
+		"release of claims", "The DRA drivers of the node unprepare the devices of the pod's ResourceClaims (NodeUnprepareResources), unless another pod uses them. " +
+			"It happens when nothing of the pod runs any more, and before its final status: only then can others get the devices.",
+		"KEP-4381; kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
+	},
 	trace.VerbImage: {
 		"image", "The container's image is pulled, unless it is on the node and the pull policy permits its use. " +
 			"A pull resolves the tag, downloads layers and unpacks them to disk. The row shows size and rate.",

@@ -90,6 +90,11 @@ var waits = map[trace.WaitKind]Lesson{
 			"The agent waits for its answer before it starts anything of the pod; other pods do not wait.",
 		"kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
 	},
+	trace.WaitClaims: {
+		"wait for a claim", "The pod uses devices through ResourceClaims. The scheduler allocates a claim, and the DRA driver, a program on the node, prepares it before the sandbox is created. " +
+			"The pod waits for the driver to answer or to register, or for the claim to be allocated.",
+		"KEP-4381; kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
+	},
 	trace.WaitPoll: {
 		"wait for the next poll", "Upstream's volume manager checks the pods' volumes every 100 ms, and a pod's worker checks every 300 ms. " +
 			"A volume that is ready waits for the next check. kubeloupe's agent is notified instead.",
