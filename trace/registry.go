@@ -46,6 +46,7 @@ const (
 	kindDeviceAllocation
 	kindAllocation
 	kindShutdown
+	kindSpanExport
 	kindCount
 )
 
@@ -94,6 +95,7 @@ var kinds = [kindCount]kindOf{
 	kindDeviceAllocation: describe[DeviceAllocation]("device.allocation"),
 	kindAllocation:       describe[Allocation]("allocation"),
 	kindShutdown:         describe[Shutdown]("shutdown"),
+	kindSpanExport:       describe[SpanExport]("span.export"),
 }
 
 // Kind implements Event.
@@ -227,3 +229,6 @@ func (*Allocation) Kind() Kind { return kindAllocation }
 
 // Kind implements Event.
 func (*Shutdown) Kind() Kind { return kindShutdown }
+
+// Kind implements Event.
+func (*SpanExport) Kind() Kind { return kindSpanExport }

@@ -134,6 +134,7 @@ func sample() []trace.Record {
 	add(9019*ms, node, begin, 0, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}})
 	add(9019*ms, node, end, 20*time.Second, &trace.Shutdown{State: trace.ShutdownGroup, Group: 1, Groups: 1, Grace: 20, Pods: []string{"shop/cart", "shop/web"}, Overran: []string{"shop/web"}})
 	add(9019*ms, node, point, 0, &trace.Shutdown{State: trace.ShutdownReleased, Started: t0, Ended: t0.Add(20 * time.Second)})
+	add(9019*ms, node, point, 0, &trace.SpanExport{Endpoint: "localhost:4317", State: trace.ExportFailing, Sent: 60, Queued: 41, Dropped: 7, Err: "Unavailable: connection refused"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs
