@@ -3,6 +3,9 @@ package ship
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -31,6 +34,19 @@ const (
 // compression can be set by OpenTelemetry's variables (OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_COMPRESSION). It connects when it
 // first sends. Use Dial to create one.
 type Client struct{ otlp otlptrace.Client }
+
+// CheckEndpoint returns what is wrong with an address. Upstream: component-base/tracing/api/v1/config.go.
+func CheckEndpoint(endpoint string) error {
+	whole := endpoint
+	if !strings.Contains(whole, "//") {
+		whole = "dns://" + whole
+	}
+	u, err := url.Parse(whole)
+	if err != nil || endpoint == "" || !slices.Contains([]string{"dns", "unix", "unix-abstract"}, u.Scheme) {
+		return fmt.Errorf("%q must be HOST:PORT or a dns, unix or unix-abstract URL", endpoint)
+	}
+	return nil
+}
 
 // Dial returns a client. It does not connect; the error is about the address.
 func Dial(ctx context.Context, endpoint string) (*Client, error) {

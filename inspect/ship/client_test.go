@@ -89,7 +89,9 @@ func TestUpload(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails := func(err error) func(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
-		return func(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) { return nil, err }
+		return func(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
+			return nil, err
+		}
 	}
 	for name, c := range map[string]struct {
 		answer  func(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error)

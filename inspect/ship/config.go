@@ -11,10 +11,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// DefaultEndpoint is where upstream's kubelet sends spans if tracing is configured without an endpoint. Upstream:
-// staging/src/k8s.io/component-base/tracing/tracing.go.
-const DefaultEndpoint = "localhost:4317"
-
 // Slow is how long a start or a sync takes that is always sent. It is the target of Kubernetes' start latency SLO.
 const Slow = 5 * time.Second
 
@@ -64,8 +60,18 @@ type Start struct {
 	Outcome string // ready, started, failed or unfinished
 	Took    time.Duration
 	Causes  []cause.Finding
+	// Sent says that its spans are sent, with the id Trace.
+	Sent bool
+	// Phases are the actions of the start, by verb; Waits are the total time of each kind of wait.
+	Phases, Waits []Part
 	// Again says that an earlier Start was about the same one, which was unfinished then.
 	Again bool
+}
+
+// Part is a part of a start.
+type Part struct {
+	Name string
+	Dur  time.Duration
 }
 
 // Config is the configuration of a Shipper.

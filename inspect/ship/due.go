@@ -145,9 +145,6 @@ func (s *Shipper) startOf(run *store.PodRun, st *starting) {
 	}
 	t, is := start(c, st.sent)
 	st.sent++
-	if s.cfg.Explained != nil {
-		s.cfg.Explained(is)
-	}
 	because := ""
 	switch {
 	case is.Outcome == outcomeFailed || is.Outcome == outcomeUnfinished:
@@ -156,7 +153,12 @@ func (s *Shipper) startOf(run *store.PodRun, st *starting) {
 		because = "slow"
 	case sampled(t.Trace, s.cfg.PerMillion):
 		because = "sampled"
-	default:
+	}
+	is.Sent = because != "" && s.cfg.Uploader != nil
+	if s.cfg.Explained != nil {
+		s.cfg.Explained(is)
+	}
+	if because == "" {
 		return
 	}
 	s.ship(withAttr(t, "kubeloupe.sent_because", because), because != "sampled")

@@ -126,7 +126,13 @@ func TestRun(t *testing.T) {
 			want: []string{"pod start ready slow"}, heard: []string{"ready 6s false"},
 		},
 		"one that waits for readiness": {
-			do:   func(p pod) { p.seen(); p.start(second, ""); time.Sleep(6 * minute); p.ready(6 * minute); time.Sleep(minute) },
+			do: func(p pod) {
+				p.seen()
+				p.start(second, "")
+				time.Sleep(6 * minute)
+				p.ready(6 * minute)
+				time.Sleep(minute)
+			},
 			want: []string{"pod start started slow"}, heard: []string{"started 1s false", "ready 1s true"},
 		},
 		"one that takes long, and is sent in two parts": {

@@ -7,6 +7,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/export"
+	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -52,6 +53,12 @@ func start(c *cause.Case, nth int) (t *export.Tree, s Start) {
 		if r.Critical && r.Span != 0 {
 			t.Critical[r.Span] = true
 		}
+		if r.Kind == waterfall.RowAction && r.Depth == 0 && r.Verb != "" && !r.Open && r.Start <= length {
+			s.Phases = append(s.Phases, Part{string(r.Verb), r.Dur()})
+		}
+	}
+	for _, x := range rep.Waits {
+		s.Waits = append(s.Waits, Part{string(x.For), x.Total})
 	}
 	if s.Outcome == outcomeFailed || s.Outcome == outcomeUnfinished {
 		t.Err = rep.Cause

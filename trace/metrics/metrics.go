@@ -22,6 +22,8 @@ type Sink struct {
 	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
 	// of drivers, resources of device plugins.
 	exits, reasons, plugins, drivers, codes, resources values
+	exported                                           map[string]uint64 // spans by result, as last told
+	starts                                             starts
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -30,8 +32,9 @@ func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
 		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
+		exported: map[string]uint64{}, starts: newStarts(),
 	}
-	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all := append(append(s.collectors(), s.starts.all()...), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -84,6 +87,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.device(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
+	case *trace.SpanExport:
+		s.export(e)
 	}
 	if r.Edge == trace.EdgeEnd {
 		s.ended(r)
