@@ -48,7 +48,7 @@ func (s *Shipper) state() trace.SpanExport {
 	t := s.sender.tell()
 	queued, dropped := s.queue.counts()
 	e := trace.SpanExport{
-		Endpoint: s.cfg.Endpoint, State: trace.ExportSending, Sent: t.sent, Refused: t.refused, Dropped: dropped, Skipped: s.skipped.Load(), Queued: queued,
+		Endpoint: s.cfg.Endpoint, State: trace.ExportSending, Sent: t.sent, Refused: t.refused, Dropped: dropped, Skipped: s.skipped.Load(), Queued: queued + t.flying,
 	}
 	if t.failing {
 		e.State, e.Err = trace.ExportFailing, t.err

@@ -30,6 +30,7 @@ type told struct {
 	sent, refused uint64
 	failing       bool
 	err           string
+	flying        int // spans of the request that is being made, or tried again
 }
 
 // run sends until ctx ends, then until last ends or nothing is left. What is left then is dropped.
@@ -54,6 +55,8 @@ func (s *sender) run(ctx, last context.Context) {
 // send sends a parcel until it is sent, refused, or nothing may be sent any more. Once ctx has ended, it tries once more.
 func (s *sender) send(ctx, last context.Context, p parcel) {
 	wait := firstRetry
+	s.set(func(t *told) { t.flying = p.n })
+	defer s.set(func(t *told) { t.flying = 0 })
 	for {
 		one, cancel := context.WithTimeout(last, oneSend)
 		out := s.up.Upload(one, p.spans)
@@ -61,13 +64,13 @@ func (s *sender) send(ctx, last context.Context, p parcel) {
 		switch {
 		case out.Err == nil:
 			s.note(func(t *told) {
-				t.failing, t.err = out.Rejected > 0, out.Why
+				t.failing, t.err, t.flying = out.Rejected > 0, out.Why, 0
 				t.sent += uint64(max(int64(p.n)-max(out.Rejected, 0), 0))
 				t.refused += uint64(min(max(out.Rejected, 0), int64(p.n)))
 			})
 			return
 		case !out.Retry:
-			s.note(func(t *told) { t.failing, t.err, t.refused = true, out.Err.Error(), t.refused+uint64(p.n) })
+			s.note(func(t *told) { t.failing, t.err, t.refused, t.flying = true, out.Err.Error(), t.refused+uint64(p.n), 0 })
 			return
 		}
 		s.note(func(t *told) { t.failing, t.err = true, out.Err.Error() })
@@ -103,10 +106,14 @@ func (s *sender) lose(p parcel) {
 
 // note changes what is known, and says so.
 func (s *sender) note(f func(*told)) {
-	s.mu.Lock()
-	f(&s.told)
-	s.mu.Unlock()
+	s.set(f)
 	s.change()
+}
+
+func (s *sender) set(f func(*told)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.told)
 }
 
 func (s *sender) tell() told {
