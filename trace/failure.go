@@ -57,6 +57,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *GC:
 		return e.Err
+	case *SpanExport:
+		return e.Err
 	case *PLEGRelist:
 		return e.Err
 	case *RuntimeSpan:

@@ -61,6 +61,11 @@ func (e *DevicePlugin) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (e *SpanExport) limit(l limiter) int {
+	return line(l, &e.Endpoint) + word(l, &e.State) + text(l, &e.Err)
+}
+
+// limit implements limited.
 func (e *DeviceAllocation) limit(l limiter) int {
 	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + line(l, &e.Nodes) + text(l, &e.Err)
 }

@@ -49,6 +49,7 @@ const (
 	kindShutdown
 	kindDRAPlugin
 	kindResourceClaim
+	kindSpanExport
 	kindCount
 )
 
@@ -100,6 +101,7 @@ var kinds = [kindCount]kindOf{
 	kindShutdown:           describe[Shutdown]("shutdown"),
 	kindDRAPlugin:          describe[DRAPlugin]("dra.plugin"),
 	kindResourceClaim:      describe[ResourceClaim]("resource.claim"),
+	kindSpanExport:         describe[SpanExport]("span.export"),
 }
 
 // Kind implements Event.
@@ -242,3 +244,4 @@ func (*DRAPlugin) Kind() Kind { return kindDRAPlugin }
 
 // Kind implements Event.
 func (*ResourceClaim) Kind() Kind { return kindResourceClaim }
+func (*SpanExport) Kind() Kind    { return kindSpanExport }

@@ -107,6 +107,7 @@ var names = []string{
 	"DeviceAllocation.Container", "DeviceAllocation.Nodes", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"DRAPlugin.Driver", "DRAPlugin.Health", "DRAPlugin.Service", "DRAPlugin.Socket",
 	"ResourceClaim.Code", "ResourceClaim.Driver", "ResourceClaim.Method", "ResourceClaim.Name", "ResourceClaim.Namespace", "ResourceClaim.UID",
+	"SpanExport.Endpoint", "DeviceAllocation.Container", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",

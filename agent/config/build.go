@@ -47,6 +47,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			Enabled: *kc.EnableServer, Address: kc.Address, ReadOnlyPort: kc.ReadOnlyPort,
 			HealthzAddress: kc.HealthzBindAddress, HealthzPort: *kc.HealthzPort,
 		},
+		Tracing: tracing(kc),
 		Gates:   gates,
 		Kubelet: kc,
 	}
@@ -81,4 +82,22 @@ func splitList(s string) []string {
 		}
 	}
 	return items
+}
+
+// tracingEndpoint is where spans are sent if tracing is configured without an endpoint. Upstream: component-base/tracing/tracing.go, NewProvider.
+const tracingEndpoint = "localhost:4317"
+
+// tracing returns where spans are sent. Upstream: cmd/kubelet/app/server.go, newTracerProvider.
+func tracing(kc *kubeletv1beta1.KubeletConfiguration) (t Tracing) {
+	if kc.Tracing == nil {
+		return t
+	}
+	t.Endpoint = tracingEndpoint
+	if e := kc.Tracing.Endpoint; e != nil && *e != "" {
+		t.Endpoint = *e
+	}
+	if r := kc.Tracing.SamplingRatePerMillion; r != nil {
+		t.SamplingPerMillion = *r
+	}
+	return t
 }

@@ -21,6 +21,7 @@ type Config struct {
 	Containers Containers
 	DNS        DNS
 	Server     Server
+	Tracing    Tracing
 	Gates      Gates
 
 	// Kubelet is the whole configuration with defaults and flags applied. A pointer is nil only if its field has no
@@ -42,6 +43,14 @@ type Node struct {
 	MaxOpenFilesSet  bool              // Set by a file or a flag; otherwise the default is used.
 	LockFile         string            // Empty means none.
 	ExitOnContention bool              // Exit when another process opens LockFile.
+}
+
+// Tracing is the configuration of the export of spans.
+type Tracing struct {
+	// Endpoint is the address of the collector, HOST:PORT or a dns, unix or unix-abstract URL; empty if nothing is exported.
+	Endpoint string
+	// SamplingPerMillion is how many of a million ordinary traces are exported.
+	SamplingPerMillion int32
 }
 
 // API is the configuration of the API server's clients and of the agent's identity.

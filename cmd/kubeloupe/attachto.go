@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/backlog"
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
+	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/tui"
@@ -48,6 +49,9 @@ type attaching struct {
 	// Where spans are received, and who receives them.
 	otlpGRPC, otlpHTTP string
 	spans              *otlp.Receiver
+	// Where spans are sent, and the fraction of ordinary starts.
+	endpoint string
+	sampling float64
 }
 
 func newAttach(s streams) *cobra.Command {
@@ -87,6 +91,8 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.BoolVar(&a.find.InCluster, "in-cluster", false, "use the service account of the pod that attach runs in for the API server and the kubelet's API")
 	f.StringVar(&a.otlpGRPC, "otlp-grpc", "", "receive spans of the container runtime and of the kubelet on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317; --check tells the runtime's settings")
 	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's spans over HTTP, such as 127.0.0.1:4318")
+	f.StringVar(&a.endpoint, "otlp-endpoint", "", "send each pod start as spans to the OpenTelemetry collector at this address (OTLP over gRPC, without TLS), such as 127.0.0.1:4317; slow and failed ones always")
+	f.Float64Var(&a.sampling, "sampling", 0, "with --otlp-endpoint: the fraction of the other starts that are sent, 0 to 1")
 	a.raise.add(c)
 	f.SortFlags = false
 	return c
@@ -100,7 +106,7 @@ func (a *attaching) run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(frugal)
 	}
-	if err := errors.Join(checkLook(a.output, a.view), a.raise.check(), a.access()); err != nil {
+	if err := errors.Join(checkLook(a.output, a.view), a.raise.check(), a.access(), a.checkExport()); err != nil {
 		return userError{err}
 	}
 	a.find.KubeletKubeconfig = a.raise.kubeconfig
@@ -124,6 +130,21 @@ func (a *attaching) run(ctx context.Context) error {
 		return errors.Join(err, b.abandon())
 	}
 	return errors.Join(a.follow(ctx, found, bus, b), a.raise.end(), b.close())
+}
+
+// checkExport checks the flags about the export of spans.
+func (a *attaching) checkExport() error {
+	if a.endpoint == "" {
+		if a.sampling != 0 {
+			return errors.New("--sampling can only be used with --otlp-endpoint")
+		}
+		return nil
+	}
+	_, err := perMillion(a.sampling)
+	if bad := ship.CheckEndpoint(a.endpoint); bad != nil {
+		err = errors.Join(err, fmt.Errorf("--otlp-endpoint: %w", bad))
+	}
+	return err
 }
 
 func (a *attaching) print(found *discover.Found) error {
@@ -162,6 +183,15 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 		}
 		if err = a.spans.Listen(ctx); err != nil {
 			return nil, userError{err}
+		}
+	}
+	if a.endpoint != "" {
+		most, err := perMillion(a.sampling)
+		if err == nil {
+			err = b.export(ctx, exporting{endpoint: a.endpoint, perMillion: most}, node)
+		}
+		if err != nil {
+			return nil, userError{errors.Join(err, b.close())}
 		}
 	}
 	if a.file != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/metrics"
 )
@@ -31,7 +32,7 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "prober_") }), err
 	})
 	return &metricsSink{
-		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),
+		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),
 	}, nil
 }
 
@@ -50,4 +51,23 @@ func (m *metricsSink) run(ctx context.Context, bus *trace.Bus) {
 			m.sink.Apply(&recs[i])
 		}
 	}
+}
+
+// explained takes in a start, with its spans as exemplars if they are sent.
+func (m *metricsSink) explained(s ship.Start) {
+	st := metrics.Start{Outcome: s.Outcome, Took: s.Took, Phases: parts(s.Phases), Waits: parts(s.Waits)}
+	for i := range s.Causes {
+		st.Causes = append(st.Causes, metrics.Part{Name: s.Causes[i].ID, Dur: s.Causes[i].Cost})
+	}
+	if s.Sent {
+		st.Trace = s.Trace
+	}
+	m.sink.Start(st)
+}
+
+func parts(in []ship.Part) (out []metrics.Part) {
+	for _, p := range in {
+		out = append(out, metrics.Part(p))
+	}
+	return out
 }

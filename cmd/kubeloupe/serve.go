@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/control"
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
+	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -48,6 +49,8 @@ type beside struct {
 	kept    *backlog.Store
 	writer  *recording.Writer
 	spans   *otlp.Receiver
+	ship    *ship.Shipper
+	client  *ship.Client // of ship; nil if nothing is sent
 	bus     *trace.Bus
 	listens bool // control does already
 	owned   bool // the root directory is no agent's: control need not wait for one
@@ -60,6 +63,7 @@ type hosted struct {
 	socket            string // by default
 	simulated         bool
 	node              control.Node // may be nil
+	export            *exporting   // nil: nothing is sent
 	gate              *step.Switch
 }
 
@@ -68,6 +72,7 @@ func (n *node) hosted() *hosted {
 	return &hosted{
 		bus: n.bus, nodeName: n.cfg.NodeName, runtime: n.cfg.Endpoint, socket: socketIn(n.cfg.Kubelet.Node.RootDir),
 		simulated: n.cfg.Simulated, node: n.agent, gate: n.gate,
+		export: &exporting{endpoint: n.cfg.Kubelet.Tracing.Endpoint, perMillion: n.cfg.Kubelet.Tracing.SamplingPerMillion, explained: n.metrics.explained},
 	}
 }
 
@@ -91,6 +96,11 @@ func (o *besideOptions) build(ctx context.Context, n *hosted) (b *beside, err er
 		}
 		if err = b.spans.Listen(ctx); err != nil {
 			return b, userError{err}
+		}
+	}
+	if n.export != nil {
+		if err = b.export(ctx, *n.export, n.nodeName); err != nil {
+			return b, userError{fmt.Errorf("tracing: %w", err)}
 		}
 	}
 	if o.file != "" || o.socket != noSocket {
@@ -143,6 +153,9 @@ func (b *beside) run(ctx context.Context) {
 	}
 	if b.spans != nil {
 		start("the span receiver", b.spans.Run)
+	}
+	if b.ship != nil {
+		start("the export of spans", b.ship.Run)
 	}
 	if b.writer != nil {
 		start("the recording", func(ctx context.Context) error {
@@ -217,12 +230,21 @@ func (b *beside) abandon() error {
 	return b.close()
 }
 
-// close ends the recording.
-func (b *beside) close() error {
-	if b == nil || b.writer == nil {
+// close ends the recording, and the connection to the collector of spans.
+func (b *beside) close() (err error) {
+	if b == nil {
 		return nil
 	}
-	return b.writer.Close()
+	if b.client != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = b.client.Close(ctx) // what could be sent is
+		b.client = nil
+	}
+	if b.writer != nil {
+		err = b.writer.Close()
+	}
+	return err
 }
 
 // steppers begins sessions for whoever attaches by the control socket.

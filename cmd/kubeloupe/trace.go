@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/report"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // tracing is one run of the trace command.
@@ -36,6 +37,9 @@ type tracing struct {
 	which  string         // --where
 	where  *why.Condition // of which
 	other  string         // --from of B
+	// traceID is --trace-id, trace the same.
+	traceID string
+	trace   trace.TraceID
 }
 
 func traceFormats() []string {
@@ -60,6 +64,7 @@ an agent found the pod running and adopted it, the command shows the start that 
   kubeloupe trace --diff shop/cart-7d4f shop/cart-9x2k
   kubeloupe trace --all --from session.klr
   kubeloupe trace --all --where 'ns=shop wait.queue>500ms'
+  kubeloupe trace --trace-id 4bf92f3577b34da6a3ce929d0e0e4736 --from spans.json
   kubeloupe trace --from session.klr -o perfetto --to session.pftrace   # the whole session`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args) },
@@ -78,6 +83,7 @@ an agent found the pod running and adopted it, the command shows the start that 
 	t.since.add(c, "with --all: only starts")
 	f.BoolVar(&t.diff, "diff", false, "compare two starts phase by phase")
 	f.StringVar(&t.other, "with", "", "with --diff: the recording of the second start, if it is not the same recording")
+	f.StringVar(&t.traceID, "trace-id", "", "the start with this trace id, instead of POD; --from can then also be a tracing backend's export: the lines of an OpenTelemetry Collector's file exporter, Jaeger's or Tempo's JSON")
 	f.SortFlags = false
 	c.ValidArgsFunction = podArgs(&t.observed, &t.scope, nil, 2)
 	must(c.RegisterFlagCompletionFunc("output", oneOf(append(traceFormats(), "csv", "yaml", "jsonpath=")...)))
@@ -103,6 +109,7 @@ func (t *tracing) check(args []string) error {
 		formats = []string{"text", "json", "csv"}
 	case t.diff:
 		formats = []string{"text", "json", "markdown"}
+	case t.traceID != "":
 	case len(args) == 0 && t.only() != "":
 		return errors.New("--namespace needs a POD, --all or --diff")
 	case len(args) == 0:
@@ -139,7 +146,7 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 	if t.output, t.form, err = objectFormat(t.output); err != nil {
 		return userError{fmt.Errorf("--output: %w", err)}
 	}
-	if err = errors.Join(t.check(args), t.scope.check(), t.since.check()); err != nil {
+	if err = errors.Join(t.parseTrace(args), t.check(args), t.scope.check(), t.since.check()); err != nil {
 		return userError{err}
 	}
 	if args, err = t.pods(args); err != nil {
@@ -147,6 +154,9 @@ func (t *tracing) run(ctx context.Context, args []string) error {
 	}
 	if t.where, err = parseWhere(t.which, t.all); err != nil {
 		return userError{err}
+	}
+	if t.traceID != "" {
+		return t.oneTrace(ctx)
 	}
 	s := session.New(session.Options{})
 	keep := &collector{}

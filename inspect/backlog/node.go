@@ -151,7 +151,7 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 		if n.shuts = it; e.State == trace.ShutdownAnnounced || !e.State.Underway() {
 			n.shutdown = it
 		}
-	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin, *trace.DRAPlugin:
+	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin, *trace.DRAPlugin, *trace.SpanExport:
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it

@@ -71,6 +71,8 @@ func pointName(e trace.Event) string {
 		name = e.Reason
 	case *trace.PLEGEvent:
 		name = string(e.Type)
+	case *trace.SpanExport:
+		name = "span export " + string(e.State)
 	case *trace.DevicePlugin:
 		name = "device plugin " + string(e.Op)
 	case *trace.DeviceAllocation:

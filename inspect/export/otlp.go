@@ -10,7 +10,7 @@ import (
 	"io"
 	"iter"
 
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 

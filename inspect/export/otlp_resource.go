@@ -5,9 +5,9 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
 
-	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )

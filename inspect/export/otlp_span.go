@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"

@@ -24,6 +24,19 @@ type span struct {
 	event      trace.Event
 	open       bool // no end was recorded: end is the last record's time
 	points     []point
+	seen       seen
+}
+
+// seen is who observed something, and how exactly its times are known.
+type seen struct {
+	by        trace.Observer
+	also      trace.ObserverSet
+	precision trace.Precision
+}
+
+// see adds who observed a further record.
+func (s *seen) see(r *trace.Record) {
+	s.by, s.also, s.precision = r.Observer, s.also|r.Also, max(s.precision, r.Precision)
 }
 
 // point is something without duration.
@@ -33,6 +46,7 @@ type point struct {
 	pod        trace.Pod
 	at         int64
 	event      trace.Event
+	seen       seen
 }
 
 // session is what a list of records tells, in the order of time.
@@ -100,7 +114,9 @@ func fold(recs []trace.Record, opt Options) *session {
 }
 
 func pointOf(r *trace.Record) point {
-	return point{id: r.Span, parent: r.Parent, trace: r.Trace, pod: r.Pod, at: r.Time, event: r.Event}
+	p := point{id: r.Span, parent: r.Parent, trace: r.Trace, pod: r.Pod, at: r.Time, event: r.Event}
+	p.seen.see(r)
+	return p
 }
 
 func (s *session) know(a *trace.Agent) {
@@ -115,6 +131,7 @@ func (s *session) of(r *trace.Record) (sp *span, fresh bool) {
 		start := r.Time - int64(max(r.Dur, 0))
 		*sp = span{id: r.Span, parent: r.Parent, trace: r.Trace, pod: r.Pod, start: start, end: start, event: r.Event}
 	}
+	sp.seen.see(r)
 	return sp, fresh
 }
 

@@ -69,6 +69,10 @@ func (m *Model) addLine(r *trace.Record) {
 		if l.Text = say.Shutdown(e, r.Edge == trace.EdgeBegin); e.State != trace.ShutdownHeld && e.State != trace.ShutdownLast {
 			l.Level = trace.LevelWarn
 		}
+	case *trace.SpanExport:
+		if l.Text = say.SpanExport(e); e.State == trace.ExportFailing {
+			l.Level = trace.LevelWarn
+		}
 	case *trace.PLEGMode:
 		l.Text = say.PLEG(e)
 	case *trace.OOMKill:

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
-	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kubeloupe/kubeloupe/trace"

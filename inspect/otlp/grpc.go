@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // senders may compress

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )

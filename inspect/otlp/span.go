@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kubeloupe/kubeloupe/inspect/otlp"

@@ -23,7 +23,9 @@ type Sink struct {
 	// of drivers, resources of device plugins.
 	exits, reasons, plugins, drivers, codes, resources values
 	// claims are the drivers that have prepared each ResourceClaim, by its UID.
-	claims map[string]map[string]bool
+	claims   map[string]map[string]bool
+	exported map[string]uint64 // spans by result, as last told
+	starts   starts
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -31,9 +33,10 @@ type Sink struct {
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
-		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{}, claims: map[string]map[string]bool{},
+		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
+		claims: map[string]map[string]bool{}, exported: map[string]uint64{}, starts: newStarts(),
 	}
-	all := append(s.collectors(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all := append(append(s.collectors(), s.starts.all()...), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -88,6 +91,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.claim(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
+	case *trace.SpanExport:
+		s.export(e)
 	}
 	if r.Edge == trace.EdgeEnd {
 		s.ended(r)

@@ -51,6 +51,8 @@ type set struct {
 	podResources, podsAPI             localAPI
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
+	exportedSpans                     *prometheus.CounterVec
+	exportQueue                       prometheus.Gauge
 }
 
 func newSet() set {
@@ -105,6 +107,10 @@ func newSet() set {
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "records_total", Help: "Trace records counted here, by kind of event.",
 		}, []string{"kind"}),
+		exportedSpans: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "kubeloupe", Name: "exported_spans_total", Help: "Spans for the collector: sent, refused by it, or dropped here; at most a minute old.",
+		}, []string{"result"}),
+		exportQueue: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "kubeloupe", Name: "export_queue_spans", Help: "Spans that wait to be sent to the collector; at most a minute old."}),
 		recordsLost: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "records_lost_total", Help: "Trace records that these metrics missed.",
 		}),
@@ -118,7 +124,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
 		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
-		s.waitSeconds, s.records, s.recordsLost, s.devicePlugins, s.deviceAllocations,
+		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse,
 	}, s.podResources.all(), s.podsAPI.all())
 }

@@ -77,6 +77,8 @@ func brief(e trace.Event) string {
 		return words(string(e.Manager), string(e.Outcome), cmp.Or(e.CPUs, e.Nodes, e.Code))
 	case *trace.Eviction:
 		return words(string(e.Signal), string(e.Outcome), e.Evicted)
+	case *trace.SpanExport:
+		return words(e.Endpoint, string(e.State))
 	case *trace.DevicePlugin:
 		return words(e.Resource, string(e.Op))
 	case *trace.DeviceAllocation:

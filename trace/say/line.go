@@ -74,6 +74,8 @@ func line(r *trace.Record) string {
 		return ResourceClaim(e)
 	case *trace.Shutdown:
 		return shutdown(e, over)
+	case *trace.SpanExport:
+		return SpanExport(e)
 	case *trace.NodeStatus:
 		if over && (e.Err != "" || e.Op != trace.NodePatch || e.Cause != trace.NodePeriod) {
 			return nodeStatus(e)
