@@ -68,6 +68,14 @@ func TestNode(t *testing.T) {
 		{name: "what the node does not have", in: Inputs{Allocatable: room, Pod: with(func(p *v1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}
 		})}},
+		{name: "what a ResourceClaim has", in: Inputs{Allocatable: room, Pod: claimed("p", "deviceclass.resource.kubernetes.io/gpu", "c")}},
+		{
+			name: "what another container's ResourceClaim has", in: Inputs{Allocatable: room, Pod: claimed("p", "deviceclass.resource.kubernetes.io/gpu", "other")},
+			reason: "OutOfdeviceclass.resource.kubernetes.io/gpu",
+		},
+		{name: "the node's own beside a ResourceClaim's", in: Inputs{
+			Allocatable: v1.ResourceList{"example.com/gpu": resource.MustParse("1")}, Pod: claimed("p", "example.com/gpu", "other"), Others: []*v1.Pod{claimed("a", "example.com/gpu", "c")},
+		}},
 		{name: "sysctl", in: Inputs{Pod: sysctl("kernel.shm_rmid_forced")}},
 		{name: "unsafe sysctl", in: Inputs{Pod: sysctl("kernel.msgmax")}, reason: "SysctlForbidden", says: `"kernel.msgmax" not allowlisted`},
 		{name: "allowed unsafe sysctl", in: Inputs{Pod: sysctl("kernel/msgmax"), Sysctls: []string{"kernel.msg*"}}},
@@ -105,4 +113,14 @@ func TestNode(t *testing.T) {
 			}
 		})
 	}
+}
+
+// claimed returns a pod that requests a device, for which the scheduler made a ResourceClaim for that container.
+func claimed(name string, device v1.ResourceName, container string) *v1.Pod {
+	p := podWith(name)
+	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{device: resource.MustParse("1")}}}}
+	p.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{
+		ResourceClaimName: "made", RequestMappings: []v1.ContainerExtendedResourceRequest{{ContainerName: container, ResourceName: string(device), RequestName: "r"}},
+	}
+	return p
 }

@@ -24,6 +24,7 @@ func Resources(in Inputs) Verdict {
 }
 
 func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
+	pod = withoutClaimed(pod)
 	if in.Requests != nil {
 		return in.Requests(pod)
 	}
@@ -70,6 +71,28 @@ func (in Inputs) resources() []problem {
 		}
 	}
 	return out
+}
+
+// withoutClaimed returns a pod without the requests that a ResourceClaim satisfies, which the scheduler made for its extended resources: they
+// are no resources of the node.
+//
+// Upstream: pkg/kubelet/lifecycle/predicate.go, removeMissingExtendedResources.
+func withoutClaimed(pod *v1.Pod) *v1.Pod {
+	s := pod.Status.ExtendedResourceClaimStatus
+	if s == nil {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			for _, r := range s.RequestMappings {
+				if r.ContainerName == list[i].Name {
+					delete(list[i].Resources.Requests, v1.ResourceName(r.ResourceName))
+				}
+			}
+		}
+	}
+	return pod
 }
 
 // rank sorts cpu, memory and ephemeral storage first, in the scheduler's order.

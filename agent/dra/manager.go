@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -67,6 +68,8 @@ type Manager struct {
 	waiting map[types.UID]string
 	// changes counts the changes of what the state file has, saved is the count when it was written.
 	changes, saved uint64
+	// unsaved are the pods whose claims were given back, with the count of that change, until the state file has it.
+	unsaved map[types.UID]uint64
 }
 
 // claim is a claim that pods of this node use.
@@ -95,7 +98,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Retry == nil {
 		cfg.Retry = func([]types.UID) {}
 	}
-	m := &Manager{cfg: cfg, nudge: make(chan struct{}, 1), claims: map[types.NamespacedName]*claim{}, waiting: map[types.UID]string{}}
+	m := &Manager{cfg: cfg, nudge: make(chan struct{}, 1), claims: map[types.NamespacedName]*claim{}, waiting: map[types.UID]string{}, unsaved: map[types.UID]uint64{}}
 	known, err := checkpoint.Read(m.path())
 	if err != nil {
 		return nil, fmt.Errorf("the state of ResourceClaims cannot be restored: %w: drain this node and remove the file before restarting", err)
@@ -185,5 +188,6 @@ func (m *Manager) save() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.saved = at
+	maps.DeleteFunc(m.unsaved, func(_ types.UID, change uint64) bool { return change <= at })
 	return nil
 }

@@ -739,8 +739,11 @@ func TestUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := n.Unprepare(t.Context(), "p"); fault(err) != trace.FaultState {
+		if err := n.Unprepare(t.Context(), "p"); fault(err) != trace.FaultState || !n.Held("p") {
 			t.Fatal(err)
+		}
+		if err := n.Unprepare(t.Context(), "other"); err != nil || n.Held("other") { // it has no claims
+			t.Error(err)
 		}
 	}
 	if err := os.Rename(n.dir+"2", n.dir); err != nil {
@@ -749,7 +752,7 @@ func TestUnwritable(t *testing.T) {
 	if err := n.Unprepare(t.Context(), "p"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := checkpoint.Read(filepath.Join(n.dir, checkpoint.Name)); err != nil || len(left) > 0 {
+	if left, err := checkpoint.Read(filepath.Join(n.dir, checkpoint.Name)); err != nil || len(left) > 0 || n.Held("p") {
 		t.Error(left, err)
 	}
 	wantStrings(t, "calls", d.took(), "prepare a", "unprepare a")

@@ -30,7 +30,7 @@ func (m *Manager) Unprepare(ctx context.Context, pod types.UID) error {
 func (m *Manager) Held(pod types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.changes != m.saved {
+	if m.unsaved[pod] > 0 {
 		return true
 	}
 	for _, c := range m.claims {
@@ -47,13 +47,28 @@ func (m *Manager) unprepare(ctx context.Context, pod types.UID) error {
 		return err
 	}
 	if len(todo) > 0 {
-		err = m.callUnprepare(ctx, todo)
+		err = m.callUnprepare(ctx, pod, todo)
 		m.release(todo)
+	}
+	if !m.isUnsaved(pod) { // the state file is not about this pod
+		return err
 	}
 	if saved := m.save(); err == nil {
 		err = saved
 	}
 	return err
+}
+
+func (m *Manager) isUnsaved(pod types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unsaved[pod] > 0
+}
+
+// gave records that a pod has given back a claim. Called with mu.
+func (m *Manager) gave(pod types.UID) {
+	m.changes++
+	m.unsaved[pod] = m.changes
 }
 
 // detach removes a pod from the claims that others use, and returns those that must be unprepared, which are busy then. It waits while
@@ -86,7 +101,7 @@ func (m *Manager) tryDetach(ctx context.Context, pod types.UID) (todo []*claim, 
 	for _, c := range mine {
 		if len(c.PodUIDs) > 1 {
 			c.PodUIDs.Delete(string(pod))
-			m.changes++
+			m.gave(pod)
 			m.say(ctx, c, trace.ResourceClaim{Op: trace.ClaimStillInUse})
 			continue
 		}
@@ -96,9 +111,9 @@ func (m *Manager) tryDetach(ctx context.Context, pod types.UID) (todo []*claim, 
 	return todo, nil, key
 }
 
-// callUnprepare calls the drivers of busy claims, all at the same time, and forgets the claims that all their drivers have unprepared. It
+// callUnprepare calls the drivers of a pod's busy claims, all at the same time, and forgets the claims that all their drivers have unprepared. It
 // returns the first error, by the driver's name.
-func (m *Manager) callUnprepare(ctx context.Context, todo []*claim) error {
+func (m *Manager) callUnprepare(ctx context.Context, pod types.UID, todo []*claim) error {
 	calls := batches(todo, resourceapi.SkipNodeOperationNodeUnprepareResources)
 	failed := map[*claim]bool{}
 	err := m.callAll(ctx, calls, func(b *batch) outcome {
@@ -118,7 +133,7 @@ func (m *Manager) callUnprepare(ctx context.Context, todo []*claim) error {
 		c.prepared = false // a driver may have unprepared it
 		if !failed[c] {
 			delete(m.claims, c.key())
-			m.changes++
+			m.gave(pod)
 		}
 	}
 	return err

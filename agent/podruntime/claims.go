@@ -19,9 +19,13 @@ const (
 
 // claimsOf returns whether the pod has claims, and whether they are known to be prepared.
 func (r *Runtime) claimsOf(pod *v1.Pod) ClaimState {
+	failed := false
+	r.learn(pod.UID, func(k *knowledge) { failed = k.claimFails > 0 })
 	switch {
 	case r.cfg.Claims == nil || !r.cfg.Claims.Has(pod):
 		return ClaimsNone
+	case failed:
+		return ClaimsFailed
 	case r.cfg.Claims.Ready(pod):
 		return ClaimsReady
 	}

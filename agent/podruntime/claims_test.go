@@ -30,6 +30,7 @@ func TestClaimsInPlans(t *testing.T) {
 	}{
 		{"none", nil, ClaimsNone, "-"},
 		{"new", nil, ClaimsUnready, "sandbox create"},
+		{"new, again", nil, ClaimsFailed, "sandbox image create"},
 		{"new sandbox", []string{"-sandbox:0", "web=exited/1"}, ClaimsReady, "sandbox create"},
 		{"running", []string{"sandbox:0", "web=running"}, ClaimsReady, "-"},
 		{"running, state lost", []string{"sandbox:0", "web=running"}, ClaimsUnready, "-"},
@@ -143,7 +144,7 @@ func TestClaimsFail(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.rt.cfg.Claims = &fakeClaims{world: w}
 		w.on("prepare claims", func(context.Context) error { return lateDriver{} })
-		for _, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+		for i, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
 			out, err := w.rt.Sync(t.Context(), always("web"), 1, nil)
 			if _, ok := errors.AsType[lateDriver](err); !ok {
 				t.Fatal(err)
@@ -151,7 +152,7 @@ func TestClaimsFail(t *testing.T) {
 			if got := time.Until(out.RetryAt); got != want*time.Second {
 				t.Errorf("again in %v, want %v", got, want*time.Second)
 			}
-			if did := w.did(); slices.Contains(did, "run sandbox") || slices.Contains(did, "create web") {
+			if did := w.did(); slices.Contains(did, "run sandbox") || slices.Contains(did, "create web") || slices.Contains(did, "image web:1") != (i == 0) {
 				t.Errorf("did %q", did)
 			}
 		}

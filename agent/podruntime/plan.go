@@ -54,6 +54,7 @@ const (
 	ClaimsNone    ClaimState = iota // the pod has no claims
 	ClaimsReady                     // its containers can be created in the sandbox that it has
 	ClaimsUnready                   // they are not known to be prepared
+	ClaimsFailed                    // the last attempt to prepare them failed
 )
 
 // planner builds one plan.

@@ -200,7 +200,11 @@ func (p *planner) start(c *v1.Container, why string, before ...string) {
 	before = append(before, p.killStrays(c.Name)...)
 	image := imageID(p.Pod, c)
 	if !p.has(image) {
-		p.add(Step{ID: image, Verb: trace.VerbImage, Container: c.Name, Target: c.Image, Policy: trace.PullPolicy(c.ImagePullPolicy), Reason: string(c.ImagePullPolicy)})
+		var needs []string
+		if p.There.Claims == ClaimsFailed && p.has(stepClaims) {
+			needs = []string{stepClaims} // else each attempt would report the image again
+		}
+		p.add(Step{ID: image, Verb: trace.VerbImage, Needs: needs, Container: c.Name, Target: c.Image, Policy: trace.PullPolicy(c.ImagePullPolicy), Reason: string(c.ImagePullPolicy)})
 	}
 	needs := append(append([]string(nil), p.base...), image)
 	create := p.add(Step{
