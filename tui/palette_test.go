@@ -27,7 +27,7 @@ func TestPalette(t *testing.T) {
 		typed, keys string
 		want, not   []string
 	}{
-		{typed: ":", want: []string{":", "overview", "view Overview", "1 of 29", "Tab completes  Enter runs  Esc closes"}},
+		{typed: ":", want: []string{":", "overview", "view Overview", "1 of 30", "Tab completes  Enter runs  Esc closes"}},
 		{typed: ":cri", keys: "enter", want: []string{"▶4 CRI"}, not: []string{"Esc closes"}},
 		{typed: ":CRI", keys: "enter", want: []string{"▶4 CRI"}},
 		{typed: ":vol", keys: "enter", want: []string{"▶v Volumes"}},

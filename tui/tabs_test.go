@@ -22,7 +22,7 @@ func testTabsFold(t *testing.T) {
 		active string
 		want   string
 	}{
-		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  u Status  p Probes  o Sources  x Eviction  r Starts   ? help"},
+		{160, "Loop", " 1 Overview ▶2 Loop  3 Pods  4 CRI  5 GC  6 Pod  7 Step  8 Node  9 Log  v Volumes  u Status  p Probes  o Sources  x Eviction  n Resources  r Starts   ? help"},
 		{117, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log v Volumes u Status p Probes o Sources : more ? help"},
 		{80, "Loop", " 1 Overview▶2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step 8 Node 9 Log : more ? help"},
 		{80, "Status", " 1 Overview 2 Loop 3 Pods 4 CRI 5 GC 6 Pod 7 Step▶u Status : more ? help"},
@@ -55,7 +55,7 @@ func TestClusterKeys(t *testing.T) { synctest.Test(t, testClusterKeys) }
 
 func testClusterKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 16}, {80, 24}, {200, 50}} {
-		for _, at := range []string{"v", "u", "p", "o", "x", "r", "8"} {
+		for _, at := range []string{"v", "u", "p", "o", "x", "n", "r", "8"} {
 			d := drive(t, Config{}, size[0], size[1]).cluster().keys(at)
 			for _, b := range d.app.top().Keys() {
 				for _, name := range b.Keys() {

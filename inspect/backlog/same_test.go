@@ -165,7 +165,7 @@ func check(t *testing.T, recs []trace.Record, piece int, lost func(i int) bool) 
 func never(int) bool { return false }
 
 func TestLateIsTheSame(t *testing.T) {
-	for _, name := range []string{"session", "cluster"} {
+	for _, name := range []string{"session", "cluster", "machine"} {
 		t.Run(name, func(t *testing.T) {
 			recs := recorded(t, name)
 			check(t, recs, max(1, len(recs)/12), never)

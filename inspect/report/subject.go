@@ -59,6 +59,7 @@ func Subjects() []Subject {
 		{Name: "images", Short: []string{"image", "img"}, About: "the images on the node, and the pods that use them", Live: true, make: makeImages, named: imageName},
 		{Name: "gc", About: "the last garbage collection runs and their decisions", make: makeGC},
 		{Name: "volumes", Short: []string{"volume", "vol"}, About: "the pods' volumes", OfPods: true, Lists: true, Watch: true, make: makeVolumes, named: byKeys("pod", "volume")},
+		{Name: "resources", Short: []string{"resource", "numa"}, About: "which CPUs, memory and devices containers have for themselves, by NUMA node, and the pods that were refused", OfPods: true, Lists: true, make: makeResources},
 		{Name: "cgroup", Short: []string{"cgroups", "cg"}, About: "the cgroups of the node or of a pod, with limits and usage", Live: true, OfPods: true, make: makeCgroup, named: byKeys("path")},
 		{Name: "node", Short: []string{"nodes", "no"}, About: "the agent, the runtime, the API server, and resource pressure", make: makeNode, named: byKeys("name")},
 		{Name: "config", Short: []string{"configz"}, About: "the effective configuration", Live: true, make: makeConfig},

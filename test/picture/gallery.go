@@ -38,10 +38,12 @@ type exhibit struct {
 	keys     []string
 }
 
-// standalone and cluster are recordings of the UI's tests: an agent on containerd, and one that is the node of a cluster.
+// standalone and cluster are recordings of the UI's tests: an agent on containerd, and one that is the node of a cluster. machine is a
+// scripted session: a machine with two NUMA nodes and devices.
 const (
 	standalone = "standalone.klr"
 	cluster    = "cluster.klr"
+	machine    = "machine.jsonl"
 )
 
 func exhibits() []exhibit {
@@ -65,6 +67,7 @@ func exhibits() []exhibit {
 		{"probes", cluster, []string{"p"}},
 		{"sources", cluster, []string{"o"}},
 		{"eviction", cluster, []string{"x"}},
+		{"resources", machine, []string{"n", "m", "m", "m", "j", "j"}},
 		{"starts", standalone, []string{"r"}},
 	}
 }
@@ -85,7 +88,7 @@ func hang(ctx context.Context, bin string, to *album) error {
 		return err
 	}
 	for _, s := range sheets() {
-		for _, recording := range []string{standalone, cluster} {
+		for _, recording := range []string{standalone, cluster, machine} {
 			if err := s.fill(ctx, bin, recording, to); err != nil {
 				return fmt.Errorf("%s of %s: %w", s.name, recording, err)
 			}

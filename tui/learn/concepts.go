@@ -100,8 +100,8 @@ var concepts = map[string]Lesson{
 		"kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
 	},
 	"resources": {
-		"exclusive CPUs and memory", "With cpuManagerPolicy static, a container of a Guaranteed pod that requests whole CPUs gets them for itself: all others leave them and share " +
-			"the pool. Reserved CPUs are for the system. With memoryManagerPolicy Static, its memory and huge pages come from as few NUMA nodes as possible.",
+		"exclusive CPUs and memory", "With cpuManagerPolicy static, a container of a Guaranteed pod that requests whole CPUs gets them for itself; all others share the rest. " +
+			"With memoryManagerPolicy Static, its memory and huge pages come from as few NUMA nodes as possible.",
 		"kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/",
 	},
 	"topology": {

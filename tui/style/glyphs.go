@@ -20,6 +20,7 @@ type Glyphs struct {
 	Full      string   // a filled part of a bar
 	Empty     string   // the rest of a bar
 	Set       string   // a part of a bar that is set aside
+	Chosen    string   // a part of a bar that belongs to the selection, where there are no colors
 	Tick      string   // an instant on a time line
 	Critical  string   // on the critical path
 	Wait      string   // time in which nothing works
@@ -43,7 +44,7 @@ type Glyphs struct {
 }
 
 var unicodeGlyphs = Glyphs{
-	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Set: "▚", Tick: "▏", Critical: "▸", Wait: "┄",
+	Line: "─", Mark: "▶", Dot: "·", Done: "✓", Failed: "✗", Live: "●", Full: "▇", Empty: "░", Set: "▚", Chosen: "█", Tick: "▏", Critical: "▸", Wait: "┄",
 	MeterOn: "▮", MeterOff: "▯", Branch: "├", LastChild: "└", Pipe: "│", Ellipsis: "…", Up: "▲", Down: "▼",
 	Limit: "┃", Folded: "▹", Unfolded: "▿", Levels: "▁▂▃▄▅▆▇█", Turning: spinner.MiniDot.Frames, border: lipgloss.RoundedBorder(),
 	Phases: [toneCount]string{Volumes: "▤", Sandbox: "█", Network: "▒", Image: "▓", Create: "▇", Probe: "░", Status: "▪", Wait: "┄"},
@@ -51,7 +52,7 @@ var unicodeGlyphs = Glyphs{
 }
 
 var asciiGlyphs = Glyphs{
-	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Set: "=", Tick: "|", Critical: "=", Wait: "~",
+	Line: "-", Mark: ">", Dot: ".", Done: "+", Failed: "!", Live: "*", Full: "#", Empty: ".", Set: "=", Chosen: "@", Tick: "|", Critical: "=", Wait: "~",
 	MeterOn: "|", MeterOff: ".", Branch: "|", LastChild: "`", Pipe: "|", Ellipsis: "~", Up: "^", Down: "v",
 	Limit: "|", Folded: "+", Unfolded: "-", Levels: "_.-=+*#@", Turning: spinner.Line.Frames, border: lipgloss.ASCIIBorder(),
 	Phases: [toneCount]string{Volumes: "v", Sandbox: "s", Network: "n", Image: "i", Create: "c", Probe: "p", Status: "u", Wait: "~"},

@@ -210,7 +210,7 @@ func (p *Resources) policies() string {
 	case r.At.IsZero() && p.foreign:
 		return "what this kubelet gave to containers is not known"
 	case r.At.IsZero():
-		return say.Untold
+		return "policies: " + say.Untold
 	}
 	out := []string{"CPU " + r.CPUPolicy, "memory " + r.MemoryPolicy}
 	topology := "topology " + r.TopologyPolicy

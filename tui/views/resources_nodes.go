@@ -218,7 +218,7 @@ func (p *Resources) cpuCell(group []model.CPU, mine int) table.Cell {
 	g := &p.Theme.Glyphs
 	switch free := len(group) - reserved - own; {
 	case selected:
-		return table.Cell{Text: g.Full, Tone: style.Accent}
+		return table.Cell{Text: p.chosen(), Tone: style.Accent}
 	case own > 0 && own >= reserved && own >= free:
 		return table.Cell{Text: g.Full, Tone: style.Strong}
 	case reserved > 0 && reserved >= free:
@@ -245,9 +245,17 @@ func (p *Resources) memoryBar(r *nodeRow) []table.Cell {
 	full = min(full, p.bar-min(set, p.bar))
 	mine := min(of(p.selectedBytes(r.node, r.resource)), full)
 	return []table.Cell{
-		{Text: strings.Repeat(g.Set, set), Tone: style.Dim}, {Text: strings.Repeat(g.Full, mine), Tone: style.Accent},
+		{Text: strings.Repeat(g.Set, set), Tone: style.Dim}, {Text: strings.Repeat(p.chosen(), mine), Tone: style.Accent},
 		{Text: strings.Repeat(g.Full, full-mine), Tone: style.Strong}, {Text: strings.Repeat(g.Empty, max(p.bar-set-full, 0)), Tone: style.Dim},
 	}
+}
+
+// chosen is the glyph for what the selected container has.
+func (p *Resources) chosen() string {
+	if p.Theme.Colored() {
+		return p.Theme.Glyphs.Full
+	}
+	return p.Theme.Glyphs.Chosen
 }
 
 // selectedOwner is the index of the container under the cursor; -1 if that is elsewhere.
