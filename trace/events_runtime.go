@@ -153,6 +153,7 @@ const (
 // Attributes of a [RuntimeSpan], with the names in containerd's own spans.
 const (
 	AttrSandbox     = "sandbox.id"
+	AttrTrace       = "trace.id" // the trace that the sender had, where the record has another one
 	AttrContainer   = "container.id"
 	AttrImage       = "image.ref"
 	AttrLayerDigest = "layer.media.digest"

@@ -163,8 +163,10 @@ func (t *Tree) span(sp *span, kept map[trace.SpanID]bool) *tracepb.Span {
 	if kept[sp.parent] && sp.parent != sp.id {
 		out.ParentSpanId = spanID(sp.parent)
 	}
-	if sp.trace != t.Trace && !sp.trace.IsZero() {
-		out.Links = []*tracepb.Span_Link{{TraceId: traceID(sp.trace, sp.id), SpanId: spanID(sp.id), Flags: 1}}
+	for _, other := range []trace.TraceID{sp.trace, sentIn(sp.event)} {
+		if other != t.Trace && !other.IsZero() {
+			out.Links = append(out.Links, &tracepb.Span_Link{TraceId: traceID(other, sp.id), SpanId: spanID(sp.id), Flags: 1})
+		}
 	}
 	out.StartTimeUnixNano, out.EndTimeUnixNano = unixNano(sp.start), unixNano(sp.end)
 	if sp.event == nil { // the root
@@ -188,6 +190,18 @@ func (t *Tree) span(sp *span, kept map[trace.SpanID]bool) *tracepb.Span {
 		t.event(out, &p)
 	}
 	return out
+}
+
+// sentIn returns the trace that another program had a span in, where attach gave it another one; zero if it is not known.
+func sentIn(e trace.Event) (id trace.TraceID) {
+	if told, ok := e.(*trace.RuntimeSpan); ok {
+		for _, a := range told.Attrs {
+			if a.K == trace.AttrTrace && id.UnmarshalText([]byte(a.V)) != nil {
+				return trace.TraceID{}
+			}
+		}
+	}
+	return id
 }
 
 // event adds a point to a span, if it has room.

@@ -51,6 +51,7 @@ func (t *tree) adopt(s span) (ready []span, v verdict, refused []verdict) {
 		t.ignore(s.key())
 		return nil, passed, nil
 	}
+	s.event.Attrs = append(slices.Clone(s.event.Attrs), trace.KV{K: trace.AttrTrace, V: s.trace.String()}) // the records of all observers have another one
 	method := s.event.Call()
 	if slices.Contains(mutating, method) {
 		e := s.event

@@ -64,9 +64,19 @@ func TestAdopt(t *testing.T) {
 				now := time.Unix(0, int64(time.Hour)+6000*ms)
 				tr.now = func() time.Time { return now }
 				tr.foreign = newAdopter(func(r trace.Record) {
-					id := ""
-					if e, ok := r.Event.(*trace.RuntimeSpan); ok && len(e.Attrs) > 0 {
-						id = e.Attrs[0].V
+					id, from := "", 0
+					if e, ok := r.Event.(*trace.RuntimeSpan); ok {
+						for _, a := range e.Attrs {
+							switch {
+							case a.K == trace.AttrSandbox:
+								id = a.V
+							case a.K == trace.AttrTrace && a.V == (trace.TraceID{Hi: 9}).String():
+								from++
+							}
+						}
+					}
+					if from != 1 {
+						t.Errorf("it says %d times in which trace the sender had it", from)
 					}
 					got = append(got, "pass "+strconv.Itoa(int(r.Span))+"<"+strconv.Itoa(int(r.Parent))+" "+id)
 				})

@@ -83,7 +83,7 @@ func (p pod) start(took time.Duration, failure string) {
 	call := trace.Begin(p.bus, act, trace.CRICall{Method: "RunPodSandbox"})
 	time.Sleep(took / 2)
 	trace.PublishSpan(p.bus, trace.Span{Trace: call.Trace, ID: trace.NewSpanID(), Parent: call.ID, Pod: p.of, Observer: trace.ObserverRuntimeSpan}, trace.RuntimeSpan{
-		Service: "containerd", Name: "cri.sandbox.run", Start: time.Now().Add(-took / 2).UnixNano(), Dur: took / 2,
+		Service: "containerd", Name: "cri.sandbox.run", Attrs: []trace.KV{{K: trace.AttrTrace, V: trace.TraceID{Hi: 5, Lo: 6}.String()}}, Start: time.Now().Add(-took / 2).UnixNano(), Dur: took / 2,
 	})
 	time.Sleep(took / 2)
 	code := "OK"
