@@ -19,13 +19,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// newDevices creates the manager of devices. What it asks about pods exists before any pod does.
+// newDevices creates the manager of devices, which the topology manager asks. What it asks about pods exists before any pod does.
 func (p *parts) newDevices() (err error) {
 	p.pods.devices, err = device.New(device.Config{
 		Dir:      p.inRoot("device-plugins"),
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
+		Runs:      func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
+		NUMANodes: p.host.arrangement.IDs(),
 		HealthChanged: func(uids []types.UID) {
 			for _, uid := range uids {
 				p.pods.registry.Wake(uid, worker.Cause{Text: "the health of its devices has changed"})

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/topology"
 )
 
-// managers give containers CPUs and memory for themselves.
+// managers give containers CPUs, memory and devices for themselves.
 type managers struct {
 	p        *parts
 	cpus     *cpus.Manager
@@ -23,16 +23,14 @@ type managers struct {
 	topology *topology.Manager
 }
 
-// newManagers creates the managers of CPUs and memory, which read their state files, and that of topology.
+// newManagers creates the managers of CPUs and memory, which read their state files, and that of topology, which asks them and the manager
+// of devices, in upstream's order.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
 func (p *parts) newManagers() (err error) {
 	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
-	machine, err := p.arrangement()
-	if err != nil {
-		return err
-	}
+	machine := p.host.arrangement
 	reserved, err := numa.ParseList(kc.ReservedSystemCPUs)
 	if err != nil {
 		return fmt.Errorf("reservedSystemCPUs: %w", err)
@@ -55,13 +53,16 @@ func (p *parts) newManagers() (err error) {
 	}
 	m.topology, err = topology.New(topology.Config{
 		Policy: kc.TopologyManagerPolicy, Scope: kc.TopologyManagerScope, Options: kc.TopologyManagerPolicyOptions, Machine: machine,
-		Providers: []topology.Provider{{Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory}}, Bus: p.cfg.Bus,
+		Providers: []topology.Provider{
+			{Name: "device", HintProvider: p.pods.devices.Provider()}, {Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory},
+		},
+		Bus: p.cfg.Bus,
 	})
 	return err
 }
 
-// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it.
-func (p *parts) arrangement() (numa.Machine, error) {
+// readArrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it.
+func (p *parts) readArrangement() (numa.Machine, error) {
 	kc := p.cfg.Kubelet.Kubelet
 	m, err := numa.Read("/")
 	none := kc.CPUManagerPolicy == cpus.None && kc.MemoryManagerPolicy == memory.None && kc.TopologyManagerPolicy == topology.None
