@@ -62,7 +62,7 @@ func (e *DevicePlugin) limit(l limiter) int {
 
 // limit implements limited.
 func (e *DeviceAllocation) limit(l limiter) int {
-	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + text(l, &e.Err)
+	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + word(l, &e.Nodes) + word(l, &e.Affinity) + text(l, &e.Err)
 }
 
 // limit implements limited.

@@ -101,7 +101,7 @@ var names = []string{
 	"ContainerSpec.Image", "ContainerSpec.Name",
 	"ContainerStatus.ID", "ContainerStatus.Name", "ContainerStatus.Reason",
 	"Held.Name", "Held.Reason", "Holder.Call", "Pod.Name", "Pod.Namespace", "Pod.UID",
-	"DeviceAllocation.Container", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
+	"DeviceAllocation.Affinity", "DeviceAllocation.Container", "DeviceAllocation.Nodes", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",

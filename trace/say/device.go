@@ -39,7 +39,13 @@ func DeviceAllocation(e *trace.DeviceAllocation) string {
 		if more := e.Count - len(e.IDs); more > 0 {
 			ids += fmt.Sprintf(" and %d more", more)
 		}
+		if e.Nodes != "" {
+			ids += " (NUMA node " + e.Nodes + ")"
+		}
 		how = append(how, ids)
+	}
+	if e.Affinity != "" && e.Affinity != e.Nodes {
+		how = append(how, "NUMA nodes "+e.Affinity+" were chosen")
 	}
 	if e.Preferred > 0 {
 		how = append(how, "its preference took "+human.Duration(e.Preferred))
