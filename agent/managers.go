@@ -125,3 +125,6 @@ func (m *managers) Created(pod *v1.Pod, container, id, list string) {
 	m.cpus.Created(pod.UID, container, id, list)
 	m.memory.Created(pod, container)
 }
+
+// Started implements podruntime.Pinning.
+func (m *managers) Started(pod types.UID, container, id string) { m.cpus.Started(pod, container, id) }
