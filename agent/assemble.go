@@ -20,6 +20,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image/pulled"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -72,14 +73,16 @@ type parts struct {
 
 // machine is the machine that the agent runs on.
 type machine struct {
-	machine   allocatable.Machine   // its resources
-	resources allocatable.Resources // the part for pods
-	ips       []string              // its addresses, the primary one first
-	stats     *stats.Stats          // its usage
-	eviction  *eviction.Manager     // its resource pressure
-	managers  *managers             // which containers have CPUs and memory of it for themselves
-	quotas    *quota.Projects       // of its file systems; nil if they are not used
-	shutdown  *shutdown.Manager     // its graceful shutdown; nil if there is none
+	machine     allocatable.Machine   // its resources
+	arrangement numa.Machine          // its NUMA nodes
+	assumed     bool                  // the arrangement was not read, because nothing needs it
+	resources   allocatable.Resources // the part for pods
+	ips         []string              // its addresses, the primary one first
+	stats       *stats.Stats          // its usage
+	eviction    *eviction.Manager     // its resource pressure
+	managers    *managers             // which containers have CPUs and memory of it for themselves
+	quotas      *quota.Projects       // of its file systems; nil if they are not used
+	shutdown    *shutdown.Manager     // its graceful shutdown; nil if there is none
 }
 
 // part is a component that runs as long as the agent.
@@ -106,13 +109,13 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
 	}
+	if err := p.newDevices(); err != nil {
+		return nil, err
+	}
 	if err := p.newManagers(); err != nil {
 		return nil, err
 	}
 	if err := p.newCluster(id.clients); err != nil {
-		return nil, err
-	}
-	if err := p.newDevices(); err != nil {
 		return nil, err
 	}
 	if err := p.newClaims(); err != nil {
@@ -182,6 +185,9 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 func (p *parts) newFoundation(ctx context.Context) (err error) {
 	bus := p.cfg.Bus
 	if err := p.readMachine(); err != nil {
+		return err
+	}
+	if p.host.arrangement, p.host.assumed, err = p.readArrangement(); err != nil {
 		return err
 	}
 	if err := p.newCgroups(ctx); err != nil {

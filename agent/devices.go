@@ -18,13 +18,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// newDevices creates the manager of devices. What it asks about pods exists before any pod does.
+// newDevices creates the manager of devices, which the topology manager asks. What it asks about pods exists before any pod does.
 func (p *parts) newDevices() (err error) {
 	p.pods.devices, err = device.New(device.Config{
 		Dir:      p.inRoot("device-plugins"),
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
+		Runs:          func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
+		NUMANodes:     p.host.arrangement.IDs(),
 		HealthChanged: p.wakes("the health of its devices has changed"),
 		Bus:           p.cfg.Bus,
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/topology"
 )
 
-// managers give containers CPUs and memory for themselves.
+// managers give containers CPUs, memory and devices for themselves.
 type managers struct {
 	p        *parts
 	cpus     *cpus.Manager
@@ -23,16 +23,14 @@ type managers struct {
 	topology *topology.Manager
 }
 
-// newManagers creates the managers of CPUs and memory, which read their state files, and that of topology.
+// newManagers creates the managers of CPUs and memory, which read their state files, and that of topology, which asks them and the manager
+// of devices, in upstream's order.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager.
 func (p *parts) newManagers() (err error) {
 	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
-	machine, assumed, err := p.arrangement()
-	if err != nil {
-		return err
-	}
+	machine := p.host.arrangement
 	reserved, err := numa.ParseList(kc.ReservedSystemCPUs)
 	if err != nil {
 		return fmt.Errorf("reservedSystemCPUs: %w", err)
@@ -55,16 +53,19 @@ func (p *parts) newManagers() (err error) {
 	}
 	m.topology, err = topology.New(topology.Config{
 		Policy: kc.TopologyManagerPolicy, Scope: kc.TopologyManagerScope, Options: kc.TopologyManagerPolicyOptions, Machine: machine,
-		Providers: []topology.Provider{{Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory}}, Bus: p.cfg.Bus,
+		Providers: []topology.Provider{
+			{Name: "device", HintProvider: p.pods.devices.Provider()}, {Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory},
+		},
+		Bus: p.cfg.Bus,
 	})
 	if err == nil {
-		m.tell(machine, assumed)
+		m.tell(machine, p.host.assumed)
 	}
 	return err
 }
 
-// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it: then it may be assumed.
-func (p *parts) arrangement() (m numa.Machine, assumed bool, err error) {
+// readArrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it: then it may be assumed.
+func (p *parts) readArrangement() (m numa.Machine, assumed bool, err error) {
 	kc := p.cfg.Kubelet.Kubelet
 	m, err = numa.Read("/")
 	none := kc.CPUManagerPolicy == cpus.None && kc.MemoryManagerPolicy == memory.None && kc.TopologyManagerPolicy == topology.None
@@ -127,3 +128,6 @@ func (m *managers) Created(pod *v1.Pod, container, id, list string) {
 	m.cpus.Created(pod.UID, container, id, list)
 	m.memory.Created(pod, container)
 }
+
+// Started implements podruntime.Pinning.
+func (m *managers) Started(pod types.UID, container, id string) { m.cpus.Started(pod, container, id) }

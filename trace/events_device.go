@@ -29,8 +29,10 @@ type DeviceAllocation struct {
 	// Count is how many devices the container needs, IDs are the first of them, at most 16.
 	Count int      `json:"count"`
 	IDs   []string `json:"ids,omitempty" scrub:"text"`
-	// Nodes are the NUMA nodes of all of them, such as 0,1; empty if the plugin does not tell them.
-	Nodes string `json:"numa_nodes,omitempty"`
+	// Nodes are the NUMA nodes of its devices, such as 0,1; empty if they are on none in particular. Affinity are the NUMA nodes that the
+	// topology manager chose; empty for any.
+	Nodes    string `json:"numa_nodes,omitempty"`
+	Affinity string `json:"affinity,omitempty"`
 	// Took is how long the plugin's call took: Allocate or PreStartContainer. Preferred is how long it took to ask for its preference.
 	Took      time.Duration `json:"took_ns,omitempty"`
 	Preferred time.Duration `json:"preferred_ns,omitempty"`

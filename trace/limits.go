@@ -67,7 +67,7 @@ func (e *SpanExport) limit(l limiter) int {
 
 // limit implements limited.
 func (e *DeviceAllocation) limit(l limiter) int {
-	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + line(l, &e.Nodes) + text(l, &e.Err)
+	return word(l, &e.Container) + line(l, &e.Resource) + word(l, &e.Outcome) + textList(l, &e.IDs) + line(l, &e.Nodes) + line(l, &e.Affinity) + text(l, &e.Err)
 }
 
 // limit implements limited.

@@ -83,16 +83,16 @@ type Manager struct {
 	content state.Content
 	// reusable are the CPUs of init containers of the pod that was admitted last.
 	reusable map[string]cpuset.CPUSet
-	// set are the CPUs that containers were given, by ID. fresh are those that the runtime may not show yet.
+	// set are the CPUs that containers were given, by ID. young are those that the runtime may not show yet, or not as they are.
 	set   map[string]string
-	fresh map[string]bool
+	young map[string]young
 	// refs are the names of pods, by UID.
 	refs map[string]trace.Pod
 }
 
 // New reads the state file, or creates it. A file of another policy, of another machine or other reservations is an error, as upstream.
 func New(cfg Config) (*Manager, error) {
-	m := &Manager{cfg: cfg, kick: make(chan struct{}, 1), reusable: map[string]cpuset.CPUSet{}, set: map[string]string{}, fresh: map[string]bool{}, refs: map[string]trace.Pod{}}
+	m := &Manager{cfg: cfg, kick: make(chan struct{}, 1), reusable: map[string]cpuset.CPUSet{}, set: map[string]string{}, young: map[string]young{}, refs: map[string]trace.Pod{}}
 	switch cfg.Policy {
 	case None:
 		if len(cfg.Options) > 0 {

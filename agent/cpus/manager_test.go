@@ -483,8 +483,39 @@ func TestRun(t *testing.T) {
 		f.fails(nil)
 		time.Sleep(10 * time.Second)
 		expect("again after a failure", "p.a=0-7 s.a=0-7 s.debug=0-7")
+		late := pod("n", "a=500m")
+		f.pods = append(f.pods, late)
 		f.Created("n", "a", "n.a", "5")
-		expect("created with the CPUs of before", "")
+		f.changed()
+		expect("created with the CPUs of before", "") // the runtime would change nothing
+		f.Started("n", "a", "n.a")
+		expect("started with them", "n.a=0-7")
+		f.Started("n", "a", "n.a")
+		expect("started with the right ones", "")
+		f.world.mu.Lock()
+		f.seen["n"] = &podstate.Pod{UID: "n", Containers: []podstate.Container{{ID: "n.a", Name: "a", State: podstate.Created}}}
+		f.world.mu.Unlock()
+		q := pod("q", "a=2")
+		f.start(q)
+		f.sees("q", podstate.Created)
+		if err := f.Allocate(t.Context(), q, &q.Spec.Containers[0], topology.Hint{}); err != nil {
+			t.Fatal(err)
+		}
+		expect("an allocation, before the runtime shows that it runs", "n.a=0,2-4,6-7 p.a=0,2-4,6-7 s.a=0,2-4,6-7 s.debug=0,2-4,6-7")
+		f.sees("n", podstate.Running)
+		f.Created("n", "a", "n.a2", "5") // the next attempt; the first one was seen
+		f.Release("q")
+		expect("a release", "n.a=0-7 p.a=0-7 s.a=0-7 s.debug=0-7")
+		f.world.mu.Lock()
+		f.pods = slices.DeleteFunc(f.pods, func(p *v1.Pod) bool { return p.UID == "n" })
+		f.world.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		expect("its pod is gone", "")
+		f.Manager.mu.Lock()
+		if len(f.young) != 0 || f.set["n.a2"] != "" {
+			t.Errorf("%v, %v", f.young, f.set)
+		}
+		f.Manager.mu.Unlock()
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -73,27 +73,44 @@ func (m *Manager) plan() []update {
 	defer m.mu.Unlock()
 	m.tidy()
 	var out []update
-	seen := map[string]bool{}
+	seen, active := map[string]bool{}, map[types.UID]bool{}
+	add := func(pod *v1.Pod, name, id string) {
+		set, _ := m.of(pod.UID, name)
+		if want := set.String(); want != "" && m.set[id] != want {
+			out = append(out, update{id: id, name: name, cpus: want, pod: pod})
+		}
+	}
 	for _, pod := range m.cfg.Pods.Active() {
+		active[pod.UID] = true
 		state := m.cfg.Seen.Get(pod.UID)
 		for _, name := range names(pod) {
-			c := state.Newest(name)
-			if c == nil {
-				continue
+			if c := state.Newest(name); c != nil {
+				seen[c.ID] = true
+				if c.State == podstate.Running {
+					add(pod, name, c.ID)
+				}
 			}
-			seen[c.ID] = true
-			set, _ := m.of(pod.UID, name)
-			if want := set.String(); c.State == podstate.Running && want != "" && m.set[c.ID] != want {
-				out = append(out, update{id: c.ID, name: name, cpus: want, pod: pod})
+		}
+		for id, y := range m.young {
+			switch c := state.Container(id); {
+			case y.pod != pod.UID:
+			case c != nil && c.State != podstate.Created:
+				delete(m.young, id)
+			case y.started:
+				add(pod, y.name, id)
 			}
+		}
+	}
+	for id, y := range m.young {
+		if !active[y.pod] {
+			delete(m.young, id)
 		}
 	}
 	for id := range m.set {
-		if !seen[id] && !m.fresh[id] {
+		if _, young := m.young[id]; !young && !seen[id] {
 			delete(m.set, id)
 		}
 	}
-	m.fresh = map[string]bool{}
 	return out
 }
 
@@ -123,15 +140,38 @@ func (m *Manager) record(id, cpus string) {
 	m.set[id] = cpus
 }
 
-// Created records that a container was created with those CPUs. If they have changed meanwhile, Run changes them.
+// young is a container of which the agent knows more than what was seen of the runtime.
+type young struct {
+	pod     types.UID
+	name    string
+	started bool
+}
+
+// Created records that a container was created with those CPUs.
 func (m *Manager) Created(pod types.UID, container, id, cpus string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.static == nil {
 		return
 	}
-	m.set[id], m.fresh[id] = cpus, true
-	if set, _ := m.of(pod, container); set.String() != cpus {
+	for old, y := range m.young {
+		if y.pod == pod && y.name == container {
+			delete(m.young, old)
+		}
+	}
+	m.set[id], m.young[id] = cpus, young{pod: pod, name: container}
+}
+
+// Started records that a container runs. If its CPUs have changed since they were chosen for its creation, Run changes them at once: the
+// runtime changes only those of containers that run.
+func (m *Manager) Started(pod types.UID, container, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.static == nil {
+		return
+	}
+	m.young[id] = young{pod: pod, name: container, started: true}
+	if set, _ := m.of(pod, container); set.String() != m.set[id] {
 		m.changed()
 	}
 }

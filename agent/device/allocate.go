@@ -98,6 +98,7 @@ func (m *Manager) call(ctx context.Context, pod *v1.Pod, c *v1.Container, want r
 	}
 	m.mu.Lock()
 	ids := slices.Clone(one.ids)
+	ev.Nodes, ev.Affinity = r.devices.nodes(ids).String(), m.near[pod.UID][c.Name].String()
 	m.mu.Unlock()
 	ev.IDs = ids[:min(len(ids), shownIDs)]
 	began := time.Now()
@@ -160,19 +161,19 @@ func (m *Manager) consult(ctx context.Context, pod *v1.Pod, c *v1.Container, wan
 	if r == nil || m.holds.get(pod.UID, c.Name, want.resource) != one {
 		return errReleased
 	}
-	in = m.choice(pod, c, want, r, view{})
+	in = m.choice(pod, c, want, r)
 	one.ids = in.prefer(q, answer, without(one.ids, one.reused))
 	return nil
 }
 
 // preference returns the input for a question to the plugin, and what is reserved.
 func (m *Manager) preference(pod *v1.Pod, c *v1.Container, want request) (in choice, one *hold, own []string) {
-	now := m.look(pod)
+	m.look()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, one := m.resources[want.resource], m.holds.get(pod.UID, c.Name, want.resource)
 	if r == nil || one == nil {
 		return choice{}, nil, nil
 	}
-	return m.choice(pod, c, want, r, now), one, without(one.ids, one.reused)
+	return m.choice(pod, c, want, r), one, without(one.ids, one.reused)
 }

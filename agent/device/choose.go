@@ -3,6 +3,8 @@ package device
 import (
 	"fmt"
 	"slices"
+
+	"github.com/kubeloupe/kubeloupe/agent/numa"
 )
 
 // choice is the input for choosing devices of one resource for one container.
@@ -15,9 +17,8 @@ type choice struct {
 	reusable []string
 	// free are the healthy ones that no container has, sorted.
 	free []string
-	// nodes are the NUMA nodes from which devices should come; only with affinity.
-	nodes    uint64
-	affinity bool
+	// nodes are the NUMA nodes from which devices should come; 0 for any.
+	nodes numa.Mask
 }
 
 // choose returns the devices for a container, and which of them are reused. Upstream's message says why there are too few.
@@ -41,7 +42,7 @@ func choose(c choice) (ids, reused []string, err error) {
 //
 // Upstream: pkg/kubelet/cm/devicemanager/manager.go, filterByAffinity.
 func (c *choice) split(ids []string) (near, far, nowhere []string) {
-	if !c.affinity || !c.devices.aligned() {
+	if c.nodes == 0 || !c.devices.aligned() {
 		return nil, nil, ids
 	}
 	for _, id := range ids {

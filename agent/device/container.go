@@ -20,7 +20,7 @@ func (m *Manager) Container(ctx context.Context, pod *v1.Pod, c *v1.Container) (
 		return criconfig.Given{}, nil
 	}
 	if m.lacks(pod, c) {
-		err := m.ReserveContainer(ctx, pod, c)
+		err := m.reserveContainer(ctx, pod, c)
 		if err == nil {
 			err = m.allocateAll(ctx, pod, c, func(h *hold) bool { return h.answer == nil })
 		}

@@ -4,8 +4,9 @@
 // which container has which of them, which it keeps in a checkpoint of upstream's format. It never opens a device, and never removes a
 // plugin's socket, except at its start.
 //
-// A pod gets its devices in two steps, so that no plugin can hold up the agent. Reserve, at admission, chooses devices without any
-// call; a pod for which there are too few is rejected. Allocate, in the pod's own worker, asks the plugin which devices it prefers, and
+// A pod gets its devices in two steps, so that no plugin can hold up the agent. At admission, the topology manager asks the [Manager.Provider]
+// for the NUMA nodes that have enough devices, and has it choose devices, without any call to a plugin; a pod for which there are too few
+// is rejected. Allocate, in the pod's own worker, asks the plugin which devices it prefers, and
 // to allocate them; nothing is locked meanwhile, and each call has a deadline. What the plugin answers becomes part of each
 // container's request ([Manager.Container]). Upstream does both at admission.
 //

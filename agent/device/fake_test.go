@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/topology"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -123,18 +124,18 @@ type node struct {
 	dir string
 	rec *tracetest.Recorder
 
-	mu     sync.Mutex
-	ended  map[types.UID]bool
-	active []*v1.Pod
-	hurt   []types.UID
-	early  bool // sources have not reported
-	notes  chan struct{}
-	stop   func()
+	mu             sync.Mutex
+	ended, running map[types.UID]bool
+	active         []*v1.Pod
+	hurt           []types.UID
+	early          bool // sources have not reported
+	notes          chan struct{}
+	stop           func()
 }
 
 func newNode(t *testing.T, dir string) *node {
 	t.Helper()
-	n := &node{dir: dir, rec: tracetest.New(t), ended: map[types.UID]bool{}, notes: make(chan struct{}, 100)}
+	n := &node{dir: dir, rec: tracetest.New(t), ended: map[types.UID]bool{}, running: map[types.UID]bool{}, notes: make(chan struct{}, 100)}
 	note := func() {
 		select {
 		case n.notes <- struct{}{}:
@@ -158,7 +159,13 @@ func newNode(t *testing.T, dir string) *node {
 			defer n.mu.Unlock()
 			return n.active
 		},
-		Changed: note,
+		Runs: func(uid types.UID) bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return n.running[uid]
+		},
+		NUMANodes: []int{0, 1},
+		Changed:   note,
 		HealthChanged: func(uids []types.UID) {
 			n.mu.Lock()
 			n.hurt = append(n.hurt, uids...)
@@ -271,6 +278,22 @@ func podOf(uid string, inits []v1.Container, apps ...v1.Container) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: uid, UID: types.UID(uid)},
 		Spec:       v1.PodSpec{InitContainers: inits, Containers: apps},
 	}
+}
+
+// Reserve reserves the devices of a pod as the topology manager does without a policy. If that fails, the pod has none.
+func (n *node) Reserve(ctx context.Context, pod *v1.Pod) error {
+	return reserve(ctx, n.Manager, pod, topology.Hint{})
+}
+
+// reserve reserves the devices of a pod, from those NUMA nodes.
+func reserve(ctx context.Context, m *Manager, pod *v1.Pod, affinity topology.Hint) error {
+	for _, c := range containers(pod) {
+		if err := m.Provider().Allocate(ctx, pod, c, affinity); err != nil {
+			m.Release(pod.UID)
+			return err
+		}
+	}
+	return nil
 }
 
 // start reserves and allocates the devices of a pod.

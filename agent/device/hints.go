@@ -1,32 +1,45 @@
 package device
 
 import (
-	"math/bits"
+	"context"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
-)
 
-// Hint is a set of NUMA nodes that has enough devices.
-type Hint struct {
-	// Nodes has one bit for each node.
-	Nodes uint64
-	// Preferred says that no smaller set of nodes could ever have enough.
-	Preferred bool
-}
+	"github.com/kubeloupe/kubeloupe/agent/numa"
+	"github.com/kubeloupe/kubeloupe/agent/topology"
+)
 
 // maxHintNodes limits the nodes whose sets are tried: 2 to the power of it. Upstream's topology manager takes no more than 8 by default.
 const maxHintNodes = 16
 
-// Hints returns the sets of NUMA nodes that can give a container its devices, by resource: nil if any will do, an empty list if none can.
+// Provider returns the manager as the topology manager sees it.
+func (m *Manager) Provider() topology.HintProvider { return provider{m} }
+
+type provider struct{ *Manager }
+
+// Allocate implements topology.HintProvider: it reserves the devices of a container, and calls no plugin. The affinity is kept, also for
+// devices that a container needs later. A pod of which something runs already keeps what it has: its plugins may not have registered
+// since the agent started.
+//
+// Upstream: pkg/kubelet/cm/devicemanager/manager.go, Allocate, isContainerAlreadyRunning.
+func (p provider) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
+	p.keep(pod.UID, c, affinity.Nodes)
+	if p.cfg.Runs(pod.UID) {
+		return nil
+	}
+	return p.reserveContainer(ctx, pod, c)
+}
+
+// Hints implements topology.HintProvider.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go, GetTopologyHints.
-func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]Hint {
-	now := m.look(pod)
+func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint {
+	m.look()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[string][]Hint{}
+	out := map[string][]topology.Hint{}
 	for _, want := range m.requests(pod, c) {
 		r := m.known(want.resource)
 		if r == nil || !r.devices.aligned() {
@@ -37,23 +50,23 @@ func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]Hint {
 			out[want.resource] = m.again(r.devices, has.ids, want.needed)
 			continue
 		}
-		in := m.choice(pod, c, want, r, now)
+		in := m.choice(pod, c, want, r)
 		out[want.resource] = m.hints(r.devices, in.free, without(in.reusable, in.free), want.needed)
 	}
 	return out
 }
 
-// PodHints returns the same for all containers of a pod together.
+// PodHints implements topology.HintProvider.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go, GetPodTopologyHints.
-func (m *Manager) PodHints(pod *v1.Pod) map[string][]Hint {
-	m.look(pod)
+func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
+	m.look()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := v1.Container{Resources: v1.ResourceRequirements{
 		Limits: resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{ExcludeOverhead: true}),
 	}}
-	out := map[string][]Hint{}
+	out := map[string][]topology.Hint{}
 	for _, want := range m.requests(pod, &sum) {
 		r := m.known(want.resource)
 		if r == nil || !r.devices.aligned() {
@@ -78,9 +91,9 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]Hint {
 }
 
 // again returns the hints for devices that are allocated already, for example before the agent restarted.
-func (m *Manager) again(devices list, ids []string, needed int) []Hint {
+func (m *Manager) again(devices list, ids []string, needed int) []topology.Hint {
 	if len(ids) != needed {
-		return []Hint{}
+		return []topology.Hint{}
 	}
 	return m.hints(devices, ids, nil, needed)
 }
@@ -89,25 +102,19 @@ func (m *Manager) again(devices list, ids []string, needed int) []Hint {
 // node must be in the set. A set is preferred if it is as small as the smallest one that has enough devices, free or not.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go, generateDeviceTopologyHints.
-func (m *Manager) hints(devices list, free, reusable []string, needed int) []Hint {
+func (m *Manager) hints(devices list, free, reusable []string, needed int) []topology.Hint {
 	if len(free)+len(reusable) < needed {
-		return []Hint{}
+		return []topology.Hint{}
 	}
-	var machine, used uint64
-	for _, n := range m.cfg.NUMANodes {
-		machine |= bit(int64(n))
-	}
-	if machine == 0 {
-		machine = ^machine
-	}
-	masks := func(ids []string) map[uint64]int {
-		out := map[uint64]int{}
+	machine := numa.MaskOf(m.cfg.NUMANodes...)
+	masks := func(ids []string) map[numa.Mask]int {
+		out := map[numa.Mask]int{}
 		for _, id := range ids {
 			out[mask(devices[id].nodes)&machine]++
 		}
 		return out
 	}
-	total := map[uint64]int{}
+	total, used := map[numa.Mask]int{}, numa.Mask(0)
 	for _, d := range devices {
 		at := mask(d.nodes) & machine
 		total[at]++
@@ -116,28 +123,28 @@ func (m *Manager) hints(devices list, free, reusable []string, needed int) []Hin
 	if used == 0 {
 		used = machine
 	}
-	nodes := split(used)
+	nodes := used.Nodes()
 	nodes = nodes[:min(len(nodes), maxHintNodes)]
 	freeAt, reusableAt := masks(free), masks(reusable)
 	smallest := len(nodes)
-	out := []Hint{}
-	for _, set := range subsets(nodes) {
+	out := []topology.Hint{}
+	numa.Subsets(nodes, func(set numa.Mask) {
 		if within(total, set) >= needed {
-			smallest = min(smallest, bits.OnesCount64(set))
+			smallest = min(smallest, set.Count())
 		}
 		kept := within(reusableAt, set)
 		if kept+reusableAt[0] == len(reusable) && kept+within(freeAt, set) >= needed {
-			out = append(out, Hint{Nodes: set})
+			out = append(out, topology.Hint{Nodes: set})
 		}
-	}
+	})
 	for i := range out {
-		out[i].Preferred = bits.OnesCount64(out[i].Nodes) == smallest
+		out[i].Preferred = out[i].Nodes.Count() == smallest
 	}
 	return out
 }
 
 // within returns how many devices have a node of the set.
-func within(at map[uint64]int, set uint64) (n int) {
+func within(at map[numa.Mask]int, set numa.Mask) (n int) {
 	for nodes, count := range at {
 		if nodes&set != 0 {
 			n += count
@@ -146,41 +153,12 @@ func within(at map[uint64]int, set uint64) (n int) {
 	return n
 }
 
-// subsets returns all sets of the nodes but the empty one, small ones first.
-func subsets(nodes []uint64) []uint64 {
-	var out []uint64
-	for i := 1; i < 1<<len(nodes); i++ {
-		var set uint64
-		for j, n := range nodes {
-			if i&(1<<j) != 0 {
-				set |= n
-			}
-		}
-		out = append(out, set)
-	}
-	slices.SortStableFunc(out, func(a, b uint64) int { return bits.OnesCount64(a) - bits.OnesCount64(b) })
-	return out
-}
-
-// split returns the bits of a set.
-func split(set uint64) (out []uint64) {
-	for ; set != 0; set &= set - 1 {
-		out = append(out, set&-set)
-	}
-	return out
-}
-
-func mask(nodes []int64) (out uint64) {
+// mask returns a set of NUMA nodes, without those that the machine cannot have.
+func mask(nodes []int64) (out numa.Mask) {
 	for _, n := range nodes {
-		out |= bit(n)
+		if n <= numa.MaxNode {
+			out |= numa.MaskOf(int(n))
+		}
 	}
 	return out
-}
-
-// bit returns the bit of a NUMA node; 0 for one that a mask cannot have.
-func bit(node int64) uint64 {
-	if node < 0 || node > 63 {
-		return 0
-	}
-	return 1 << node
 }

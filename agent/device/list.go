@@ -7,6 +7,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
+	"github.com/kubeloupe/kubeloupe/agent/numa"
 )
 
 // Limits of what a plugin says about its devices. Real IDs have some 50 bytes.
@@ -104,6 +105,14 @@ func (l list) byNode(ids []string) checkpoint.DevicesPerNUMA {
 		for _, n := range nodes {
 			out[n] = append(out[n], id)
 		}
+	}
+	return out
+}
+
+// nodes returns the NUMA nodes of devices.
+func (l list) nodes(ids []string) (out numa.Mask) {
+	for _, id := range ids {
+		out |= mask(l[id].nodes)
 	}
 	return out
 }

@@ -10,14 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
-
-// Affinity has the NUMA nodes that were chosen for containers.
-type Affinity interface {
-	// NUMANodes returns the nodes, one bit each, from which a container should get its devices; false if any will do.
-	NUMANodes(uid types.UID, container string) (nodes uint64, ok bool)
-}
 
 // Config is what a Manager needs.
 type Config struct {
@@ -30,8 +25,8 @@ type Config struct {
 	Complete func() bool
 	// Active returns the pods that run or will run.
 	Active func() []*v1.Pod
-	// Affinity may be nil: then devices of any NUMA node will do.
-	Affinity Affinity
+	// Runs reports whether something of a pod runs: then it keeps the devices that it has.
+	Runs func(uid types.UID) bool
 	// NUMANodes are the IDs of the machine's NUMA nodes.
 	NUMANodes []int
 	// Changed is called when the numbers of devices have changed; it must not block. It may be nil.
@@ -52,6 +47,8 @@ type Manager struct {
 	mu        sync.Mutex
 	resources map[string]*resourceState
 	holds     holds
+	// near are the NUMA nodes that the topology manager chose for containers, by pod and container; 0 for any.
+	near map[types.UID]map[string]numa.Mask
 	// gone are resources that were removed: the node keeps saying that it has none of them.
 	gone map[string]bool
 	// blind says that the checkpoint could not be read: containers that run may have devices that are not known here.
@@ -96,8 +93,8 @@ func New(cfg Config) (*Manager, error) {
 	if !filepath.IsAbs(cfg.Dir) {
 		return nil, fmt.Errorf("device: Config.Dir %q: want an absolute path", cfg.Dir)
 	}
-	if cfg.Ended == nil || cfg.Complete == nil || cfg.Active == nil {
-		return nil, errors.New("device: Config needs Ended, Complete and Active")
+	if cfg.Ended == nil || cfg.Complete == nil || cfg.Active == nil || cfg.Runs == nil {
+		return nil, errors.New("device: Config needs Ended, Complete, Active and Runs")
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func() {}
@@ -105,5 +102,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.HealthChanged == nil {
 		cfg.HealthChanged = func([]types.UID) {}
 	}
-	return &Manager{cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, gone: map[string]bool{}}, nil
+	return &Manager{
+		cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, near: map[types.UID]map[string]numa.Mask{}, gone: map[string]bool{},
+	}, nil
 }

@@ -17,6 +17,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
+	"github.com/kubeloupe/kubeloupe/agent/topology"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -468,6 +469,7 @@ func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := New(Config{
 			Dir: "/nowhere", Ended: func(types.UID) bool { return false }, Complete: func() bool { return true }, Active: func() []*v1.Pod { return nil },
+			Runs: func(types.UID) bool { return false },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -491,7 +493,7 @@ func TestGrace(t *testing.T) {
 		if c, _ := m.Capacity(); len(c) != 1 || count() != 0 {
 			t.Errorf("got %v, want 0 of it: the node must not keep the old number", c)
 		}
-		if err := m.Reserve(t.Context(), podOf("p2", nil, asks("c", 1))); err == nil || err.Error() != "cannot allocate unregistered device "+gpu {
+		if err := reserve(t.Context(), m, podOf("p2", nil, asks("c", 1)), topology.Hint{}); err == nil || err.Error() != "cannot allocate unregistered device "+gpu {
 			t.Error(err)
 		}
 	})

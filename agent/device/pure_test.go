@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/agent/topology"
 )
 
 func TestExtendedName(t *testing.T) {
@@ -67,8 +68,8 @@ func TestChoose(t *testing.T) {
 			name: "too few", in: choice{resource: gpu, needed: 3, free: []string{"a"}, reusable: []string{"x"}},
 			err: "requested number of devices unavailable for example.com/gpu. Requested: 2, Available: 1",
 		},
-		{name: "of the NUMA node", in: choice{needed: 2, devices: numa, free: []string{"a0", "a1", "b1", "n"}, nodes: 2, affinity: true}, want: "[a1 b1]", reused: "[]"},
-		{name: "then of others, then of none", in: choice{needed: 3, devices: numa, free: []string{"a0", "a1", "b1", "n"}, nodes: 2, affinity: true}, want: "[a0 a1 b1]", reused: "[]"},
+		{name: "of the NUMA node", in: choice{needed: 2, devices: numa, free: []string{"a0", "a1", "b1", "n"}, nodes: 2}, want: "[a1 b1]", reused: "[]"},
+		{name: "then of others, then of none", in: choice{needed: 3, devices: numa, free: []string{"a0", "a1", "b1", "n"}, nodes: 2}, want: "[a0 a1 b1]", reused: "[]"},
 		{name: "any NUMA node", in: choice{needed: 2, devices: numa, free: []string{"a0", "a1"}}, want: "[a0 a1]", reused: "[]"},
 	} {
 		got, reused, err := choose(tc.in)
@@ -114,11 +115,11 @@ func TestPrefer(t *testing.T) {
 			ask: "[a b x] of which [x], 2", want: "[b x]",
 		},
 		{
-			name: "among those of the NUMA node", in: choice{needed: 1, devices: numa, free: []string{"a1", "b0", "b1"}, nodes: 1, affinity: true}, own: []string{"a0"},
+			name: "among those of the NUMA node", in: choice{needed: 1, devices: numa, free: []string{"a1", "b0", "b1"}, nodes: 1}, own: []string{"a0"},
 			answer: []string{"b1", "b0"}, ask: "[a0 b0] of which [], 1", want: "[b0]",
 		},
 		{
-			name: "all of the NUMA node, and one more", in: choice{needed: 3, devices: numa, free: []string{"b1"}, nodes: 1, affinity: true}, own: []string{"a0", "a1", "b0"},
+			name: "all of the NUMA node, and one more", in: choice{needed: 3, devices: numa, free: []string{"b1"}, nodes: 1}, own: []string{"a0", "a1", "b0"},
 			answer: []string{"b1"}, ask: "[a0 a1 b0 b1] of which [a0 b0], 3", want: "[a0 b0 b1]",
 		},
 	} {
@@ -252,7 +253,6 @@ func TestHints(t *testing.T) {
 		{name: "a node that the machine does not have", devices: list{"a": at(0), "z": at(9)}, free: []string{"a", "z"}, needed: 1, want: "1*"},
 	} {
 		n := newNode(t, "/nowhere")
-		n.cfg.NUMANodes = []int{0, 1}
 		got := ""
 		for _, h := range n.hints(tc.devices, tc.free, tc.reusable, tc.needed) {
 			got += fmt.Sprintf("%b", h.Nodes)
@@ -267,14 +267,9 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// affinity chooses the second NUMA node for container a.
-type affinity struct{}
-
-func (affinity) NUMANodes(_ types.UID, container string) (uint64, bool) { return 2, container == "a" }
-
+// The devices of a container come from the NUMA nodes that were chosen for it, and hints are those of what it has then.
 func TestHintsOfPods(t *testing.T) {
 	n := newNode(t, "/nowhere")
-	n.cfg.Affinity = affinity{}
 	n.resources[gpu] = &resourceState{devices: list{"g0": {healthy: true, nodes: []int64{0}}, "g1": {healthy: true, nodes: []int64{1}}}, listed: true}
 	pod := podOf("p", nil, asks("a", 1), asks("b", 1))
 	if h := n.Hints(pod, &pod.Spec.Containers[0])[gpu]; len(h) != 3 || !h[0].Preferred {
@@ -283,10 +278,13 @@ func TestHintsOfPods(t *testing.T) {
 	if h := n.PodHints(pod)[gpu]; len(h) != 1 || h[0].Nodes != 3 {
 		t.Errorf("%v", h)
 	}
-	if err := n.Reserve(t.Context(), pod); err != nil {
+	if err := reserve(t.Context(), n.Manager, pod, topology.Hint{Nodes: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"g1"}, n.has("p", "a")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"g0"}, n.has("p", "b")); d != "" {
 		t.Error(d)
 	}
 	if h := n.Hints(pod, &pod.Spec.Containers[0])[gpu]; len(h) != 2 || h[0].Nodes != 2 {

@@ -10,41 +10,30 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Reserve chooses the devices of all containers of a pod that is to be admitted. It calls no plugin. The error says, in upstream's
-// words, why the pod cannot have them; then it has none.
+// reserveContainer chooses the devices of one container. It calls no plugin. The error says, in upstream's words, why the container cannot
+// have them. Containers must be passed in the order of the pod, init containers first. After an error, Release must be called.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/manager.go, Allocate.
-func (m *Manager) Reserve(ctx context.Context, pod *v1.Pod) error {
-	for _, c := range containers(pod) {
-		if err := m.ReserveContainer(ctx, pod, c); err != nil {
-			m.Release(pod.UID)
-			return err
-		}
-	}
-	return nil
-}
-
-// ReserveContainer chooses the devices of one container. Containers must be passed in the order of the pod, init containers first. After an
-// error, call Release.
-func (m *Manager) ReserveContainer(ctx context.Context, pod *v1.Pod, c *v1.Container) error {
+func (m *Manager) reserveContainer(ctx context.Context, pod *v1.Pod, c *v1.Container) error {
 	if len(c.Resources.Limits) == 0 {
 		return nil
 	}
-	now := m.look(pod)
+	now := m.look()
 	m.mu.Lock()
 	want, err := m.reserveAll(pod, c, now)
-	kept := m.kept(pod, c)
+	kept, affinity := m.kept(pod, c), m.near[pod.UID][c.Name]
 	m.mu.Unlock()
 	for _, e := range kept {
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e)
 	}
 	if err != nil {
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.DeviceAllocation{
-			Container: c.Name, Resource: want.resource, Outcome: trace.DevicesRefused, Count: want.needed, Err: err.Error(),
+			Container: c.Name, Resource: want.resource, Outcome: trace.DevicesRefused, Count: want.needed, Affinity: affinity.String(), Err: err.Error(),
 		})
 	}
 	return err
@@ -54,9 +43,25 @@ func (m *Manager) ReserveContainer(ctx context.Context, pod *v1.Pod, c *v1.Conta
 func (m *Manager) Release(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.near, uid)
 	if _, has := m.holds[uid]; has {
 		delete(m.holds, uid)
 		m.markDirty()
+	}
+}
+
+// keep keeps the NUMA nodes from which a container should get its devices; 0 for any. It may request resources that no plugin offers yet.
+func (m *Manager) keep(uid types.UID, c *v1.Container, nodes numa.Mask) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range c.Resources.Limits {
+		if !extendedName(string(name)) {
+			continue
+		}
+		if m.near[uid] == nil {
+			m.near[uid] = map[string]numa.Mask{}
+		}
+		m.near[uid][c.Name] = nodes
 	}
 }
 
@@ -141,7 +146,7 @@ func (m *Manager) reserve(pod *v1.Pod, c *v1.Container, want request, now view) 
 	if err := m.uncertain(pod, c, want.resource, now); err != nil {
 		return err
 	}
-	in := m.choice(pod, c, want, r, now)
+	in := m.choice(pod, c, want, r)
 	ids, reused, err := choose(in)
 	if err != nil {
 		return err
@@ -151,18 +156,14 @@ func (m *Manager) reserve(pod *v1.Pod, c *v1.Container, want request, now view) 
 }
 
 // choice collects the current input. Called with mu.
-func (m *Manager) choice(pod *v1.Pod, c *v1.Container, want request, r *resourceState, now view) choice {
+func (m *Manager) choice(pod *v1.Pod, c *v1.Container, want request, r *resourceState) choice {
 	taken := m.holds.taken(want.resource)
 	healthy := r.devices.healthy()
-	in := choice{
-		resource: want.resource, devices: r.devices, needed: want.needed,
+	return choice{
+		resource: want.resource, devices: r.devices, needed: want.needed, nodes: m.near[pod.UID][c.Name],
 		reusable: intersect(m.reusable(pod, c, want.resource), healthy),
 		free:     slices.DeleteFunc(slices.Clone(healthy), func(id string) bool { return taken[id] }),
 	}
-	if now.affinity != nil {
-		in.nodes, in.affinity = now.affinity(c.Name)
-	}
-	return in
 }
 
 // reusable returns the devices of a pod's earlier init containers that a container can use, sorted: those have exited when it runs. What a

@@ -86,4 +86,4 @@ func shown(resource, id string, node int64) *podresourcesapi.ContainerDevices {
 }
 
 // Refresh frees the devices of pods that have ended, so that they are not shown.
-func (m *Manager) Refresh() { m.look(nil) }
+func (m *Manager) Refresh() { m.look() }

@@ -16,19 +16,22 @@ type view struct {
 	complete bool
 	// active are the pods that run or will run; only after a checkpoint that could not be read.
 	active []*v1.Pod
-	// affinity returns the NUMA nodes that were chosen for a container of the pod that is looked at; nil if none are chosen.
-	affinity func(container string) (nodes uint64, ok bool)
 }
 
-// look frees the devices of pods that have ended, and returns the current view of a pod, which may be nil.
+// look frees the devices of pods that have ended, and returns the current view.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/manager.go, UpdateAllocatedDevices.
-func (m *Manager) look(pod *v1.Pod) view {
-	now := view{complete: m.cfg.Complete(), affinity: m.affinity(pod)}
+func (m *Manager) look() view {
+	now := view{complete: m.cfg.Complete()}
 	m.mu.Lock()
 	var uids []types.UID
 	for uid := range m.holds {
 		uids = append(uids, uid)
+	}
+	for uid := range m.near {
+		if m.holds[uid] == nil {
+			uids = append(uids, uid)
+		}
 	}
 	blind := m.blind
 	m.mu.Unlock()
@@ -44,23 +47,6 @@ func (m *Manager) look(pod *v1.Pod) view {
 		}
 	}
 	return now
-}
-
-// affinity asks for the NUMA nodes of a pod's containers.
-func (m *Manager) affinity(pod *v1.Pod) func(string) (uint64, bool) {
-	if m.cfg.Affinity == nil || pod == nil {
-		return nil
-	}
-	type answer struct {
-		nodes uint64
-		ok    bool
-	}
-	all := map[string]answer{}
-	for _, c := range containers(pod) {
-		nodes, ok := m.cfg.Affinity.NUMANodes(pod.UID, c.Name)
-		all[c.Name] = answer{nodes, ok}
-	}
-	return func(container string) (uint64, bool) { return all[container].nodes, all[container].ok }
 }
 
 // uncertain returns an error if containers may have devices of the resource that are not known here, because the checkpoint could not be

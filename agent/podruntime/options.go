@@ -70,6 +70,8 @@ type Pinning interface {
 	Own(pod types.UID) bool
 	// Created reports that the container was created with those CPUs.
 	Created(pod *v1.Pod, container, id, cpus string)
+	// Started reports that the container runs.
+	Started(pod types.UID, container, id string)
 }
 
 // Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.

@@ -33,6 +33,9 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	r.created[s.Container] = id
 	r.mu.Unlock()
 	r.acted(r.pod.UID, func(k *knowledge) { k.containers[id] = podstate.Running })
+	if r.cfg.Pinning != nil {
+		r.cfg.Pinning.Started(r.pod.UID, s.Container, id)
+	}
 	r.linkLog(s.Container, id, s.Attempt)
 	r.say(ctx, "Normal", "Started", "Container started", s.Container)
 	return nil

@@ -19,7 +19,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
 	}
-	in.Reserve = m.reserves(span, pod, adopted)
+	in.Reserve = m.reserves(span, pod)
 	d := trace.Decision{By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictAdmit, Reason: "all checks passed"}
 	v := admission.Verdict{OK: true}
 	switch {
@@ -27,7 +27,7 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 		d.Reason = "its containers run already: it is adopted"
 		if in.Reserve != nil {
 			if r := in.Reserve(); !r.OK {
-				d.Reason += ", but it has not all of the CPUs and memory that it requests: " + r.Message
+				d.Reason += ", but it has not all of the CPUs, memory and devices that it requests: " + r.Message
 			}
 		}
 	default:
@@ -44,30 +44,18 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	return v
 }
 
-// reserves returns the part of admission that gives the pod what managers have for single pods: its own CPUs and memory, then
-// devices; nil without managers. A pod that runs already keeps the devices that it has.
-func (m *Manager) reserves(span trace.Span, pod *v1.Pod, adopted bool) func() admission.Verdict {
-	if m.cfg.Resources == nil && (m.cfg.Devices == nil || adopted) {
+// reserves returns the part of admission that gives the pod what managers have for single pods, of the resources that it was allocated; nil
+// without managers. A pod that runs already keeps what it has.
+func (m *Manager) reserves(span trace.Span, pod *v1.Pod) func() admission.Verdict {
+	if m.cfg.Resources == nil {
 		return nil
 	}
 	return func() admission.Verdict {
-		v := m.own(span, pod)
-		if v.OK && m.cfg.Devices != nil && !adopted {
-			v = reserve(span, m.cfg.Devices, pod)
+		if m.cfg.Resizes != nil {
+			pod = m.cfg.Resizes.Pod(pod)
 		}
-		return v
+		return m.cfg.Resources.Reserve(trace.ContextWith(context.Background(), span), pod)
 	}
-}
-
-// own gives the pod its own CPUs and memory, of the resources that it was allocated.
-func (m *Manager) own(span trace.Span, pod *v1.Pod) admission.Verdict {
-	if m.cfg.Resources == nil {
-		return admission.Verdict{OK: true}
-	}
-	if m.cfg.Resizes != nil {
-		pod = m.cfg.Resizes.Pod(pod)
-	}
-	return m.cfg.Resources.Reserve(trace.ContextWith(context.Background(), span), pod)
 }
 
 func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) {

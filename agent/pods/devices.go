@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -20,14 +19,6 @@ const unexpectedAdmission = "UnexpectedAdmissionError"
 
 func unexpected(err error) string {
 	return fmt.Sprintf("Allocate failed due to %v, which is unexpected", err)
-}
-
-// reserve is the part of admission that reserves devices.
-func reserve(span trace.Span, d Devices, pod *v1.Pod) admission.Verdict {
-	if err := d.Reserve(trace.ContextWith(context.Background(), span), pod); err != nil {
-		return admission.Verdict{Reason: unexpectedAdmission, Message: unexpected(err)}
-	}
-	return admission.Verdict{OK: true}
 }
 
 // release frees what managers reserved for a pod.

@@ -10,22 +10,28 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// fakeDevices has the errors of its calls, and records them.
+// fakeDevices has the results of its calls, and records them. It implements Devices; gives is the part that reserves.
 type fakeDevices struct {
-	reserve, allocate error
-	wait              chan struct{} // Allocate waits for it
-	calls             []string
+	verdict  admission.Verdict
+	allocate error
+	wait     chan struct{} // Allocate waits for it
+	calls    []string
 }
 
-func (f *fakeDevices) Reserve(_ context.Context, pod *v1.Pod) error {
+type gives struct{ *fakeDevices }
+
+func (f gives) Reserve(_ context.Context, pod *v1.Pod) admission.Verdict {
 	f.calls = append(f.calls, "reserve "+pod.Name)
-	return f.reserve
+	return f.verdict
 }
+
+func (f gives) Release(types.UID) {}
 
 func (f *fakeDevices) Allocate(ctx context.Context, pod *v1.Pod) error {
 	f.calls = append(f.calls, "allocate "+pod.Name)
@@ -44,8 +50,8 @@ func (f *fakeDevices) Release(uid types.UID) { f.calls = append(f.calls, "releas
 // A pod for which there are too few devices is rejected, with upstream's words.
 func TestTooFewDevices(t *testing.T) {
 	d := newDesk(t, 0)
-	f := &fakeDevices{reserve: errors.New("no healthy devices present")}
-	d.cfg.Devices = f
+	f := &fakeDevices{verdict: admission.Verdict{Reason: "UnexpectedAdmissionError", Message: "Allocate failed due to no healthy devices present, which is unexpected"}}
+	d.cfg.Devices, d.cfg.Resources = f, gives{f}
 	d.send(podsource.OpAdd, podOf("web", "u1"))
 	d.asked()
 	d.decided("admission default/web: reject, UnexpectedAdmissionError: Allocate failed due to no healthy devices present, which is unexpected")
@@ -65,8 +71,8 @@ func TestTooFewDevices(t *testing.T) {
 // Devices of a pod that is rejected for something else afterwards are released.
 func TestRejectedAfterDevices(t *testing.T) {
 	d := newDesk(t, 0)
-	f := &fakeDevices{}
-	d.cfg.Devices = f
+	f := &fakeDevices{verdict: admission.Verdict{OK: true}}
+	d.cfg.Devices, d.cfg.Resources = f, gives{f}
 	d.send(podsource.OpAdd, podOf("a", "u1", hostPort(80)), podOf("b", "u2", hostPort(80)))
 	if diff := cmp.Diff([]string{"reserve a", "reserve b", "release u2"}, f.calls); diff != "" {
 		t.Error(diff)
@@ -78,8 +84,8 @@ func TestPluginFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.stop()
-		f := &fakeDevices{allocate: errors.New("rpc error: code = Unknown desc = broken")}
-		b.cfg.Devices, b.syncer.cfg.Devices = f, f
+		f := &fakeDevices{verdict: admission.Verdict{OK: true}, allocate: errors.New("rpc error: code = Unknown desc = broken")}
+		b.cfg.Devices, b.cfg.Resources, b.syncer.cfg.Devices = f, gives{f}, f
 		b.send(podsource.OpAdd, podOf("web", "u1"))
 		for _, call := range b.rt.took() {
 			if call == "sync web" {
@@ -103,8 +109,8 @@ func TestPluginHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.stop()
-		f := &fakeDevices{wait: make(chan struct{})}
-		b.cfg.Devices, b.syncer.cfg.Devices = f, f
+		f := &fakeDevices{verdict: admission.Verdict{OK: true}, wait: make(chan struct{})}
+		b.cfg.Devices, b.cfg.Resources, b.syncer.cfg.Devices = f, gives{f}, f
 		pod := podOf("web", "u1")
 		b.send(podsource.OpAdd, pod)
 		b.send(podsource.OpAdd, podOf("other", "u2", hostPort(81))) // the loop goes on

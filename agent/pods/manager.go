@@ -52,19 +52,17 @@ type Resizes interface {
 	Pending(pod *v1.Pod) bool
 }
 
-// Devices gives devices to pods.
+// Devices gives devices to pods. Resources reserves them.
 type Devices interface {
-	// Reserve reserves the devices of a pod that is to be admitted, without waiting; the error says why it cannot have them.
-	Reserve(ctx context.Context, pod *v1.Pod) error
-	// Allocate allocates what was reserved. It may wait for device plugins; if it fails and ctx has not ended, the pod cannot run.
+	// Allocate allocates what was reserved for a pod. It may wait for device plugins; if it fails and ctx has not ended, the pod cannot run.
 	Allocate(ctx context.Context, pod *v1.Pod) error
 	// Release frees the devices of a pod of which nothing runs.
 	Release(uid types.UID)
 }
 
-// Resources gives CPUs and memory of NUMA nodes to pods.
+// Resources gives CPUs, memory and devices to pods.
 type Resources interface {
-	// Reserve gives a pod that is to be admitted what it requests. What it already has, it keeps.
+	// Reserve gives a pod that is to be admitted what it requests, without waiting; devices are only reserved. What it already has, it keeps.
 	Reserve(ctx context.Context, pod *v1.Pod) admission.Verdict
 	// Release frees what a pod has of which nothing runs.
 	Release(uid types.UID)
@@ -92,7 +90,7 @@ type Config struct {
 	Objects Objects
 	// Resizes may be nil: then pods have the resources in their specs.
 	Resizes Resizes
-	// Resources may be nil: then all pods share CPUs and memory.
+	// Resources may be nil: then all pods share CPUs and memory, and no devices are reserved.
 	Resources Resources
 	// Statuses may be nil: then statuses are not written to an API.
 	Statuses Statuses

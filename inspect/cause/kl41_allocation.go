@@ -12,7 +12,7 @@ import (
 func cannotAllocate() Rule {
 	return Rule{
 		ID: "KL41", Name: "no CPUs or memory of its own",
-		About: "The agent rejected the pod because its managers could not give it CPUs or memory for itself: not from the NUMA nodes that " +
+		About: "The agent rejected the pod because its managers could not give it CPUs, memory or devices for itself: not from the NUMA nodes that " +
 			"topologyManagerPolicy requires (TopologyAffinityError), not as whole cores (SMTAlignmentError), or not at all " +
 			"(UnexpectedAdmissionError). It rests on the managers' own record, which has what each of them could give. Where only the pod's status " +
 			"is known, it is KL35's.",
@@ -37,6 +37,9 @@ func findAllocation(c *Case) []Finding {
 		return nil
 	}
 	e := p.Event
+	if e.Code != "TopologyAffinityError" && provider(e) == "device" {
+		return nil // KL42's
+	}
 	f := Finding{Confidence: Certain, Current: true, Final: true, Evidence: []Evidence{evidence(p.Rec, "%s: %s", e.Code, quoted(e.Err))}}
 	who := "the pod"
 	if e.Container != "" {
@@ -48,7 +51,7 @@ func findAllocation(c *Case) []Finding {
 			f.Evidence = append(f.Evidence, evidence(p.Rec, "%s", say.Hints(&e.Hints[i])))
 		}
 		f.Sentence = fmt.Sprintf("the node has no NUMA nodes that can give %s its %s as topologyManagerPolicy %s requires (%s)", who, resources(e), e.Policy, e.Code)
-		f.Remedy = "Request less of them, so that one NUMA node has enough, or end pods that have CPUs or memory there for themselves; a policy that is less strict (best-effort) admits such pods."
+		f.Remedy = "Request less of them, so that one NUMA node has enough, or end pods that have CPUs, memory or devices there for themselves; a policy that is less strict (best-effort) admits such pods."
 		f.RuledOutBy = "The resources have a set of NUMA nodes in common that all of them prefer: the evidence lists the sets."
 	case "SMTAlignmentError":
 		f.Sentence = fmt.Sprintf("the node cannot give %s whole cores (%s): %s", who, e.Code, quoted(e.Err))

@@ -19,6 +19,7 @@ func TestCannotAllocate(t *testing.T) {
 		Hints: []trace.ResourceHints{{Provider: "cpu", Resource: "cpu", Preferred: "0"}, {Provider: "memory", Resource: "memory", Preferred: "1", Possible: "0,1"}},
 	}
 	pod := affinity
+	devices := trace.Allocation{Code: "UnexpectedAdmissionError", Container: "web", Err: "few", Hints: []trace.ResourceHints{{Provider: "device"}}}
 	pod.Container, pod.Hints = "", nil
 	run(t, "KL41", []script{
 		{
@@ -29,6 +30,9 @@ func TestCannotAllocate(t *testing.T) {
 		{
 			name: "of the pod", current: true, now: sec, want: "the node has no NUMA nodes that can give the pod its resources as topologyManagerPolicy restricted requires",
 			write: func(s *casetest.Script) { refuse(s, pod) },
+		},
+		{
+			name: "devices are KL42's", now: sec, want: "", write: func(s *casetest.Script) { refuse(s, devices) },
 		},
 		{
 			name: "whole cores", current: true, now: sec,

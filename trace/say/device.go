@@ -44,6 +44,9 @@ func DeviceAllocation(e *trace.DeviceAllocation) string {
 		}
 		how = append(how, ids)
 	}
+	if e.Affinity != "" && e.Affinity != e.Nodes {
+		how = append(how, "NUMA nodes "+e.Affinity+" were chosen")
+	}
 	if e.Preferred > 0 {
 		how = append(how, "its preference took "+human.Duration(e.Preferred))
 	}

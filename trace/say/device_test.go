@@ -21,9 +21,11 @@ func TestDevices(t *testing.T) {
 		"allocated 2 example.com/gpu for web: g0, g1; its preference took 2ms (the plugin took 1.50s)": &trace.DeviceAllocation{
 			Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 2, IDs: []string{"g0", "g1"}, Took: 1500 * time.Millisecond, Preferred: 2 * time.Millisecond,
 		},
-		"allocated 20 example.com/gpu for web: g0 and 19 more": &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 20, IDs: []string{"g0"}},
-		"kept 1 example.com/gpu for web: g7 (NUMA node 1)":     &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesKept, Count: 1, IDs: []string{"g7"}, Nodes: "1"},
-		"refused 2 example.com/gpu for web: too few":           &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesRefused, Count: 2, Err: "too few"},
+		"kept 1 example.com/gpu for web: g7 (NUMA node 1)":                                &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesKept, Count: 1, IDs: []string{"g7"}, Nodes: "1"},
+		"allocated 1 example.com/gpu for web: g1 (NUMA node 1)":                           &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g1"}, Nodes: "1", Affinity: "1"},
+		"allocated 1 example.com/gpu for web: g1 (NUMA node 1); NUMA nodes 0 were chosen": &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g1"}, Nodes: "1", Affinity: "0"},
+		"allocated 20 example.com/gpu for web: g0 and 19 more":                            &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 20, IDs: []string{"g0"}},
+		"refused 2 example.com/gpu for web: too few":                                      &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesRefused, Count: 2, Err: "too few"},
 	} {
 		if got := Line(&trace.Record{Event: e}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
