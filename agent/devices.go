@@ -25,7 +25,7 @@ func (p *parts) newDevices() (err error) {
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
-		HealthChanged: p.wakes("the health of its devices has changed"),
+		HealthChanged: p.wakes("the health of its devices has changed", false),
 		Bus:           p.cfg.Bus,
 	})
 	if err != nil {
