@@ -20,11 +20,11 @@ func (p *parts) newClaims() (err error) {
 	gates := p.cfg.Kubelet.Gates
 	c := dra.Config{
 		Dir: p.inRoot(), NodeName: p.cfg.NodeName, Pod: p.pods.store.Newest, Active: p.host.managers.Active, Complete: p.host.managers.Complete,
-		Retry: p.wakes("a DRA driver can be used now"), HealthMessages: gates.Enabled("ResourceHealthStatusMessage"),
+		Retry: p.wakes("a DRA driver can be used now", true), HealthMessages: gates.Enabled("ResourceHealthStatusMessage"),
 		OptionalCalls: gates.Enabled("DRAOptionalNodeOperations"), PodGroups: gates.Enabled("DRAWorkloadResourceClaims"), Bus: p.cfg.Bus,
 	}
 	if gates.Enabled("ResourceHealthStatus") {
-		c.HealthChanged = p.wakes("the health of its devices has changed")
+		c.HealthChanged = p.wakes("the health of its devices has changed", false)
 	}
 	if !p.cluster.alone() {
 		api := p.cluster.clients.Main.ResourceV1()
@@ -38,11 +38,11 @@ func (p *parts) newClaims() (err error) {
 	return nil
 }
 
-// wakes returns a function that has the workers of pods look at them again.
-func (p *parts) wakes(why string) func([]types.UID) {
+// wakes returns a function that has the workers of pods look at them again; with retry, also those that wait after a failure.
+func (p *parts) wakes(why string, retry bool) func([]types.UID) {
 	return func(uids []types.UID) {
 		for _, uid := range uids {
-			p.pods.registry.Wake(uid, worker.Cause{Text: why})
+			p.pods.registry.Wake(uid, worker.Cause{Text: why, Retry: retry})
 		}
 	}
 }

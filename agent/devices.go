@@ -27,7 +27,7 @@ func (p *parts) newDevices() (err error) {
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
 		Runs:          func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
 		NUMANodes:     p.host.arrangement.IDs(),
-		HealthChanged: p.wakes("the health of its devices has changed"),
+		HealthChanged: p.wakes("the health of its devices has changed", false),
 		Bus:           p.cfg.Bus,
 	})
 	if err != nil {

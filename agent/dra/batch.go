@@ -141,6 +141,9 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 
 // sayResult publishes the result of a call for a claim.
 func (m *Manager) sayResult(ctx context.Context, b *batch, c *claim, r result, ev trace.ResourceClaim) {
+	if r.err != nil && ctx.Err() != nil {
+		return // the pod need not wait for it any more; the driver is not to blame
+	}
 	ev.Op = trace.ClaimPrepared
 	switch {
 	case r.err != nil && b.release:
@@ -173,7 +176,7 @@ func (m *Manager) say(ctx context.Context, c *claim, ev trace.ResourceClaim) {
 
 // refused publishes that a pod cannot use a claim for which no driver was called.
 func (m *Manager) refused(ctx context.Context, err error) {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.ResourceClaim{
 			Op: trace.ClaimNotPrepared, Namespace: e.Namespace, Name: e.Name, UID: e.UID, Driver: e.Driver, Fault: e.Fault, Err: e.Error(),
 		})

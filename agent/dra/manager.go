@@ -108,6 +108,9 @@ func New(cfg Config) (*Manager, error) {
 		if c.PodUIDs == nil {
 			c.PodUIDs = sets.New[string]()
 		}
+		if c.DriverState == nil {
+			c.DriverState = map[string]checkpoint.Driver{}
+		}
 		m.claims[c.key()] = c
 	}
 	m.health = newHealth()

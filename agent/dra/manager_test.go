@@ -595,6 +595,51 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A pod that is deleted while a driver is called does not wait for it, and the driver is not to blame.
+func TestCanceled(t *testing.T) {
+	n := newNode(t, t.TempDir())
+	n.run()
+	called := make(chan struct{})
+	d := &fakeDriver{name: gpus, prepare: func(ctx context.Context, _ []*drapb.Claim) (*drapb.NodePrepareResourcesResponse, error) {
+		close(called)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	n.driver(d)
+	n.claim("a", []string{gpus}, "p")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Prepare(ctx, n.pod("p", "a")) }()
+	<-called
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if !n.Held("p") {
+		t.Error("its claim need not be unprepared")
+	}
+	if err := n.Unprepare(t.Context(), "p"); err != nil {
+		t.Error(err)
+	}
+	wantStrings(t, "events", n.ops(), "unprepared a "+gpus)
+}
+
+// A claim without pods and drivers, as JSON has it.
+func TestNothingInFile(t *testing.T) {
+	n := newNode(t, t.TempDir())
+	if err := checkpoint.Write(filepath.Join(n.dir, checkpoint.Name), []checkpoint.Claim{{ClaimUID: "uid-a", ClaimName: "a", Namespace: "ns"}}); err != nil {
+		t.Fatal(err)
+	}
+	n.build(nil)
+	n.run()
+	n.driver(&fakeDriver{name: gpus})
+	n.claim("a", []string{gpus}, "p")
+	p := n.pod("p", "a")
+	if err := n.Prepare(t.Context(), p); err != nil || len(n.cdi(p)) != 2 {
+		t.Error(err)
+	}
+}
+
 // What upstream prepared, this agent unprepares.
 func TestFromUpstream(t *testing.T) {
 	n := newNode(t, t.TempDir())

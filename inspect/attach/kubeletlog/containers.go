@@ -188,6 +188,18 @@ func (f *Fold) imageEnds(p *pod, c *container, at int64, code, err string) {
 	}
 }
 
+// claimsFailed is what keeps a pod from its sandbox. The kubelet makes an Event of it, with the same text.
+func (f *Fold) claimsFailed(e *klog.Entry, at int64) bool {
+	p := f.podOf(e)
+	if p == nil {
+		return false
+	}
+	f.point(p, at, micros, &trace.NodeEvent{
+		Type: trace.EventWarning, Reason: "FailedPrepareDynamicResources", Message: "Failed to prepare dynamic resources: " + trace.Clip(e.Get("err"), maxError),
+	})
+	return true
+}
+
 // pullFailed names an image and no pod: the pass's error, which follows, says whose.
 func (f *Fold) pullFailed(*klog.Entry, int64) bool { return false }
 

@@ -565,6 +565,14 @@ func TestCauses(t *testing.T) {
 			),
 			map[string][]string{"web": {"KL10"}},
 		},
+		"a DRA driver that is not there": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
+				`00:01.5 E "Failed to prepare dynamic resources" err="prepare dynamic resources: DRA driver gpu.example.com is not registered" pod="shop/web"`,
+				`00:50.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL44"}},
+		},
 		"a sandbox that fails at the log's end": {
 			lines(`00:01.0 E "Failed to create sandbox for pod" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"ab\": plugin type=\"bridge\" failed (add): no" pod="shop/web"`),
 			map[string][]string{"web": {"KL07"}},

@@ -72,6 +72,7 @@ var table = map[string]rule{
 	"Created PodSandbox for pod":                                     {4, (*Fold).sandboxEnds},
 	"Failed to create sandbox for pod":                               {0, (*Fold).sandboxFailed},
 	"CreatePodSandbox for pod failed":                                {0, (*Fold).sandboxFailed},
+	"Failed to prepare dynamic resources":                            {0, (*Fold).claimsFailed},
 	"RunPodSandbox from runtime service failed":                      {0, ignored}, // names no pod; "Failed to create sandbox" follows
 	"Stopping PodSandbox for pod, will start new one":                {4, ignored}, // also written at first starts
 	"killPodWithSyncResult failed":                                   {0, (*Fold).renewing},
