@@ -29,7 +29,7 @@ type managers struct {
 func (p *parts) newManagers() (err error) {
 	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
-	machine, assumed, err := p.arrangement()
+	machine, err := p.arrangement()
 	if err != nil {
 		return err
 	}
@@ -58,23 +58,23 @@ func (p *parts) newManagers() (err error) {
 		Providers: []topology.Provider{{Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory}}, Bus: p.cfg.Bus,
 	})
 	if err == nil {
-		m.tell(machine, assumed)
+		m.tell(machine)
 	}
 	return err
 }
 
-// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it: then it may be assumed.
-func (p *parts) arrangement() (m numa.Machine, assumed bool, err error) {
+// arrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it.
+func (p *parts) arrangement() (numa.Machine, error) {
 	kc := p.cfg.Kubelet.Kubelet
-	m, err = numa.Read("/")
+	m, err := numa.Read("/")
 	none := kc.CPUManagerPolicy == cpus.None && kc.MemoryManagerPolicy == memory.None && kc.TopologyManagerPolicy == topology.None
 	switch {
 	case err == nil:
-		return m, false, nil
+		return m, nil
 	case p.cfg.Simulated || none:
-		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), true, nil
+		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), nil
 	}
-	return m, false, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
+	return m, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
 }
 
 // Reserve implements pods.Resources.
