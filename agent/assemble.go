@@ -75,7 +75,6 @@ type parts struct {
 type machine struct {
 	machine     allocatable.Machine   // its resources
 	arrangement numa.Machine          // its NUMA nodes
-	assumed     bool                  // the arrangement was not read, because nothing needs it
 	resources   allocatable.Resources // the part for pods
 	ips         []string              // its addresses, the primary one first
 	stats       *stats.Stats          // its usage
@@ -187,7 +186,7 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 	if err := p.readMachine(); err != nil {
 		return err
 	}
-	if p.host.arrangement, p.host.assumed, err = p.readArrangement(); err != nil {
+	if p.host.arrangement, err = p.readArrangement(); err != nil {
 		return err
 	}
 	if err := p.newCgroups(ctx); err != nil {

@@ -59,23 +59,23 @@ func (p *parts) newManagers() (err error) {
 		Bus: p.cfg.Bus,
 	})
 	if err == nil {
-		m.tell(machine, p.host.assumed)
+		m.tell(machine)
 	}
 	return err
 }
 
-// readArrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it: then it may be assumed.
-func (p *parts) readArrangement() (m numa.Machine, assumed bool, err error) {
+// readArrangement reads how the machine's CPUs and memory are arranged. With the policies none, nobody needs it.
+func (p *parts) readArrangement() (numa.Machine, error) {
 	kc := p.cfg.Kubelet.Kubelet
-	m, err = numa.Read("/")
+	m, err := numa.Read("/")
 	none := kc.CPUManagerPolicy == cpus.None && kc.MemoryManagerPolicy == memory.None && kc.TopologyManagerPolicy == topology.None
 	switch {
 	case err == nil:
-		return m, false, nil
+		return m, nil
 	case p.cfg.Simulated || none:
-		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), true, nil
+		return numa.Flat(int(p.host.machine.CPUs), uint64(max(0, p.host.machine.Memory))), nil
 	}
-	return m, false, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
+	return m, fmt.Errorf("read the arrangement of CPUs and memory: %w", err)
 }
 
 // Reserve implements pods.Resources.

@@ -8,11 +8,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// tell publishes how the machine is arranged, and what of it containers can have for themselves. assumed says that the arrangement
-// could not be read.
-func (m *managers) tell(machine numa.Machine, assumed bool) {
+// tell publishes how the machine is arranged, and what of it containers can have for themselves.
+func (m *managers) tell(machine numa.Machine) {
 	kc := m.p.cfg.Kubelet.Kubelet
-	e := trace.ResourcesDescribed{TopologyPolicy: kc.TopologyManagerPolicy, Assumed: assumed}
+	e := trace.ResourcesDescribed{TopologyPolicy: kc.TopologyManagerPolicy, Assumed: machine.Assumed}
 	if e.TopologyPolicy != topology.None {
 		e.Scope = kc.TopologyManagerScope
 	}

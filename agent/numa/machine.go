@@ -12,6 +12,8 @@ type Machine struct {
 	CPUs map[int]CPU
 	// Nodes are the NUMA nodes, in ascending order. A node may have no CPUs, or no memory.
 	Nodes []Node
+	// Assumed says that it was not read: all is one node.
+	Assumed bool
 }
 
 // CPU is the place of a CPU (a thread of a core).
@@ -70,9 +72,9 @@ func (m Machine) NodesOf(cpus cpuset.CPUSet) []int {
 	return out
 }
 
-// Flat returns a machine of one NUMA node and one socket, whose cores have one thread each: for the simulated runtime.
+// Flat returns an assumed machine of one NUMA node and one socket, whose cores have one thread each: for the simulated runtime.
 func Flat(cpus int, memory uint64) Machine {
-	m := Machine{CPUs: map[int]CPU{}, Nodes: []Node{{Memory: memory, Distances: []uint64{10}}}}
+	m := Machine{CPUs: map[int]CPU{}, Nodes: []Node{{Memory: memory, Distances: []uint64{10}}}, Assumed: true}
 	for i := range cpus {
 		m.CPUs[i] = CPU{Core: i}
 	}

@@ -48,7 +48,7 @@ func run(ctx context.Context, bin string, to *album) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context, *stage, *album) error{live, attached, printed, replayed} {
+	for _, part := range []func(context.Context, *stage, *album) error{scripted, live, attached, printed, replayed} {
 		if err := part(ctx, s, to); err != nil {
 			return err
 		}

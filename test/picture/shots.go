@@ -178,6 +178,23 @@ func printed(ctx context.Context, s *stage, to *album) error {
 	return to.write("waterfall", []byte(picture))
 }
 
+// scripted takes a picture of a machine with NUMA nodes and devices, which the lab does not have: from the scripted session of the UI's tests.
+func scripted(ctx context.Context, s *stage, to *album) error {
+	t, err := start(ctx, s.bin, "tui", "--from", recorded(machine), "--view", "resources")
+	if err != nil {
+		return err
+	}
+	defer t.close() //nolint:errcheck // of a session that went wrong, the first error counts
+	err = shoot(ctx, t, to, shot{
+		name: "resources", title: "Resources: who has which CPUs, memory and devices, and which pods were refused", keys: []string{"m", "m", "m", "j", "j"},
+		want: []string{"TopologyAffinityError", "gpu-[4-7]", "connected"},
+	})
+	if err != nil {
+		return err
+	}
+	return t.press(ctx, "q")
+}
+
 // replayed plays the recording of all this, up to the first causes.
 func replayed(ctx context.Context, s *stage, to *album) error {
 	if err := s.quit(ctx); err != nil {
