@@ -100,22 +100,25 @@ func (s *Shipper) follow(ctx context.Context, cur *trace.Cursor) error {
 		case err != nil && !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("read records to send spans: %w", err)
 		}
-		s.makeDue(cur, buf)
+		s.makeDue(ctx, cur, buf)
 		s.makeRoom()
 	}
 }
 
-// makeDue makes what is due. The bus is read between two trees: each may take some milliseconds.
-func (s *Shipper) makeDue(cur *trace.Cursor, buf []trace.Record) {
+// makeDue makes what is due. Each tree may take some milliseconds, so the bus is read between two, and three times as long is left to
+// others: pods that start need the processor now.
+func (s *Shipper) makeDue(ctx context.Context, cur *trace.Cursor, buf []trace.Record) {
 	now := time.Now()
-	for i := 0; i < len(s.due); {
+	for i := 0; i < len(s.due) && ctx.Err() == nil; {
 		d := s.due[i]
 		if d.at.After(now) {
 			i++
 			continue
 		}
 		s.due = append(s.due[:i:i], s.due[i+1:]...)
+		began := time.Now()
 		s.make(d)
+		time.Sleep(min(3*time.Since(began), time.Second))
 		for recs, lost := cur.Poll(buf); len(recs) > 0 || lost > 0; recs, lost = cur.Poll(buf) {
 			s.apply(recs, lost)
 		}
