@@ -1,9 +1,11 @@
 package ship
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,18 +127,27 @@ func (s *Shipper) makeDue(ctx context.Context, cur *trace.Cursor, buf []trace.Re
 	}
 }
 
-// makeRoom keeps the records within their limit: those of finished starts are dropped first.
+// makeRoom keeps the records within their limit: those of finished starts are dropped first, then those of the starts that have most.
 func (s *Shipper) makeRoom() {
 	if s.kept.Bytes() <= maxStore {
 		return
 	}
-	for _, l := range s.kept.Runs() {
-		if s.starts[l.Pod] == nil {
-			s.kept.Cut(l.Pod)
+	s.kept.Halve(func(trace.Pod) bool { return true })
+	runs := slices.Clone(s.kept.Runs())
+	slices.SortStableFunc(runs, func(a, b *store.PodRun) int {
+		if starts := s.starts[a.Pod] != nil; starts != (s.starts[b.Pod] != nil) {
+			if starts {
+				return 1
+			}
+			return -1
 		}
-	}
-	if s.kept.Bytes() > maxStore {
-		s.kept.Halve(func(trace.Pod) bool { return false })
+		return cmp.Compare(s.kept.BytesOf(b.Pod), s.kept.BytesOf(a.Pod))
+	})
+	for _, l := range runs {
+		if s.starts[l.Pod] != nil && s.kept.Bytes() <= maxStore/2 {
+			return
+		}
+		s.kept.Cut(l.Pod)
 	}
 }
 
