@@ -25,6 +25,7 @@ type Shipper struct {
 	sender *sender
 
 	// What follows is that of the goroutine that reads the bus.
+	began  time.Time // what ended before was another Shipper\'s: attach begins with the last minutes
 	kept   *session.Session
 	starts map[trace.Pod]*starting
 	due    []due
@@ -58,6 +59,7 @@ func (s *Shipper) wake() {
 
 // Run follows the bus and sends until ctx ends. Then it sends what there is, within Config.Flush.
 func (s *Shipper) Run(ctx context.Context) error {
+	s.began = time.Now()
 	cur := s.cfg.Bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
 	cur.Batch() // nothing hurries

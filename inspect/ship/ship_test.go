@@ -232,6 +232,42 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestPast: what ended before the Shipper began is not sent again, as attach reads the last minutes of logs whenever it starts.
+func TestPast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := trace.NewBus(1024)
+		var up taken
+		p := pod{bus, web, trace.Span{Trace: trace.NewTraceID(), Pod: web}}
+		p.seen()
+		p.start(6*time.Second, "")
+		p.ready(6 * time.Second)
+		p.start(time.Second, "broke")
+		trace.End(bus, trace.Begin(bus, trace.Span{}, trace.GC{What: trace.GCImages}), trace.GC{What: trace.GCImages, Err: "disk"})
+		name := trace.Pod{Namespace: "shop", Name: "later", UID: "2"}
+		later := pod{bus, name, trace.Span{Trace: trace.NewTraceID(), Pod: name}}
+		later.seen() // it is not finished when the Shipper begins
+		time.Sleep(time.Minute)
+		s := ship.New(ship.Config{Bus: bus, Uploader: &up, PerMillion: 1_000_000, Explained: func(s ship.Start) {
+			if s.Took < time.Minute {
+				t.Errorf("explained: %+v", s)
+			}
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		synctest.Wait()
+		later.start(time.Second, "")
+		later.ready(61 * time.Second)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"pod start ready slow"}, up.roots()); diff != "" {
+			t.Errorf("trees (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestTree compares the spans of a slow start with a golden file.
 func TestTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
