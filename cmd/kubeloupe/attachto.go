@@ -52,6 +52,9 @@ type attaching struct {
 	// Where spans are sent, and the fraction of ordinary starts.
 	endpoint string
 	sampling float64
+	// Where metrics are served, and who serves them; nil if nobody does.
+	address string
+	port    *metricsPort
 }
 
 func newAttach(s streams) *cobra.Command {
@@ -93,6 +96,7 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's spans over HTTP, such as 127.0.0.1:4318")
 	f.StringVar(&a.endpoint, "otlp-endpoint", "", "send each pod start as spans to the OpenTelemetry collector at this address (OTLP over gRPC, without TLS), such as 127.0.0.1:4317; slow and failed ones always")
 	f.Float64Var(&a.sampling, "sampling", 0, "with --otlp-endpoint: the fraction of the other starts that are sent, 0 to 1")
+	f.StringVar(&a.address, "metrics-address", "", "serve metrics of pod starts at this address, such as :9464, to anybody who can connect (/metrics, HTTP without TLS)")
 	a.raise.add(c)
 	f.SortFlags = false
 	return c
@@ -130,6 +134,28 @@ func (a *attaching) run(ctx context.Context) error {
 		return errors.Join(err, b.abandon())
 	}
 	return errors.Join(a.follow(ctx, found, bus, b), a.raise.end(), b.close())
+}
+
+// export makes what sends spans and serves metrics, if that is wanted.
+func (a *attaching) export(ctx context.Context, b *beside, node string) (err error) {
+	if a.endpoint == "" && a.address == "" {
+		return nil
+	}
+	e := exporting{endpoint: a.endpoint}
+	if e.perMillion, err = perMillion(a.sampling); err != nil {
+		return userError{err}
+	}
+	if a.address != "" {
+		if a.port, err = newMetricsPort(ctx, a.address); err != nil {
+			return err
+		}
+		e.explained = a.port.sink.explained
+	}
+	if err = b.export(ctx, e, node); err != nil {
+		a.port.close()
+		return userError{err}
+	}
+	return nil
 }
 
 // checkExport checks the flags about the export of spans.
@@ -185,15 +211,14 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 			return nil, userError{err}
 		}
 	}
-	if a.endpoint != "" {
-		most, err := perMillion(a.sampling)
-		if err == nil {
-			err = b.export(ctx, exporting{endpoint: a.endpoint, perMillion: most}, node)
-		}
-		if err != nil {
-			return nil, userError{errors.Join(err, b.close())}
-		}
+	if err = a.export(ctx, b, node); err != nil {
+		return nil, errors.Join(err, b.close())
 	}
+	defer func() {
+		if err != nil {
+			a.port.close()
+		}
+	}()
 	if a.file != "" {
 		opt, err := a.record.options(node, "record-")
 		if err != nil {
@@ -233,6 +258,14 @@ func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trac
 	var wg sync.WaitGroup
 	wg.Go(func() { b.run(ctx) })
 	wg.Go(func() { w.Run(ctx) }) //nolint:errcheck // what fails it publishes
+	if a.port != nil {
+		wg.Go(func() { a.port.sink.run(ctx, bus) })
+		wg.Go(func() {
+			if err := a.port.run(ctx); err != nil {
+				trace.Point(bus, trace.Span{}, trace.Log{Level: trace.LevelError, Message: "the port for metrics failed: " + err.Error()})
+			}
+		})
+	}
 	wg.Go(func() {
 		trimMemory() // of the start: the machine maps more of the program than is used
 		keepTrim(ctx, closed())

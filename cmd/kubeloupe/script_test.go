@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve, "eventually": eventually, "inorder": inOrder,
+			"collector": collect, "collected": collected,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -80,6 +80,9 @@ func (n *node) hosted() *hosted {
 func (o *besideOptions) build(ctx context.Context, n *hosted) (b *beside, err error) {
 	b = &beside{bus: n.bus}
 	if n.bus == nil {
+		if n.export != nil && n.export.endpoint != "" {
+			return nil, userError{errors.New("--event-buffer 0: tracing needs events")}
+		}
 		if o.file != "" || o.otlpGRPC != "" || o.otlpHTTP != "" || o.socket != "" && o.socket != noSocket {
 			return nil, userError{errors.New("--event-buffer 0: recording, the control socket and spans need events")}
 		}

@@ -32,7 +32,7 @@ const (
 	maxSend       = 1024        // spans of a request, unless one tree has more
 	maxSendBytes  = 1 << 20     // the size of a request, unless one tree has more
 	maxDue        = 4096        // starts, syncs and runs of the garbage collection that wait to be made
-	maxStore      = 24 << 20    // bytes of records that are kept
+	maxStore      = 32 << 20    // bytes of records that are kept
 	syncEvery     = time.Second // how often a slow or failed sync is sent, on average
 	syncBurst     = 20
 )

@@ -100,7 +100,7 @@ func (s *Shipper) plan(d due) {
 
 // sync has the tree of a sync made that was slow or failed, unless it is part of a start.
 func (s *Shipper) sync(end *trace.Record, e *trace.Sync, now time.Time) {
-	if st := s.starts[end.Pod]; end.Edge != trace.EdgeEnd || e.Err == "" && end.Dur <= Slow || st != nil && (!st.finished || st.sent == 0) {
+	if st := s.starts[end.Pod]; end.Edge != trace.EdgeEnd || end.At().Before(s.began) || e.Err == "" && end.Dur <= Slow || st != nil && (!st.finished || st.sent == 0) {
 		return
 	}
 	if !s.rate.AllowN(now, 1) {
@@ -144,6 +144,9 @@ func (s *Shipper) startOf(run *store.PodRun, st *starting) {
 		return
 	}
 	t, is := start(c, st.sent)
+	if t.End.Before(s.began) {
+		return
+	}
 	st.sent++
 	because := ""
 	switch {

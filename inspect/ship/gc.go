@@ -43,7 +43,7 @@ func (c collector) see(r *trace.Record) []trace.Record {
 // collected has a run of the garbage collection sent: one that failed, was slow or removed something; of the others, some.
 func (s *Shipper) collected(end *trace.Record, recs []trace.Record) {
 	e, ok := end.Event.(*trace.GC)
-	if !ok {
+	if !ok || end.At().Before(s.began) {
 		return
 	}
 	t := part(end, recs)

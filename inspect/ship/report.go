@@ -21,7 +21,8 @@ func (s *Shipper) report(ended <-chan struct{}) {
 			switch {
 			case now.State != last.State && (last.State != "" || now.Sent > 0 || now.Err != ""), first:
 				trace.Point(s.cfg.Bus, trace.Span{}, now)
-				last = now
+				last, waits = now, false
+				due.Stop()
 			case !waits && now != last:
 				due.Reset(about)
 				waits = true

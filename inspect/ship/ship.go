@@ -1,9 +1,11 @@
 package ship
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +25,7 @@ type Shipper struct {
 	sender *sender
 
 	// What follows is that of the goroutine that reads the bus.
+	began  time.Time // what ended before was another Shipper\'s: attach begins with the last minutes
 	kept   *session.Session
 	starts map[trace.Pod]*starting
 	due    []due
@@ -56,6 +59,7 @@ func (s *Shipper) wake() {
 
 // Run follows the bus and sends until ctx ends. Then it sends what there is, within Config.Flush.
 func (s *Shipper) Run(ctx context.Context) error {
+	s.began = time.Now()
 	cur := s.cfg.Bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
 	cur.Batch() // nothing hurries
@@ -100,40 +104,52 @@ func (s *Shipper) follow(ctx context.Context, cur *trace.Cursor) error {
 		case err != nil && !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("read records to send spans: %w", err)
 		}
-		s.makeDue(cur, buf)
+		s.makeDue(ctx, cur, buf)
 		s.makeRoom()
 	}
 }
 
-// makeDue makes what is due. The bus is read between two trees: each may take some milliseconds.
-func (s *Shipper) makeDue(cur *trace.Cursor, buf []trace.Record) {
+// makeDue makes what is due. Each tree may take some milliseconds, so the bus is read between two, and three times as long is left to
+// others: pods that start need the processor now.
+func (s *Shipper) makeDue(ctx context.Context, cur *trace.Cursor, buf []trace.Record) {
 	now := time.Now()
-	for i := 0; i < len(s.due); {
+	for i := 0; i < len(s.due) && ctx.Err() == nil; {
 		d := s.due[i]
 		if d.at.After(now) {
 			i++
 			continue
 		}
 		s.due = append(s.due[:i:i], s.due[i+1:]...)
+		began := time.Now()
 		s.make(d)
+		time.Sleep(min(3*time.Since(began), time.Second))
 		for recs, lost := cur.Poll(buf); len(recs) > 0 || lost > 0; recs, lost = cur.Poll(buf) {
 			s.apply(recs, lost)
 		}
 	}
 }
 
-// makeRoom keeps the records within their limit: those of finished starts are dropped first.
+// makeRoom keeps the records within their limit: those of finished starts are dropped first, then those of the starts that have most.
 func (s *Shipper) makeRoom() {
 	if s.kept.Bytes() <= maxStore {
 		return
 	}
-	for _, l := range s.kept.Runs() {
-		if s.starts[l.Pod] == nil {
-			s.kept.Cut(l.Pod)
+	s.kept.Halve(func(trace.Pod) bool { return true })
+	runs := slices.Clone(s.kept.Runs())
+	slices.SortStableFunc(runs, func(a, b *store.PodRun) int {
+		if starts := s.starts[a.Pod] != nil; starts != (s.starts[b.Pod] != nil) {
+			if starts {
+				return 1
+			}
+			return -1
 		}
-	}
-	if s.kept.Bytes() > maxStore {
-		s.kept.Halve(func(trace.Pod) bool { return false })
+		return cmp.Compare(s.kept.BytesOf(b.Pod), s.kept.BytesOf(a.Pod))
+	})
+	for _, l := range runs {
+		if s.starts[l.Pod] != nil && s.kept.Bytes() <= maxStore/2 {
+			return
+		}
+		s.kept.Cut(l.Pod)
 	}
 }
 

@@ -2,6 +2,7 @@ package ship_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -231,6 +232,42 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestPast: what ended before the Shipper began is not sent again, as attach reads the last minutes of logs whenever it starts.
+func TestPast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := trace.NewBus(1024)
+		var up taken
+		p := pod{bus, web, trace.Span{Trace: trace.NewTraceID(), Pod: web}}
+		p.seen()
+		p.start(6*time.Second, "")
+		p.ready(6 * time.Second)
+		p.start(time.Second, "broke")
+		trace.End(bus, trace.Begin(bus, trace.Span{}, trace.GC{What: trace.GCImages}), trace.GC{What: trace.GCImages, Err: "disk"})
+		name := trace.Pod{Namespace: "shop", Name: "later", UID: "2"}
+		later := pod{bus, name, trace.Span{Trace: trace.NewTraceID(), Pod: name}}
+		later.seen() // it is not finished when the Shipper begins
+		time.Sleep(time.Minute)
+		s := ship.New(ship.Config{Bus: bus, Uploader: &up, PerMillion: 1_000_000, Explained: func(s ship.Start) {
+			if s.Took < time.Minute {
+				t.Errorf("explained: %+v", s)
+			}
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		synctest.Wait()
+		later.start(time.Second, "")
+		later.ready(61 * time.Second)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"pod start ready slow"}, up.roots()); diff != "" {
+			t.Errorf("trees (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestTree compares the spans of a slow start with a golden file.
 func TestTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -328,4 +365,72 @@ func golden(t *testing.T, name, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got); -update rewrites it:\n%s", file, diff)
 	}
+}
+
+// moody is an uploader that is away until a time.
+type moody struct {
+	taken
+	until time.Time
+}
+
+func (m *moody) Upload(ctx context.Context, spans []*tracepb.ResourceSpans) ship.Outcome {
+	if time.Now().Before(m.until) {
+		return ship.Outcome{Err: errors.New("Unavailable: away"), Retry: true}
+	}
+	return m.taken.Upload(ctx, spans)
+}
+
+// TestReport: what is published says when sending fails and succeeds, and counts at most once a minute.
+func TestReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := trace.NewBus(4096)
+		up := &moody{until: time.Now().Add(100 * time.Second)}
+		s := ship.New(ship.Config{Bus: bus, Endpoint: "c:4317", Uploader: up, PerMillion: 1_000_000})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		synctest.Wait()
+		began := time.Now()
+		for i := range 30 {
+			p := pod{bus, trace.Pod{Namespace: "shop", Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i)}, trace.Span{}}
+			p.root = trace.Span{Trace: trace.NewTraceID(), Pod: p.of}
+			p.seen()
+			p.start(time.Second, "")
+			p.ready(time.Second)
+			time.Sleep(9 * time.Second)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		cur := bus.Subscribe(trace.FromOldest)
+		defer cur.Close()
+		recs, _ := cur.Poll(make([]trace.Record, 0, 4096))
+		var states []string
+		last, at := trace.SpanExport{}, time.Duration(0)
+		for _, r := range recs {
+			e, ok := r.Event.(*trace.SpanExport)
+			if !ok {
+				continue
+			}
+			if now := r.At().Sub(began); last.State == e.State && now-at < time.Minute {
+				t.Errorf("%s after %s: %+v", now, at, e)
+			} else {
+				at = now
+			}
+			if e.Sent < last.Sent || e.Dropped < last.Dropped {
+				t.Errorf("%+v after %+v", e, last)
+			}
+			if len(states) == 0 || states[len(states)-1] != string(e.State) {
+				states = append(states, string(e.State))
+			}
+			last = *e
+		}
+		if got := strings.Join(states, " "); got != "failing sending ended" {
+			t.Errorf("states %s", got)
+		}
+		if last.Sent != 30*5 || last.Dropped+last.Refused > 0 || last.Queued != 0 {
+			t.Errorf("at the end: %+v", last)
+		}
+	})
 }

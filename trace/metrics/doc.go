@@ -2,7 +2,10 @@
 // alerts for the kubelet work.
 //
 // It owns the collectors and the state per pod that they need (at most 4096 pods). Apply is for one goroutine; scraping can happen
-// at the same time. It starts no goroutine and publishes nothing.
+// at the same time, and Start can be called by another goroutine. It starts no goroutine and publishes nothing.
+//
+// Start applies what inspect/ship has found out about a pod's start: phases, waits and causes, as native histograms and counters with the
+// trace of its spans as exemplar. No label has the name of a pod.
 //
 // A metric exists only if its data is in the records. Omitted for this reason: kubelet_pod_start_sli_duration_seconds (it begins at
 // the API object's creation and ends at the watch), kubelet_run_podsandbox_* (by runtime handler), the age of evictions' figures, and volume statistics.
