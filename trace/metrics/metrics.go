@@ -82,6 +82,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.decision(e)
 	case *trace.DevicePlugin, *trace.DeviceAllocation:
 		s.device(e)
+	case *trace.Allocation:
+		s.allocations.apply(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
 	}
