@@ -79,11 +79,15 @@ func (p *parts) resources() (capacity, allocatable v1.ResourceList) {
 	return capacity, allocatable
 }
 
-// describeStandalone publishes the description of a node without an object in the API. It does not change while the
-// agent runs.
+// describeStandalone publishes the description of a node without an object in the API. Only its devices change while the agent runs.
 func (p *parts) describeStandalone() {
-	trace.Point(p.cfg.Bus, trace.Span{}, node.Standalone(p.cfg.NodeName, node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), p.runtime(),
-		p.host.ips, p.host.resources.Capacity, p.host.resources.Allocatable, p.cgroupsInUse()))
+	info, runtime := node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), p.runtime()
+	a := node.NewAlone(p.self, func() trace.NodeDescribed {
+		capacity, allocatable := p.resources()
+		return node.Standalone(p.cfg.NodeName, info, runtime, p.host.ips, capacity, allocatable, p.cgroupsInUse())
+	}, p.cfg.Bus)
+	a.Tell()
+	p.add("node description", a.Run)
 }
 
 // cgroupsInUse returns the kind of cgroups on this node.

@@ -1,9 +1,13 @@
 package trace
 
+import "time"
+
 // Allocation is a decision of the managers of CPUs, memory and topology: what a container got for itself, what was released, or why a pod
 // was refused. Lists of CPUs and NUMA nodes have the kernel's format, such as 0-3,8.
 //
 // Upstream: pkg/kubelet/cm/cpumanager, memorymanager, topologymanager.
+//
+// Many fields: each manager decides about other resources.
 type Allocation struct {
 	// Manager is who decided.
 	Manager AllocationManager `json:"manager"`
@@ -24,6 +28,17 @@ type Allocation struct {
 	Pool string `json:"pool,omitempty"`
 	// Free is what the NUMA nodes of the memory have left for containers from now on, one node in each entry.
 	Free []NodeMemory `json:"free,omitempty"`
+	// Shared is the number of CPUs of the pool that are not reserved, and Own how many CPUs of each NUMA node containers have for
+	// themselves; when the manager of CPUs starts, and when they change.
+	Shared int        `json:"shared,omitempty"`
+	Own    []NodeCPUs `json:"own,omitempty"`
+	// WholeCores says that the policy requires whole cores, OneCache that all of the CPUs share a last-level cache.
+	WholeCores bool `json:"whole_cores,omitempty"`
+	OneCache   bool `json:"one_cache,omitempty"`
+	// Aligned is for how many containers (with the scope pod: 1, for the pod) the policy guaranteed that all is on one NUMA node.
+	Aligned int `json:"aligned,omitempty"`
+	// Took is how long the admission took.
+	Took time.Duration `json:"took_ns,omitempty"`
 	// Affinity are the NUMA nodes that the topology manager chose; empty for any. Preferred says that all resources prefer them.
 	Affinity  string `json:"affinity,omitempty"`
 	Preferred bool   `json:"preferred,omitempty"`
@@ -34,6 +49,12 @@ type Allocation struct {
 	// Code and Err are the reason of a refusal, as in the pod's status.
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
+}
+
+// NodeCPUs is a number of CPUs of a NUMA node.
+type NodeCPUs struct {
+	Node int `json:"numa_node"`
+	CPUs int `json:"cpus"`
 }
 
 // NodeMemory is an amount of memory on NUMA nodes.

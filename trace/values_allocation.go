@@ -19,6 +19,8 @@ const (
 	AllocationKept     AllocationOutcome = "kept"     // the container already had it, from an earlier agent
 	AllocationReleased AllocationOutcome = "released" // it is free again
 	AllocationRefused  AllocationOutcome = "refused"  // the pod is rejected
+	AllocationAdmitted AllocationOutcome = "admitted" // the pod has all that it requests for itself
+	AllocationStarted  AllocationOutcome = "started"  // the manager has started; what containers have is from an earlier agent
 )
 
 // AllocationWhy is the reason of what was chosen or released.

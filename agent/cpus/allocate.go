@@ -15,30 +15,36 @@ import (
 // Allocate implements topology.HintProvider.
 //
 // Upstream: pkg/kubelet/cm/cpumanager/policy_static.go, Allocate.
-func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
+func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.wants(pod, c)
 	if n == 0 {
 		return nil
 	}
+	whole := m.static.options.fullCores
+	defer func() {
+		if err != nil && whole {
+			err = &topology.WholeCoresError{Err: err}
+		}
+	}()
 	m.tidy()
 	uid := string(pod.UID)
-	e := trace.Allocation{Outcome: trace.AllocationKept, Container: c.Name}
+	e := trace.Allocation{Outcome: trace.AllocationKept, Container: c.Name, WholeCores: whole}
 	set, has := m.content.Assigned[uid][c.Name]
 	if !has {
 		// What an earlier agent allocated is kept even if the options now require whole cores.
 		if err := m.static.aligned(m.content, n); err != nil {
 			return err
 		}
-		var err error
 		if set, err = m.static.choose(m.static.available(m.content).Union(m.reusable[uid]), n, affinity.Nodes); err != nil {
 			return err
 		}
 		e.Outcome, e.Why = trace.AllocationGranted, m.why(uid, set, affinity.Nodes)
 		e.Affinity, e.Preferred = affinity.Nodes.String(), affinity.Preferred
 		m.assign(uid, c.Name, set)
-		e.Pool = m.content.Default.String()
+		e.OneCache = len(m.static.details.only(set).values(uncore)) == 1
+		m.use(&e)
 	}
 	m.refs[uid] = podspec.Ref(pod)
 	m.reuse(pod, c, set)
@@ -108,6 +114,23 @@ func (m *Manager) why(uid string, set cpuset.CPUSet, nodes numa.Mask) trace.Allo
 		return trace.AllocationPartly
 	}
 	return trace.AllocationAligned
+}
+
+// use tells how the CPUs are used now.
+//
+// Upstream: pkg/kubelet/cm/cpumanager/policy_static.go, updateMetricsOnAllocate.
+func (m *Manager) use(e *trace.Allocation) {
+	e.Pool, e.Shared = m.content.Default.String(), m.static.available(m.content).Size()
+	all := cpuset.New()
+	for _, containers := range m.content.Assigned {
+		for _, set := range containers {
+			all = all.Union(set)
+		}
+	}
+	count := m.static.details.only(all).count(node)
+	for _, id := range m.static.details.values(node) {
+		e.Own = append(e.Own, trace.NodeCPUs{Node: id, CPUs: count[id]})
+	}
 }
 
 // wants returns how many CPUs a container should have for itself: none with the policy none.

@@ -526,6 +526,13 @@ func TestRun(t *testing.T) {
 				warned = append(warned, l.Message)
 			}
 		}
+		es := tracetest.Events[trace.Allocation](f.rec)
+		if e := es[0]; e.Outcome != trace.AllocationStarted || e.Shared != 7 || e.Pool != "0-7" || len(e.Own) == 0 || e.Own[0].CPUs != 0 {
+			t.Errorf("%+v", e)
+		}
+		if e := es[1]; e.Outcome != trace.AllocationGranted || e.Shared != 5 || e.Own[0].CPUs != 2 || !e.OneCache || e.WholeCores {
+			t.Errorf("%+v", e)
+		}
 		slices.Sort(warned)
 		if len(warned) != 3 || warned[1] != "container a of pod shop/s cannot get the CPUs 0-7: no such task" {
 			t.Errorf("%q", warned)

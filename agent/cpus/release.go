@@ -53,9 +53,9 @@ func (m *Manager) release(uid string, pod *v1.Pod, why trace.AllocationWhy) {
 		}
 		m.content.Default = m.content.Default.Union(set)
 		freed = true
-		m.tell(trace.Span{Pod: ref}, trace.Allocation{
-			Outcome: trace.AllocationReleased, Container: name, Why: why, CPUs: set.String(), Pool: m.content.Default.String(),
-		})
+		e := trace.Allocation{Outcome: trace.AllocationReleased, Container: name, Why: why, CPUs: set.String()}
+		m.use(&e)
+		m.tell(trace.Span{Pod: ref}, e)
 	}
 	if len(assigned) == 0 {
 		delete(m.content.Assigned, uid)

@@ -11,6 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // updates is how many containers are changed at the same time, updateLimit how long a change may take: the next changes wait for it.
@@ -24,6 +25,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	if m.static == nil {
 		return nil
 	}
+	m.begin()
 	tick := time.NewTicker(m.cfg.Period)
 	defer tick.Stop()
 	for {
@@ -35,6 +37,15 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		m.reconcile(ctx)
 	}
+}
+
+// begin tells what containers have at the start.
+func (m *Manager) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := trace.Allocation{Outcome: trace.AllocationStarted, WholeCores: m.static.options.fullCores}
+	m.use(&e)
+	m.tell(trace.Span{}, e)
 }
 
 // update is a container that must get other CPUs.

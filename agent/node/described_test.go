@@ -56,6 +56,41 @@ func TestDescribed(t *testing.T) {
 	})
 }
 
+// A standalone node's description is published once, and again when a device plugin has registered.
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, self := tracetest.New(t), NewSelf()
+		var devices atomic.Bool
+		a := NewAlone(self, func() trace.NodeDescribed {
+			has := v1.ResourceList{v1.ResourceCPU: resource.MustParse("2")}
+			if devices.Load() {
+				has["example.com/gpu"] = resource.MustParse("3")
+			}
+			return Standalone("lab-1", v1.NodeSystemInfo{}, Runtime{}, nil, has, has, Cgroups{})
+		}, rec.Bus())
+		a.Tell()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		self.Changed()
+		synctest.Wait()
+		devices.Store(true)
+		self.Changed()
+		synctest.Wait()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		es := tracetest.Events[trace.NodeDescribed](rec)
+		if len(es) != 2 || es[0].Changed != nil || len(es[1].Resources) != 2 || !es[1].Standalone {
+			t.Fatalf("%+v", es)
+		}
+		if d := cmp.Diff([]string{"capacity example.com/gpu 3", "allocatable example.com/gpu 3"}, es[1].Changed); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
 func TestDifferences(t *testing.T) {
 	with := func(change func(*trace.NodeDescribed)) *trace.NodeDescribed {
 		d := &trace.NodeDescribed{Kernel: "6.8.0", Resources: []trace.NodeResource{{Name: "hugepages-2Mi", Capacity: "0", Allocatable: "0"}}}

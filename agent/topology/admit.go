@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -32,6 +33,16 @@ const (
 //
 // Upstream: pkg/kubelet/cm/topologymanager/scope_*.go, pkg/kubelet/cm/admission/errors.go.
 func (m *Manager) Admit(ctx context.Context, pod *v1.Pod) error {
+	e := m.event()
+	began := time.Now()
+	err := m.admit(ctx, pod, &e)
+	e.Took = time.Since(began)
+	trace.Point(m.bus, trace.FromContext(ctx), e)
+	return err
+}
+
+// admit fills e.
+func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) error {
 	containers := allOf(pod)
 	var best Hint
 	if m.policy != None && m.scope == ScopePod {
@@ -41,7 +52,7 @@ func (m *Manager) Admit(ctx context.Context, pod *v1.Pod) error {
 		}
 		admit := false
 		if best, admit = m.decide(hints); !admit {
-			return m.refuse(ctx, "", hints, best)
+			return m.refuse(e, "", hints, best)
 		}
 	}
 	for _, c := range containers {
@@ -52,15 +63,25 @@ func (m *Manager) Admit(ctx context.Context, pod *v1.Pod) error {
 			}
 			admit := false
 			if best, admit = m.decide(hints); !admit {
-				return m.refuse(ctx, c.Name, hints, best)
+				return m.refuse(e, c.Name, hints, best)
 			}
 		}
 		for _, p := range m.providers {
 			if err := p.Allocate(ctx, pod, c, best); err != nil {
-				return m.failed(ctx, p, c.Name, best, err)
+				return m.failed(e, p, c.Name, best, err)
 			}
 		}
+		if m.policy == SingleNUMANode && m.scope == ScopeContainer {
+			e.Aligned++
+		}
 	}
+	if m.policy == SingleNUMANode && m.scope == ScopePod {
+		e.Aligned = 1
+	}
+	if m.scope == ScopePod {
+		e.Affinity, e.Preferred = best.Nodes.String(), best.Preferred
+	}
+	e.Outcome = trace.AllocationAdmitted
 	return nil
 }
 
@@ -75,34 +96,45 @@ func allOf(pod *v1.Pod) []*v1.Container {
 }
 
 // refuse rejects a pod that the policy does not admit.
-func (m *Manager) refuse(ctx context.Context, container string, hints []map[string][]Hint, best Hint) error {
+func (m *Manager) refuse(e *trace.Allocation, container string, hints []map[string][]Hint, best Hint) error {
 	r := &Refusal{Code: CodeAffinity, Message: "Resources cannot be allocated with Topology locality"}
-	e := m.event(container, best, r)
+	refused(e, container, best, r)
 	for i, p := range m.providers {
 		e.Hints = append(e.Hints, told(p.Name, hints[i])...)
 	}
-	trace.Point(m.bus, trace.FromContext(ctx), e)
 	return r
 }
 
 // failed rejects a pod that a provider could not give its resources.
-func (m *Manager) failed(ctx context.Context, p Provider, container string, best Hint, err error) error {
+func (m *Manager) failed(e *trace.Allocation, p Provider, container string, best Hint, err error) error {
 	r := &Refusal{Code: CodeUnexpected, Message: fmt.Sprintf("Allocate failed due to %v, which is unexpected", err)}
 	var reasoned interface{ Reason() string }
 	if errors.As(err, &reasoned) {
 		r.Code, r.Message = reasoned.Reason(), err.Error()
 	}
-	e := m.event(container, best, r)
+	refused(e, container, best, r)
 	e.Hints = []trace.ResourceHints{{Provider: p.Name}}
-	trace.Point(m.bus, trace.FromContext(ctx), e)
+	if _, ok := errors.AsType[*WholeCoresError](err); ok {
+		e.WholeCores = true
+	}
 	return r
 }
 
-func (m *Manager) event(container string, best Hint, r *Refusal) trace.Allocation {
-	e := trace.Allocation{
-		Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Policy: m.policy, Container: container, Code: r.Code, Err: r.Message,
-		Affinity: best.Nodes.String(), Preferred: best.Preferred,
-	}
+// WholeCoresError is the error of a provider that gives only whole cores.
+type WholeCoresError struct{ Err error }
+
+func (e *WholeCoresError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the provider's error.
+func (e *WholeCoresError) Unwrap() error { return e.Err }
+
+func refused(e *trace.Allocation, container string, best Hint, r *Refusal) {
+	e.Outcome, e.Container, e.Code, e.Err = trace.AllocationRefused, container, r.Code, r.Message
+	e.Affinity, e.Preferred = best.Nodes.String(), best.Preferred
+}
+
+func (m *Manager) event() trace.Allocation {
+	e := trace.Allocation{Manager: trace.ManagerTopology, Policy: m.policy}
 	if m.policy != None {
 		e.Scope = m.scope
 	}

@@ -2,7 +2,7 @@
 //
 // It owns the hints of the managers that give these resources (its Providers), how they are merged, the policies (none, best-effort,
 // restricted, single-numa-node) and their scopes (a container or a pod). It gives nothing itself: its Providers do. It keeps no state
-// and runs no goroutine. It publishes an Allocation for each pod that it refuses.
+// and runs no goroutine. It publishes an Allocation for each pod.
 //
 // Upstream: pkg/kubelet/cm/topologymanager.
 package topology

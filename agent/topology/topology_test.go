@@ -168,14 +168,18 @@ func TestAdmit(t *testing.T) {
 		name, policy, scope string
 		giver               giver
 		got, err            string
+		aligned             int
 	}{
-		{"each container", Restricted, ScopeContainer, giver{container: map[string][]Hint{"cpu": hints("1*")}}, "init 1* app 1*", ""},
-		{"the pod", Restricted, ScopePod, giver{pod: map[string][]Hint{"cpu": hints("0*")}, container: map[string][]Hint{"cpu": {}}}, "init 0* app 0*", ""},
-		{"policy none", None, ScopePod, giver{pod: map[string][]Hint{"cpu": {}}}, "init any app any", ""},
-		{"refused", Restricted, ScopeContainer, giver{container: map[string][]Hint{"cpu": {}}}, "", "TopologyAffinityError: Resources cannot be allocated with Topology locality"},
-		{"the pod is refused", SingleNUMANode, ScopePod, giver{pod: map[string][]Hint{"cpu": hints("0,1*")}}, "", "TopologyAffinityError: Resources cannot be allocated with Topology locality"},
-		{"failed", None, ScopePod, giver{err: errors.New("no")}, "init any", "UnexpectedAdmissionError: Allocate failed due to no, which is unexpected"},
-		{"failed with a reason", BestEffort, ScopeContainer, giver{err: reasoned{}}, "init 0,1*", "SMTAlignmentError: text"},
+		{"one node, each container", SingleNUMANode, ScopeContainer, giver{container: map[string][]Hint{"cpu": hints("1*")}}, "init 1* app 1*", "", 2},
+		{"one node, the pod", SingleNUMANode, ScopePod, giver{pod: map[string][]Hint{"cpu": hints("1*")}}, "init 1* app 1*", "", 1},
+		{"whole cores", BestEffort, ScopeContainer, giver{err: &WholeCoresError{reasoned{}}}, "init 0,1*", "SMTAlignmentError: text", 0},
+		{"each container", Restricted, ScopeContainer, giver{container: map[string][]Hint{"cpu": hints("1*")}}, "init 1* app 1*", "", 0},
+		{"the pod", Restricted, ScopePod, giver{pod: map[string][]Hint{"cpu": hints("0*")}, container: map[string][]Hint{"cpu": {}}}, "init 0* app 0*", "", 0},
+		{"policy none", None, ScopePod, giver{pod: map[string][]Hint{"cpu": {}}}, "init any app any", "", 0},
+		{"refused", Restricted, ScopeContainer, giver{container: map[string][]Hint{"cpu": {}}}, "", "TopologyAffinityError: Resources cannot be allocated with Topology locality", 0},
+		{"the pod is refused", SingleNUMANode, ScopePod, giver{pod: map[string][]Hint{"cpu": hints("0,1*")}}, "", "TopologyAffinityError: Resources cannot be allocated with Topology locality", 0},
+		{"failed", None, ScopePod, giver{err: errors.New("no")}, "init any", "UnexpectedAdmissionError: Allocate failed due to no, which is unexpected", 0},
+		{"failed with a reason", BestEffort, ScopeContainer, giver{err: reasoned{}}, "init 0,1*", "SMTAlignmentError: text", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := tracetest.New(t)
@@ -187,14 +191,13 @@ func TestAdmit(t *testing.T) {
 			if got := strings.Join(c.giver.got, " "); text != c.err || got != c.got {
 				t.Errorf("%q, allocated %q; want %q, %q", text, got, c.err, c.got)
 			}
-			var refused int
-			for _, r := range rec.Records() {
-				if e, ok := r.Event.(*trace.Allocation); ok && e.Outcome == trace.AllocationRefused && e.Manager == trace.ManagerTopology && e.Policy == c.policy {
-					refused++
-				}
+			want := trace.AllocationAdmitted
+			if c.err != "" {
+				want = trace.AllocationRefused
 			}
-			if want := min(1, len(c.err)); refused != want {
-				t.Errorf("%d refusals published, want %d", refused, want)
+			es := tracetest.Events[trace.Allocation](rec)
+			if len(es) != 1 || es[0].Outcome != want || es[0].Manager != trace.ManagerTopology || es[0].Policy != c.policy || es[0].Aligned != c.aligned || es[0].WholeCores != (c.name == "whole cores") {
+				t.Errorf("%+v", es)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestDevices(t *testing.T) {
 			t.Errorf("no %s", line)
 		}
 	}
-	for _, no := range []string{"cpu", "kubelet_http_requests_total"} {
+	for _, no := range []string{`resource_name="cpu"`, "kubelet_http_requests_total"} {
 		if strings.Contains(got, no) {
 			t.Errorf("%s in:\n%s", no, got)
 		}

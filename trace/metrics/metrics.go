@@ -89,6 +89,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.device(e)
 	case *trace.ResourceClaim:
 		s.claim(e)
+	case *trace.Allocation:
+		s.allocations.apply(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
 	case *trace.SpanExport:

@@ -49,6 +49,7 @@ type set struct {
 	draPods, draCalls                 *prometheus.HistogramVec
 	claimsInUse                       *prometheus.GaugeVec
 	podResources, podsAPI             localAPI
+	allocations                       allocations
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 	exportedSpans                     *prometheus.CounterVec
@@ -91,13 +92,14 @@ func newSet() set {
 		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
 		httpRequests:         counters("http_requests_total", "Requests to the agent's servers that ended.", "method", "path", "server_type", "long_running"),
 		httpDuration:         histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
-		devicePlugins:        counters("device_plugin_registration_total", "Registrations of device plugins, by resource.", "resource_name"),
-		deviceAllocations:    histograms("device_plugin_alloc_duration_seconds", "How long device plugins took to allocate devices for a container, by resource.", prometheus.DefBuckets, "resource_name"),
+		devicePlugins:        counters("device_plugin_registration_total", "Cumulative number of device plugin registrations. Broken down by resource name.", "resource_name"),
+		deviceAllocations:    histograms("device_plugin_alloc_duration_seconds", "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.", prometheus.DefBuckets, "resource_name"),
 		draPods:              draHistograms("operations_duration_seconds", "How long it took to prepare or release all ResourceClaims of a pod, by operation, and whether that failed.", "operation_name", "is_error"),
 		draCalls:             draHistograms("grpc_operations_duration_seconds", "How long calls of DRA drivers took.", "driver_name", "method_name", "grpc_status_code"),
 		claimsInUse:          draGauges("resource_claims_in_use", "ResourceClaims that drivers have prepared on this node, by driver; <any> counts each claim once.", "driver_name"),
 		podResources:         podResourcesAPI(),
 		podsAPI:              podsAPI(),
+		allocations:          newAllocations(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -126,7 +128,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse,
-	}, s.podResources.all(), s.podsAPI.all())
+	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all())
 }
 
 func counter(name, help string) prometheus.Counter {

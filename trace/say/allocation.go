@@ -26,6 +26,14 @@ func Allocation(e *trace.Allocation) string {
 		return fmt.Sprintf("%s: %s keeps %s", e.Manager, who, share(e))
 	case trace.AllocationReleased:
 		return fmt.Sprintf("%s: %s of %s are free again: %s", e.Manager, share(e), who, allocationWhy(e))
+	case trace.AllocationAdmitted:
+		out := "topology: the pod is admitted by policy " + e.Policy
+		if e.Affinity != "" {
+			out += ", on NUMA nodes " + e.Affinity
+		}
+		return out
+	case trace.AllocationStarted:
+		return fmt.Sprintf("%s: policy %s has started; containers share CPUs %s", e.Manager, e.Policy, e.Pool)
 	case trace.AllocationRefused:
 		out := fmt.Sprintf("%s: %s is refused by policy %s: %s: %s", e.Manager, who, e.Policy, e.Code, e.Err)
 		var hints []string

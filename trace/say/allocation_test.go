@@ -23,6 +23,8 @@ func TestAllocation(t *testing.T) {
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod has ended":                                                       cpu(trace.AllocationReleased, trace.AllocationEnded),
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod is unknown":                                                      cpu(trace.AllocationReleased, trace.AllocationStale),
 		"memory: 1.0 GiB of memory (NUMA node 1) and 2.0 MiB of hugepages-2Mi (NUMA node 1) of init are free again: it has finished": memory,
+		"topology: the pod is admitted by policy restricted, on NUMA nodes 1":                                                        {Manager: trace.ManagerTopology, Outcome: trace.AllocationAdmitted, Policy: "restricted", Affinity: "1"},
+		"cpu: policy static has started; containers share CPUs 0-3":                                                                  {Manager: trace.ManagerCPU, Outcome: trace.AllocationStarted, Policy: "static", Pool: "0-3"},
 		"topology: the pod is refused by policy restricted: TopologyAffinityError: no; cpu: NUMA nodes 0, not preferred 1; memory: no NUMA nodes have enough": {
 			Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Policy: "restricted", Code: "TopologyAffinityError", Err: "no",
 			Hints: []trace.ResourceHints{{Provider: "cpu", Resource: "cpu", Preferred: "0", Possible: "1"}, {Provider: "memory", Resource: "memory"}},
