@@ -153,6 +153,8 @@ func actedOnGates() map[string]bool {
 		"CPUManagerPolicyBetaOptions":                    true,
 		"ContainerCheckpoint":                            true,
 		"CustomCPUCFSQuotaPeriod":                        true,
+		"DRAOptionalNodeOperations":                      true,
+		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
 		"GRPCContainerProbeTLS":                          true,
 		"GracefulNodeShutdown":                           true,
@@ -164,5 +166,7 @@ func actedOnGates() map[string]bool {
 		"MemoryQoS":                                      true,
 		"NodeLogQuery":                                   true,
 		"QOSReserved":                                    true,
+		"ResourceHealthStatus":                           true,
+		"ResourceHealthStatusMessage":                    true,
 	}
 }
