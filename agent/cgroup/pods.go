@@ -63,6 +63,16 @@ func (c *Pods) DestroyPod(ctx context.Context, uid types.UID) error {
 	return err
 }
 
+// MemoryUsage returns the memory that a pod's cgroup uses, in bytes; false if it is not known.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, GetPodCgroupMemoryUsage.
+func (c *Pods) MemoryUsage(pod *v1.Pod) (bytes int64, known bool) {
+	if c.manager == nil {
+		return 0, false
+	}
+	return c.manager.memoryUsage(c.manager.PodParent(pod))
+}
+
 // ResizePod implements podruntime.PodLimits.
 func (c *Pods) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error {
 	err := c.manager.ResizePod(ctx, pod, r)

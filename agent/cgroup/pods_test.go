@@ -1,6 +1,7 @@
 package cgroup_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -36,6 +37,24 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	do(t, cgroup.NewPods(m, syncing{}).DestroyPod(t.Context(), "b-1"))
 	if after := contents(t, mount, weight); with == before || after != before {
 		t.Errorf("weight %q, with two pods %q, without them %q", before, with, after)
+	}
+}
+
+// The memory that a pod uses is that of its cgroup.
+func TestMemoryUsage(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{})
+	do(t, m.EnsureTiers(t.Context()))
+	pods, pod := cgroup.NewPods(m, syncing{}), burstable("b-1")
+	if n, known := pods.MemoryUsage(pod); known {
+		t.Errorf("%d bytes of a pod without a cgroup", n)
+	}
+	do(t, pods.EnsurePod(t.Context(), pod))
+	do(t, os.WriteFile(filepath.Join(mount, "kubepods/burstable/podb-1/memory.current"), []byte("4096\n"), 0o600))
+	if n, known := pods.MemoryUsage(pod); !known || n != 4096 {
+		t.Errorf("%d, %t, want 4096", n, known)
+	}
+	if n, known := cgroup.NewPods(nil, syncing{}).MemoryUsage(pod); known {
+		t.Errorf("%d bytes without cgroups", n)
 	}
 }
 

@@ -3,13 +3,13 @@ package podruntime
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
@@ -36,6 +36,8 @@ type Updates interface {
 // PodLimits sets the limits of a pod's cgroup.
 type PodLimits interface {
 	ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error
+	// MemoryUsage returns the memory that the pod's cgroup uses, in bytes; false if it is not known.
+	MemoryUsage(pod *v1.Pod) (bytes int64, known bool)
 }
 
 func (r *Runtime) resizes() bool {
@@ -113,11 +115,15 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 	}
 }
 
-// checkMemory rejects limits below the current use: the kernel would kill the container.
+// checkMemory rejects limits below the current use, of the pod and of containers: the kernel would kill processes.
 //
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction. It does not check the pod's limit if no
+// container's resources change.
 func (r *run) checkMemory(ctx context.Context) error {
 	var errs []error
+	if err := r.checkPodMemory(); err != nil {
+		errs = append(errs, err)
+	}
 	before, _ := r.given("")
 	for _, s := range r.plan.Steps {
 		if s.Verb != trace.VerbResize {
@@ -138,7 +144,19 @@ func (r *run) checkMemory(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("cannot decrease memory limits: %w", errors.Join(errs...))
+		return fmt.Errorf("cannot decrease memory limits: %w", utilerrors.NewAggregate(errs))
+	}
+	return nil
+}
+
+// checkPodMemory rejects a memory limit of the pod below what it uses now.
+func (r *run) checkPodMemory() error {
+	has, wants := qos.PodResources(withGiven(r.pod, r.given), false, r.cfsPeriod()).Memory, r.podLimits().Memory
+	if wants == nil || *wants <= 0 || has != nil && *has > 0 && *wants >= *has {
+		return nil
+	}
+	if used, known := r.cfg.PodLimits.MemoryUsage(r.pod); known && used >= *wants {
+		return fmt.Errorf("attempting to set pod memory limit (%d) below current usage (%d)", *wants, used)
 	}
 	return nil
 }

@@ -33,8 +33,11 @@ type fakeResizes struct {
 	*world
 	given  map[string]v1.ResourceRequirements
 	used   uint64
+	pod    int64 // what the pod uses; 0: not known
 	failed string
 }
+
+func (f *fakeResizes) MemoryUsage(*v1.Pod) (int64, bool) { return f.pod, f.pod > 0 }
 
 func (f *fakeResizes) Actuated(_ types.UID, container string) (v1.ResourceRequirements, bool) {
 	r, ok := f.given[container]
@@ -70,6 +73,7 @@ func TestResize(t *testing.T) {
 		name     string
 		was, now v1.Container
 		used     uint64
+		pod      uint64
 		want     []string
 		failed   string
 	}{
@@ -87,6 +91,19 @@ func TestResize(t *testing.T) {
 			failed: `cannot decrease memory limits: attempting to set container "web" memory limit (33554432) below current usage (41943040)`,
 		},
 		{
+			name: "smaller than what the pod uses", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(10), pod: mb(33),
+			failed: `cannot decrease memory limits: attempting to set pod memory limit (33554432) below current usage (34603008)`,
+		},
+		{
+			name: "larger than what the pod uses", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(10), pod: mb(31),
+			want: []string{"pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"},
+		},
+		{
+			name: "both are in use", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(32), pod: mb(32),
+			failed: "cannot decrease memory limits: [attempting to set pod memory limit (33554432) below current usage (33554432), " +
+				`attempting to set container "web" memory limit (33554432) below current usage (33554432)]`,
+		},
+		{
 			name: "with a restart", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "128Mi", v1.ResourceMemory),
 			want: []string{"create web", "done", "image web:1", "mount", "pod 128Mi", "pod 128Mi", "start web", "stop web-0"},
 		},
@@ -97,7 +114,7 @@ func TestResize(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, nil, func(t *testing.T, w *world) {
-				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": tc.was.Resources, "": {}}, used: tc.used}
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": tc.was.Resources, "": {}}, used: tc.used, pod: int64(tc.pod)}
 				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
 				w.show(seen("sandbox:0", "web=running"))
 				pod := podOf(v1.RestartPolicyAlways, tc.now)

@@ -126,7 +126,10 @@ func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.Containe
 		return s
 	}
 	if g.restarting && old.State.Waiting == nil {
-		return removed(old)
+		if old.State.Terminated != nil {
+			s = *old
+		}
+		return removed(s, old)
 	}
 	if old.State.Terminated != nil {
 		return *old

@@ -136,6 +136,22 @@ func TestAllContainersRestart(t *testing.T) {
 	if w := s.ContainerStatuses[1].State.Waiting; w == nil || w.Reason != RestartingAllContainers || s.Phase == v1.PodFailed {
 		t.Errorf("phase %s, %+v", s.Phase, s.ContainerStatuses[1])
 	}
+	// As upstream, the ID of the container that exited stays, that of one that ran does not; both ended because of the restart.
+	a, b := s.ContainerStatuses[0], s.ContainerStatuses[1]
+	if a.ContainerID == "" || b.ContainerID != "" || b.ImageID != "" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	for _, s := range []v1.ContainerStatus{a, b, s.InitContainerStatuses[0]} {
+		if last := s.LastTerminationState.Terminated; last == nil || last.Reason != RestartingAllContainers || last.ExitCode != 137 || s.State.Terminated != nil {
+			t.Errorf("%+v", s)
+		}
+	}
+	next := running("b")
+	next.ID = "id3"
+	b = Generate(pod, seen(next), in).ContainerStatuses[1]
+	if last := b.LastTerminationState.Terminated; last == nil || last.Reason != RestartingAllContainers || b.RestartCount != 1 {
+		t.Errorf("the next one does not say how the one before ended: %+v", b)
+	}
 	fresh := running("i")
 	fresh.ID, fresh.Attempt = "id2", 1
 	s = Generate(pod, seen(fresh), in)

@@ -67,14 +67,14 @@ func (g *generator) allRemoved() bool {
 	return true
 }
 
-// removed returns the status of a container that was removed and will be created again.
-func removed(old *v1.ContainerStatus) v1.ContainerStatus {
-	s := *old
+// removed returns the status of a container that was removed and will be created again. Upstream: pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses: of a container that ran, nothing of the removed one is kept but the count.
+func removed(s v1.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
 	s.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: RestartingAllContainers, Message: messageRemoved}}
 	s.LastTerminationState = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
 		Reason: RestartingAllContainers, Message: messageRemoved, ExitCode: lost,
 	}}
-	s.RestartCount++
+	s.RestartCount = old.RestartCount + 1
 	return s
 }
 
