@@ -171,7 +171,8 @@ func started(p *v1.Pod) string {
 	return s.String()
 }
 
-// spec is a pod of the host's network, with these lines in its spec and in that of its container web.
+// spec is a pod of the host's network, with these lines in its spec and in that of its container web. It stays while the node, which is slow,
+// is not ready: the cluster would delete it after five minutes.
 func spec(pod, container string) string {
 	if pod != "" {
 		pod = "\n  " + pod
@@ -187,6 +188,7 @@ spec:
   nodeName: vm
   hostNetwork: true
   automountServiceAccountToken: false
+  tolerations: [{operator: Exists}]
   terminationGracePeriodSeconds: 1` + pod + `
   containers:
   - name: web

@@ -18,6 +18,7 @@ kind: Pod
 metadata: {name: %[1]s}
 spec:
   nodeName: vm
+  tolerations: [{operator: Exists}]
   terminationGracePeriodSeconds: 1
   initContainers:
   - {name: prepare, image: "%[2]s", command: [sh, -c, "echo once >> /shared/inits"], volumeMounts: [{name: shared, mountPath: /shared}]}
