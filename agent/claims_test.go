@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	healthapi "k8s.io/kubelet/pkg/apis/dra-health/v1"
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
@@ -30,13 +31,15 @@ const gpus = "gpu.example.com"
 type draDriver struct {
 	drapb.UnimplementedDRAPluginServer
 	registerapi.UnimplementedRegistrationServer
+	healthapi.UnimplementedDRAResourceHealthServer
+	health chan healthapi.HealthStatus // of its device, as it reports it
 
 	mu    sync.Mutex
 	calls []string
 }
 
 func (d *draDriver) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
-	return &registerapi.PluginInfo{Type: registerapi.DRAPlugin, Name: gpus, SupportedVersions: []string{drapb.DRAPluginService}}, nil
+	return &registerapi.PluginInfo{Type: registerapi.DRAPlugin, Name: gpus, SupportedVersions: []string{drapb.DRAPluginService, healthapi.DRAResourceHealthService}}, nil
 }
 
 func (d *draDriver) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
@@ -59,6 +62,20 @@ func (d *draDriver) NodeUnprepareResources(_ context.Context, req *drapb.NodeUnp
 		out.Claims[c.Uid] = &drapb.NodeUnprepareResourceResponse{}
 	}
 	return out, nil
+}
+
+func (d *draDriver) NodeWatchResources(_ *healthapi.NodeWatchResourcesRequest, s healthapi.DRAResourceHealth_NodeWatchResourcesServer) error {
+	for {
+		select {
+		case <-s.Context().Done():
+			return nil
+		case h := <-d.health:
+			one := &healthapi.DeviceHealth{Device: &healthapi.DeviceIdentifier{PoolName: "node", DeviceName: "gpu-0"}, Health: h, HealthCheckTimeoutSeconds: 3600}
+			if err := s.Send(&healthapi.NodeWatchResourcesResponse{Devices: []*healthapi.DeviceHealth{one}}); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 func (d *draDriver) note(call string) {
@@ -86,6 +103,7 @@ func (d *draDriver) serve(h *host) (stop func()) {
 	srv := grpc.NewServer()
 	drapb.RegisterDRAPluginServer(srv, d)
 	registerapi.RegisterRegistrationServer(srv, d)
+	healthapi.RegisterDRAResourceHealthServer(srv, d)
 	go func() { _ = srv.Serve(l) }()
 	h.t.Cleanup(srv.Stop)
 	return srv.Stop
@@ -135,7 +153,7 @@ func TestResourceClaims(t *testing.T) {
 	if h.sandboxes() > 0 {
 		t.Error("a sandbox without its claims")
 	}
-	d := &draDriver{}
+	d := &draDriver{health: make(chan healthapi.HealthStatus)}
 	stop := d.serve(h)
 	n.until("start", milestone("started", p))
 	if got := d.took(); !slices.Equal(got, []string{"prepare default/gpu u-gpu"}) {
@@ -147,6 +165,14 @@ func TestResourceClaims(t *testing.T) {
 	if got := h.dynamic(p.Name); got != "default/gpu gpu.example.com node gpu-0 example.com/gpu=0" {
 		t.Errorf("podresources has %s", got)
 	}
+	if got := n.health(); got != "claim:gpu example.com/gpu=0 Unknown" {
+		t.Errorf("health %s", got)
+	}
+	d.health <- healthapi.HealthStatus_UNHEALTHY
+	n.until("the device's health in the status", func(r *trace.Record) bool {
+		_, ok := r.Event.(*trace.Sync)
+		return ok && r.Edge == trace.EdgeEnd && n.health() == "claim:gpu example.com/gpu=0 Unhealthy"
+	})
 	n.until("the ResourceSlices of the node to be deleted", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.DRAPlugin)
 		return ok && e.Op == trace.DRAWiped && e.Driver == "" && e.Err == ""
@@ -202,6 +228,22 @@ func TestUnreadableClaims(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "dra_manager_state: unexpected end of JSON input: drain this node and remove the file before restarting") {
 		t.Error(err)
 	}
+}
+
+// health returns the health of devices in the status of the only pod.
+func (n *node) health() (out string) {
+	n.t.Helper()
+	for _, p := range n.Pods() {
+		for _, c := range p.Status.ContainerStatuses {
+			for _, s := range c.AllocatedResourcesStatus {
+				out += string(s.Name)
+				for _, r := range s.Resources {
+					out += " " + string(r.ResourceID) + " " + string(r.Health)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // created returns the request that created the pod's container, as people see it.
