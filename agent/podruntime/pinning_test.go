@@ -14,7 +14,7 @@ import (
 type fakePinning struct{ *world }
 
 func (f fakePinning) Of(types.UID, string) (cpus, nodes string, own bool) { return "3", "1", true }
-func (f fakePinning) Own(types.UID) bool                                   { return true }
+func (f fakePinning) Own(types.UID) bool                                  { return true }
 
 func (f fakePinning) Created(_ *v1.Pod, container, id, cpus string) {
 	_ = f.do(context.Background(), fmt.Sprintf("created %s %t with CPUs %s", container, id != "", cpus))
