@@ -121,7 +121,6 @@ func (m *Manager) call(ctx context.Context, pod *v1.Pod, c *v1.Container, want r
 		devices = now.devices
 	}
 	one.answer, one.byNode = answer, devices.byNode(ids)
-	ev.Nodes = one.nodes()
 	return nil
 }
 

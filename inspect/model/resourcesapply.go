@@ -99,7 +99,7 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 		})
 	case trace.AllocationGranted, trace.AllocationKept:
 		own := *e
-		own.Pool, own.Free, own.Memory = "", nil, e.Memory[:min(len(e.Memory), maxHeld)]
+		own.Pool, own.Free, own.Own, own.Memory = "", nil, nil, e.Memory[:min(len(e.Memory), maxHeld)]
 		if o := s.owner(r, e.Container); e.Manager == trace.ManagerMemory {
 			o.Memory, o.MemoryAt = &own, r.At()
 		} else {
@@ -118,6 +118,7 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 			is.CPUs, is.CPUsAt = nil, time.Time{}
 		}
 		s.tidy(r.Pod, e.Container)
+	case trace.AllocationAdmitted, trace.AllocationStarted: // nobody has something now that was free before
 	}
 }
 
