@@ -165,10 +165,13 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	case trace.WaitDevices:
 		return "the pod, when the device plugin answers", at
 	case trace.WaitClaims:
-		if !at.IsZero() {
+		switch {
+		case at.IsZero():
+			return "the pod, when the DRA driver answers", at
+		case e.Target.Kind == trace.TargetDRADriver:
 			return "the agent tries again, at once if the driver registers", at
 		}
-		return "the pod, when the DRA driver answers", at
+		return "the agent reads the claim again", at
 	case trace.WaitRuntime:
 		if !at.IsZero() {
 			return "the agent checks again", at
