@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/tape"
 	"github.com/kubeloupe/kubeloupe/inspect/session"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -35,12 +36,29 @@ func BenchmarkStart(b *testing.B) {
 	l := s.Runs()[starts/2]
 	var p parcel
 	for b.Loop() {
-		t, _ := start(s.Case(l, time.Time{}), 0)
+		c := s.Case(l, time.Time{})
+		is := outline(c, 0)
+		t := start(c, &is)
 		spans, n := t.Spans(maxTree)
 		p = parcelOf(spans, n, false)
 	}
 	b.ReportMetric(float64(p.n), "spans")
 	b.ReportMetric(float64(p.bytes), "bytes")
+}
+
+// BenchmarkOutline outlines it, as of starts that are not sent.
+func BenchmarkOutline(b *testing.B) {
+	s := session.New(session.Options{})
+	recs := burst()
+	for i := range recs {
+		s.Apply(&recs[i])
+	}
+	l := s.Runs()[starts/2]
+	for b.Loop() {
+		own := &cause.Case{Pod: l.Pod, Records: l.Records()}
+		own.Waterfall, _ = l.WaterfallOf(own.Records, time.Time{})
+		outline(own, 0)
+	}
 }
 
 // BenchmarkApply takes in the records of two hundred starts.

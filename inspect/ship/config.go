@@ -59,10 +59,11 @@ type Start struct {
 	Trace   trace.TraceID
 	Outcome string // ready, started, failed or unfinished
 	Took    time.Duration
-	Causes  []cause.Finding
+	// Causes are found of slow, failed and sent starts only.
+	Causes []cause.Finding
 	// Sent says that its spans are sent, with the id Trace.
 	Sent bool
-	// Phases are the actions of the start, by verb; Waits are the total time of each kind of wait.
+	// Phases are the actions of the start, by verb; Waits are the total time of each kind of wait on its critical path.
 	Phases, Waits []Part
 	// Again says that an earlier Start was about the same one, which was unfinished then.
 	Again bool

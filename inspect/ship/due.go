@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/export"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -137,16 +138,15 @@ func (s *Shipper) make(d due) {
 	}
 }
 
-// startOf makes the tree of a start.
+// startOf explains a start, and makes its tree if that is sent. The causes are found of slow, failed and sent starts only.
 func (s *Shipper) startOf(run *store.PodRun, st *starting) {
-	c := s.kept.Case(run, time.Now())
-	if c.Waterfall == nil {
-		return
+	now := time.Now()
+	own := &cause.Case{Pod: run.Pod, Records: run.Records(), Now: run.At(now)}
+	var err error
+	if own.Waterfall, err = run.WaterfallOf(own.Records, now); err != nil || own.Waterfall.Origin.Add(lengthOf(own.Waterfall)).Before(s.began) {
+		return // it was found running, or is another Shipper's
 	}
-	t, is := start(c, st.sent)
-	if t.End.Before(s.began) {
-		return
-	}
+	is := outline(own, st.sent)
 	st.sent++
 	because := ""
 	switch {
@@ -154,17 +154,17 @@ func (s *Shipper) startOf(run *store.PodRun, st *starting) {
 		because = is.Outcome
 	case is.Took > Slow || is.Outcome == outcomeStarted && !st.finished:
 		because = "slow"
-	case sampled(t.Trace, s.cfg.PerMillion):
+	case s.cfg.Uploader != nil && sampled(is.Trace, s.cfg.PerMillion):
 		because = "sampled"
 	}
-	is.Sent = because != "" && s.cfg.Uploader != nil
+	if because != "" {
+		t := start(s.kept.Case(run, now), &is)
+		is.Sent = s.cfg.Uploader != nil
+		s.ship(withAttr(t, "kubeloupe.sent_because", because), because != "sampled")
+	}
 	if s.cfg.Explained != nil {
 		s.cfg.Explained(is)
 	}
-	if because == "" {
-		return
-	}
-	s.ship(withAttr(t, "kubeloupe.sent_because", because), because != "sampled")
 }
 
 func withAttr(t *export.Tree, key, value string) *export.Tree {

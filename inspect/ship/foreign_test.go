@@ -39,7 +39,8 @@ func TestForeign(t *testing.T) {
 		if c.Waterfall == nil {
 			continue
 		}
-		tree, is := start(c, 0)
+		is := outline(c, 0)
+		tree := start(c, &is)
 		outcomes[l.Pod.String()] = is.Outcome
 		spans, n := tree.Spans(maxTree)
 		seen, exact := 0, 0

@@ -20,10 +20,11 @@ const (
 	outcomeUnfinished = "unfinished"
 )
 
-// start makes the tree of a start from its case. nth counts how often it was sent before.
-func start(c *cause.Case, nth int) (t *export.Tree, s Start) {
-	w, rep := c.Waterfall, why.Explain(c)
-	s = Start{Causes: rep.Findings, Outcome: outcomeUnfinished, Took: w.Length(), Again: nth > 0}
+// outline returns what is known of a start without its causes, from its case; nth counts how often it was sent before. It takes a small part of
+// the time that start takes, so it is made of all starts.
+func outline(c *cause.Case, nth int) (s Start) {
+	w := c.Waterfall
+	s = Start{Outcome: outcomeUnfinished, Took: w.Length(), Again: nth > 0, Trace: firstTrace(c)}
 	switch {
 	case w.Ready >= 0:
 		s.Outcome = outcomeReady
@@ -32,33 +33,53 @@ func start(c *cause.Case, nth int) (t *export.Tree, s Start) {
 	case over(c):
 		s.Outcome = outcomeFailed
 	}
-	length := w.End
-	if w.Ready >= 0 {
-		length = max(w.Started, w.Ready, w.Told)
-	}
-	end := w.Origin.Add(length)
-	first := traceOf(c.Records)
-	if first.IsZero() {
-		first = derived(c.Pod.UID, uint64(w.Origin.UnixNano()))
-	}
-	t = &export.Tree{
-		Pod: c.Pod, Trace: first, Root: trace.SpanID(derived(c.Pod.UID, uint64(w.Origin.UnixNano())).Lo | 1), Name: "pod start",
-		Start: w.Origin, End: end, Causes: rep.Findings, Critical: map[trace.SpanID]bool{}, Recs: c.Records, Open: s.Outcome == outcomeUnfinished,
-	}
 	if nth > 0 {
-		t.Link, t.Trace = first, derived(first.String(), uint64(nth))
+		s.Trace = derived(s.Trace.String(), uint64(nth))
 	}
-	s.Trace = t.Trace
+	length := lengthOf(w)
 	for _, r := range w.Rows() {
-		if r.Critical && r.Span != 0 {
-			t.Critical[r.Span] = true
-		}
 		if r.Kind == waterfall.RowAction && r.Depth == 0 && r.Verb != "" && !r.Open && r.Start <= length {
 			s.Phases = append(s.Phases, Part{string(r.Verb), r.Dur()})
 		}
 	}
-	for _, x := range rep.Waits {
-		s.Waits = append(s.Waits, Part{string(x.For), x.Total})
+	for _, x := range w.Waits {
+		s.Waits = append(s.Waits, Part{string(x.For), x.Dur})
+	}
+	return s
+}
+
+// lengthOf returns when a start is finished, since its origin: what is drawn further is no part of it.
+func lengthOf(w *waterfall.Waterfall) time.Duration {
+	if w.Ready >= 0 {
+		return max(w.Started, w.Ready, w.Told)
+	}
+	return w.End
+}
+
+// firstTrace returns the trace of a start, when it is sent for the first time.
+func firstTrace(c *cause.Case) trace.TraceID {
+	if id := traceOf(c.Records); !id.IsZero() {
+		return id
+	}
+	return derived(c.Pod.UID, uint64(c.Waterfall.Origin.UnixNano()))
+}
+
+// start makes the tree of a start that is outlined, and adds its causes to the outline.
+func start(c *cause.Case, s *Start) *export.Tree {
+	w, rep := c.Waterfall, why.Explain(c)
+	s.Causes = rep.Findings
+	t := &export.Tree{
+		Pod: c.Pod, Trace: s.Trace, Root: trace.SpanID(derived(c.Pod.UID, uint64(w.Origin.UnixNano())).Lo | 1), Name: "pod start",
+		Start: w.Origin, End: w.Origin.Add(lengthOf(w)), Causes: rep.Findings, Critical: map[trace.SpanID]bool{}, Recs: c.Records,
+		Open: s.Outcome == outcomeUnfinished,
+	}
+	if s.Again {
+		t.Link = firstTrace(c)
+	}
+	for _, r := range w.Rows() {
+		if r.Critical && r.Span != 0 {
+			t.Critical[r.Span] = true
+		}
 	}
 	if s.Outcome == outcomeFailed || s.Outcome == outcomeUnfinished {
 		t.Err = rep.Cause
@@ -82,7 +103,7 @@ func start(c *cause.Case, nth int) (t *export.Tree, s Start) {
 	if w.Incomplete || c.Incomplete {
 		t.Attrs = append(t.Attrs, export.Attr{Key: "kubeloupe.incomplete", Value: true})
 	}
-	return t, s
+	return t
 }
 
 // over reports whether a pod that has not started will not any more.

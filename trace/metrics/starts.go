@@ -14,7 +14,8 @@ type Start struct {
 	Outcome string
 	// Took is the time until all containers ran, or so far.
 	Took time.Duration
-	// Phases are its actions by verb, Waits the total of each kind of wait, Causes the costs of the causes that were found, by id.
+	// Phases are its actions by verb, Waits the total of each kind of wait on its critical path, Causes the
+	// costs of the causes that were found, by id.
 	Phases, Waits, Causes []Part
 	// Trace is where the spans of this start are, which becomes the exemplar; zero if they are not sent.
 	Trace trace.TraceID
@@ -40,10 +41,10 @@ var startBuckets = []float64{0.01, 0.1, 0.5, 1, 5, 30, 120}
 func newStarts() starts {
 	return starts{
 		total:        startCounters("pod_starts_total", "Starts of pods that ended, or took long, by outcome.", "outcome"),
-		causes:       startCounters("pod_start_causes_total", "Causes that were found of slow or failed starts, by id (docs/causes).", "cause"),
+		causes:       startCounters("pod_start_causes_total", "Causes of starts that were slow, failed or sent as spans, by id (docs/causes).", "cause"),
 		took:         startHistograms("pod_start_seconds", "How long starts of pods took until all containers ran, by outcome.", "outcome"),
 		phases:       startHistograms("pod_start_phase_seconds", "How long actions of starts of pods took, by verb.", "phase"),
-		waits:        startHistograms("pod_start_wait_seconds", "How long starts of pods waited, by what for.", "kind"),
+		waits:        startHistograms("pod_start_wait_seconds", "How long the critical path of starts of pods waited, by what for.", "kind"),
 		costs:        startHistograms("pod_start_cause_seconds", "How much of the critical path causes cost, by id (docs/causes).", "cause"),
 		outcomeNames: values{}, phaseNames: values{}, waitNames: values{}, causeNames: values{},
 	}
