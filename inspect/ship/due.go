@@ -61,8 +61,14 @@ func (s *Shipper) apply(recs []trace.Record, lost uint64) {
 func (s *Shipper) milestone(pod trace.Pod, e *trace.Milestone, now time.Time) {
 	switch e.Name {
 	case trace.MilestoneSeen:
-		if e.Adopted || len(s.starts) >= maxDue {
+		if e.Adopted {
 			return
+		}
+		for old := range s.starts { // one whose end was lost, most likely
+			if len(s.starts) < maxDue {
+				break
+			}
+			s.forget(old)
 		}
 		s.due = slices.DeleteFunc(s.due, func(d due) bool { return d.pod == pod && d.sync == nil })
 		s.starts[pod] = &starting{}

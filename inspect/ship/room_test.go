@@ -8,6 +8,21 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
+// TestStartsAreBounded: starts whose ends were lost do not keep later ones away.
+func TestStartsAreBounded(t *testing.T) {
+	s := New(Config{})
+	for i := range int64(maxDue + 100) {
+		pod := trace.Pod{Namespace: "n", Name: fmt.Sprint(i), UID: fmt.Sprint(i)}
+		s.apply([]trace.Record{{Seq: uint64(i + 1), Time: i + 1, Pod: pod, Span: trace.SpanID(i + 1), Event: &trace.Milestone{Name: trace.MilestoneSeen}}}, 0)
+		if s.starts[pod] == nil {
+			t.Fatalf("start %d is not kept", i)
+		}
+	}
+	if len(s.starts) != maxDue || len(s.due) != maxDue {
+		t.Errorf("%d starts and %d trees that are due, want %d", len(s.starts), len(s.due), maxDue)
+	}
+}
+
 // TestRoom: records of finished starts are dropped first, then those of the largest start; a small one stays.
 func TestRoom(t *testing.T) {
 	s := New(Config{})
