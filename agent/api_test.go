@@ -18,7 +18,6 @@ type apiServer struct {
 	mu      sync.Mutex
 	objects map[string]map[string]any // by path
 	deleted []string                  // deletions of collections: their paths and field selectors
-	url     string
 	stopped chan struct{}
 }
 

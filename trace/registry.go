@@ -244,4 +244,6 @@ func (*DRAPlugin) Kind() Kind { return kindDRAPlugin }
 
 // Kind implements Event.
 func (*ResourceClaim) Kind() Kind { return kindResourceClaim }
-func (*SpanExport) Kind() Kind    { return kindSpanExport }
+
+// Kind implements Event.
+func (*SpanExport) Kind() Kind { return kindSpanExport }

@@ -106,29 +106,53 @@ func TestRefused(t *testing.T) {
 		want   string
 		waits  trace.Target
 	}{
-		"not there": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
-			p.Spec.ResourceClaims[0].ResourceClaimName = new("b")
+		"not there": {
+			func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
+				p.Spec.ResourceClaims[0].ResourceClaimName = new("b")
+			},
+			trace.FaultNotFound, `prepare dynamic resources: fetch ResourceClaim b: resourceclaims.resource.k8s.io "b" not found`,
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "b"},
 		},
-			trace.FaultNotFound, `prepare dynamic resources: fetch ResourceClaim b: resourceclaims.resource.k8s.io "b" not found`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "b"}},
-		"not made yet": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) { template(p) },
-			trace.FaultNotFound, `prepare dynamic resources: pod "ns/p": ResourceClaim not created yet`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"}},
-		"no source": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
-			p.Spec.ResourceClaims[0].ResourceClaimName = nil
+		"not made yet": {
+			func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) { template(p) },
+			trace.FaultNotFound, `prepare dynamic resources: pod "ns/p": ResourceClaim not created yet`,
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"},
 		},
-			trace.FaultUnsupported, `prepare dynamic resources: pod "ns/p", spec.resourceClaim "my-a": none of the supported fields are set`, trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"}},
+		"no source": {
+			func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
+				p.Spec.ResourceClaims[0].ResourceClaimName = nil
+			},
+			trace.FaultUnsupported, `prepare dynamic resources: pod "ns/p", spec.resourceClaim "my-a": none of the supported fields are set`,
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "my-a"},
+		},
 		"of another pod": {func(_ *node, p *v1.Pod, _ *resourceapi.ResourceClaim) {
 			template(p, v1.PodResourceClaimStatus{Name: "my-a", ResourceClaimName: new("a")})
 		}, trace.FaultNotOwned, "prepare dynamic resources: ResourceClaim ns/a was not created for Pod ns/p (Pod is not owner)", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
-		"not reserved": {func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status.ReservedFor[0].UID = "q" },
-			trace.FaultUnreserved, "prepare dynamic resources: pod p (p) is not allowed to use ResourceClaim a (uid-a)", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
-		"not scheduled": {func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status = resourceapi.ResourceClaimStatus{} },
-			trace.FaultUnallocated, "prepare dynamic resources: pod p (p) is not allowed to use ResourceClaim a (uid-a)", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
-		"not allocated": {func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status.Allocation = nil },
-			trace.FaultUnallocated, "prepare dynamic resources: ResourceClaim a: not allocated", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
-		"optional": {func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { skip(c) },
-			trace.FaultUnsupported, "prepare dynamic resources: ResourceClaim a: DRAOptionalNodeOperations feature gate is disabled on kubelet", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
-		"no answer": {func(n *node, _ *v1.Pod, _ *resourceapi.ResourceClaim) { n.getErr = errors.New("connection refused") },
-			trace.FaultAPI, "prepare dynamic resources: fetch ResourceClaim a: connection refused", trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"}},
+		"not reserved": {
+			func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status.ReservedFor[0].UID = "q" },
+			trace.FaultUnreserved, "prepare dynamic resources: pod p (p) is not allowed to use ResourceClaim a (uid-a)",
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"},
+		},
+		"not scheduled": {
+			func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status = resourceapi.ResourceClaimStatus{} },
+			trace.FaultUnallocated, "prepare dynamic resources: pod p (p) is not allowed to use ResourceClaim a (uid-a)",
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"},
+		},
+		"not allocated": {
+			func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { c.Status.Allocation = nil },
+			trace.FaultUnallocated, "prepare dynamic resources: ResourceClaim a: not allocated",
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"},
+		},
+		"optional": {
+			func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) { skip(c) },
+			trace.FaultUnsupported, "prepare dynamic resources: ResourceClaim a: DRAOptionalNodeOperations feature gate is disabled on kubelet",
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"},
+		},
+		"no answer": {
+			func(n *node, _ *v1.Pod, _ *resourceapi.ResourceClaim) { n.getErr = errors.New("connection refused") },
+			trace.FaultAPI, "prepare dynamic resources: fetch ResourceClaim a: connection refused",
+			trace.Target{Kind: trace.TargetResourceClaim, Namespace: "ns", Name: "a"},
+		},
 		"no driver": {func(_ *node, _ *v1.Pod, c *resourceapi.ResourceClaim) {
 			c.Status.Allocation.Devices.Results[0].Driver = "none.example.com"
 		}, trace.FaultDriverMissing, "prepare dynamic resources: DRA driver none.example.com is not registered", trace.Target{Kind: trace.TargetDRADriver, Name: "none.example.com"}},
@@ -189,7 +213,8 @@ func TestNames(t *testing.T) {
 		{Name: "owned", ResourceClaimName: new("owned")}, {Name: "group", ResourceClaimName: new("group")}, {Name: "unneeded"},
 	}
 	p.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "extended", RequestMappings: []v1.ContainerExtendedResourceRequest{
-		{ContainerName: "app", ResourceName: "example.com/gpu", RequestName: "two"}, {ContainerName: "app", ResourceName: "example.com/none", RequestName: "one"},
+		{ContainerName: "app", ResourceName: "example.com/gpu", RequestName: "two"},
+		{ContainerName: "app", ResourceName: "example.com/none", RequestName: "one"},
 		{ContainerName: "other", ResourceName: "example.com/gpu", RequestName: "one"},
 	}}
 	if err := n.Prepare(t.Context(), stale); err != nil {
@@ -231,16 +256,22 @@ func TestBadDrivers(t *testing.T) {
 		fault trace.ClaimFault
 		want  string
 	}{
-		"about another claim": {lies(func(out *drapb.NodePrepareResourcesResponse) { out.Claims["uid-z"] = &answer{} }),
-			trace.FaultDriverAnswer, "NodePrepareResources returned result for unknown claim UID uid-z"},
+		"about another claim": {
+			lies(func(out *drapb.NodePrepareResourcesResponse) { out.Claims["uid-z"] = &answer{} }),
+			trace.FaultDriverAnswer, "NodePrepareResources returned result for unknown claim UID uid-z",
+		},
 		"about another claim alone": {lies(func(out *drapb.NodePrepareResourcesResponse) {
 			out.Claims = map[string]*answer{strings.Repeat("z", 100_000): {}}
 		}), trace.FaultDriverAnswer, "NodePrepareResources returned result for unknown claim UID " + strings.Repeat("z", 1024) + "..."},
-		"not about all": {lies(func(out *drapb.NodePrepareResourcesResponse) { delete(out.Claims, "uid-b") }),
-			trace.FaultDriverAnswer, "NodePrepareResources skipped 1 ResourceClaims"},
+		"not about all": {
+			lies(func(out *drapb.NodePrepareResourcesResponse) { delete(out.Claims, "uid-b") }),
+			trace.FaultDriverAnswer, "NodePrepareResources skipped 1 ResourceClaims",
+		},
 		"nothing": {lies(func(out *drapb.NodePrepareResourcesResponse) { out.Claims = nil }), trace.FaultDriverAnswer, "NodePrepareResources skipped 2 ResourceClaims"},
-		"an error about one": {lies(func(out *drapb.NodePrepareResourcesResponse) { out.Claims["uid-b"] = &answer{Error: "no such GPU"} }),
-			trace.FaultDriverFailed, "NodePrepareResources failed for ResourceClaim b: no such GPU"},
+		"an error about one": {
+			lies(func(out *drapb.NodePrepareResourcesResponse) { out.Claims["uid-b"] = &answer{Error: "no such GPU"} }),
+			trace.FaultDriverFailed, "NodePrepareResources failed for ResourceClaim b: no such GPU",
+		},
 		"a long error": {lies(func(out *drapb.NodePrepareResourcesResponse) {
 			out.Claims["uid-b"] = &answer{Error: strings.Repeat("x", 100_000)}
 		}), trace.FaultDriverFailed, "NodePrepareResources failed for ResourceClaim b: " + strings.Repeat("x", 1024) + "..."},

@@ -208,8 +208,10 @@ func TestDescribe(t *testing.T) {
 	var has, none trace.ResourcesDescribed
 	f.Describe(&has)
 	want := []trace.NUMAMemory{
-		{Node: 0, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 3328 << 20}, {Node: 0, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
-		{Node: 1, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 2304 << 20}, {Node: 1, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
+		{Node: 0, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 3328 << 20},
+		{Node: 0, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
+		{Node: 1, Resource: "memory", Total: 4 << 30, Allocatable: 3328 << 20, Free: 2304 << 20},
+		{Node: 1, Resource: "hugepages-2Mi", Total: 512 << 20, Allocatable: 512 << 20, Free: 512 << 20},
 	}
 	if has.MemoryPolicy != Static || !slices.Equal(has.Memory, want) {
 		t.Errorf("%+v, want %+v", has, want)

@@ -33,6 +33,7 @@ func (f *fakes) Refresh() { f.refreshed++ }
 func (f *fakes) Devices(uid types.UID, container string) []*api.ContainerDevices {
 	return []*api.ContainerDevices{{ResourceName: "example.com/gpu", DeviceIds: []string{string(uid) + "-" + container}}}
 }
+
 func (f *fakes) Dynamic(pod *v1.Pod, c *v1.Container) []*api.DynamicResource {
 	return []*api.DynamicResource{{ClaimNamespace: pod.Namespace, ClaimName: "claim of " + c.Name}}
 }

@@ -77,7 +77,7 @@ func TestMetricsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	go fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", strings.Repeat("x", 1<<20)) //nolint:errcheck // it is not read to its end
+	go fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", strings.Repeat("x", 1<<20))
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err == nil && !strings.Contains(line, "431") {
 		t.Errorf("large headers: %s", line)
 	}

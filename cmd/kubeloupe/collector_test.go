@@ -45,7 +45,7 @@ func collect(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	r, server := &receiver{}, grpc.NewServer()
 	collectorpb.RegisterTraceServiceServer(server, r)
-	go server.Serve(l) //nolint:errcheck // it is stopped
+	go server.Serve(l)
 	ts.Defer(server.Stop)
 	receivers.Store(ts.Getenv("WORK"), r)
 	file := ts.MkAbs(args[0])

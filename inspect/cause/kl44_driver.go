@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -50,6 +51,9 @@ func findDRADriver(c *Case) []Finding {
 		f.Sentence += "which failed: " + quoted(last.Event.Err)
 		f.Remedy = "Repair what its error names; the driver's log has more. The agent tries again, with a back-off of at most 30 s, and at once when the driver is connected again."
 		f.RuledOutBy = "The same claim is prepared while nothing has changed on the driver's side."
+	case trace.FaultNotFound, trace.FaultUnallocated, trace.FaultUnreserved, trace.FaultNotOwned, trace.FaultReplaced, trace.FaultUnsupported, trace.FaultAPI,
+		trace.FaultState:
+		fallthrough // those are the claim's, not the driver's
 	default:
 		f.Sentence += "which took so long to prepare its ResourceClaims"
 		if c.Stage() == Ending {
@@ -79,9 +83,9 @@ func faultOf(p *Point[*trace.ResourceClaim]) trace.ClaimFault {
 // claimsOfDriver are the events about claims of a driver, the last one first.
 func (c *Case) claimsOfDriver(name string) (out []Evidence) {
 	all := ownPoints[*trace.ResourceClaim](c)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Event.Driver == name {
-			out = append(out, evidence(all[i].Rec, "%s", quoted(say.ResourceClaim(all[i].Event))))
+	for _, e := range slices.Backward(all) {
+		if e.Event.Driver == name {
+			out = append(out, evidence(e.Rec, "%s", quoted(say.ResourceClaim(e.Event))))
 		}
 	}
 	return out

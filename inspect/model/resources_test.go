@@ -24,7 +24,8 @@ var twoNodes = trace.ResourcesDescribed{
 	CPUPolicy: "static", MemoryPolicy: "Static", TopologyPolicy: "restricted", Scope: "container",
 	Nodes: []trace.NUMANode{{ID: 0, CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}, Reserved: "0", Pool: "0-7",
 	Memory: []trace.NUMAMemory{
-		{Node: 0, Resource: "memory", Total: 1000, Allocatable: 700, Free: 700}, {Node: 0, Resource: "hugepages-2Mi", Total: 200, Allocatable: 200, Free: 200},
+		{Node: 0, Resource: "memory", Total: 1000, Allocatable: 700, Free: 700},
+		{Node: 0, Resource: "hugepages-2Mi", Total: 200, Allocatable: 200, Free: 200},
 		{Node: 1, Resource: "memory", Total: 1000, Allocatable: 900, Free: 900},
 	},
 }
@@ -92,8 +93,10 @@ func TestResources(t *testing.T) {
 			{redis, memory(trace.AllocationReleased, "redis", 300, 900), unused},
 		},
 		"an earlier agent's container": {
-			{none, &trace.ResourcesDescribed{CPUPolicy: "static", MemoryPolicy: "None", Nodes: []trace.NUMANode{{CPUs: "0-3"}}, Reserved: "0", Pool: "0-1",
-				Memory: []trace.NUMAMemory{{Resource: "memory", Total: 5}}}, "node 0: 0r 1s 2e 3e memory 5=0+0+0+0\n"},
+			{none, &trace.ResourcesDescribed{
+				CPUPolicy: "static", MemoryPolicy: "None", Nodes: []trace.NUMANode{{CPUs: "0-3"}}, Reserved: "0", Pool: "0-1",
+				Memory: []trace.NUMAMemory{{Resource: "memory", Total: 5}},
+			}, "node 0: 0r 1s 2e 3e memory 5=0+0+0+0\n"},
 			{redis, cpus(trace.AllocationKept, "redis", "2", "0", ""), "node 0: 0r 1s 2e=redis 3e memory 5=0+0+0+0\ndb/redis redis: 1 CPUs, 0 bytes, 0 devices on 0\n"},
 			{redis, &trace.Milestone{Name: trace.MilestoneGone}, "node 0: 0r 1s 2e 3e memory 5=0+0+0+0\n"},
 			{none, &trace.Agent{State: trace.AgentStarting}, ""},
@@ -121,16 +124,25 @@ func TestResources(t *testing.T) {
 			{none, &trace.DevicePlugin{Op: trace.PluginDevices, Resource: "x", Healthy: 1}, "cpu gone []: 0 healthy, 0 unhealthy, 0 given to [], 0 free \nx connected []: 1 healthy, 0 unhealthy, 0 given to [], 1 free \n"},
 		},
 		"refusals": {
-			{large, &trace.Allocation{Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Code: "TopologyAffinityError", Err: "no", Hints: []trace.ResourceHints{{Provider: "cpu"}}},
-				"refused ml/large : TopologyAffinityError: no 0 1 hints\n"},
+			{
+				large, &trace.Allocation{Manager: trace.ManagerTopology, Outcome: trace.AllocationRefused, Code: "TopologyAffinityError", Err: "no", Hints: []trace.ResourceHints{{Provider: "cpu"}}},
+				"refused ml/large : TopologyAffinityError: no 0 1 hints\n",
+			},
 			{large, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "TopologyAffinityError", Reason: "more"}, "refused ml/large : TopologyAffinityError: no 0 1 hints\n"},
 			{train, devices(trace.DevicesRefused, 4), "refused ml/train cuda: :  " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n"},
-			{train, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "UnexpectedAdmissionError", Reason: "too few"},
-				"refused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n"},
-			{redis, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "OutOfcpu", Reason: "node is full"},
-				"refused db/redis : OutOfcpu: node is full 0 0 hints\nrefused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n"},
-			{trace.Pod{Namespace: "a", Name: "b"}, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "NodeAffinity"},
-				"refused db/redis : OutOfcpu: node is full 0 0 hints\nrefused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n"},
+			{
+				train, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "UnexpectedAdmissionError", Reason: "too few"},
+				"refused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n",
+			},
+			{
+				redis, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "OutOfcpu", Reason: "node is full"},
+				"refused db/redis : OutOfcpu: node is full 0 0 hints\nrefused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n",
+			},
+			{
+				trace.Pod{Namespace: "a", Name: "b"},
+				&trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "NodeAffinity"},
+				"refused db/redis : OutOfcpu: node is full 0 0 hints\nrefused ml/train cuda: UnexpectedAdmissionError: too few " + gpu + "4 0 hints\nrefused ml/large : TopologyAffinityError: no 0 1 hints\n",
+			},
 		},
 		"a rejected pod has nothing": {
 			{redis, cpus(trace.AllocationGranted, "redis", "2-3", "0", "0-1"), "node -1: 0s 1s 2e=redis 3e=redis\ndb/redis redis: 2 CPUs, 0 bytes, 0 devices on 0\n"},
@@ -146,7 +158,7 @@ func TestResources(t *testing.T) {
 					t.Errorf("after step %d (-want +got):\n%s", i, d)
 				}
 			}
-			if m.Resources() != m.Resources() {
+			if first := m.Resources(); m.Resources() != first {
 				t.Error("it is computed again without a change")
 			}
 		})

@@ -80,8 +80,6 @@ func (c *Client) Upload(ctx context.Context, spans []*tracepb.ResourceSpans) Out
 type outcomeKey struct{}
 
 // answered notes the outcome of a call. What the exporter returns is a sentence.
-//
-//nolint:revive // the order is gRPC's
 func answered(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	out, ok := ctx.Value(outcomeKey{}).(*Outcome)

@@ -57,7 +57,7 @@ func (c *collector) listen(t *testing.T, addr string) {
 	}
 	c.addr, c.server = l.Addr().String(), grpc.NewServer()
 	collectorpb.RegisterTraceServiceServer(c.server, c)
-	go c.server.Serve(l) //nolint:errcheck // it is stopped
+	go c.server.Serve(l)
 	t.Cleanup(c.server.Stop)
 }
 

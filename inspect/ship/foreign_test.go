@@ -18,7 +18,7 @@ func TestForeign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer src.Close() //nolint:errcheck // it was only read
+	defer src.Close()
 	s := session.New(session.Options{})
 	for buf := make([]trace.Record, 0, 512); ; {
 		recs, lost, err := src.Next(t.Context(), buf)

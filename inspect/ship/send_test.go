@@ -36,8 +36,8 @@ func (s *script) Upload(ctx context.Context, spans []*tracepb.ResourceSpans) Out
 }
 
 var (
-	errAway = Outcome{Err: errors.New("Unavailable: away"), Retry: true}
-	errBad  = Outcome{Err: errors.New("InvalidArgument: bad")}
+	errAway = Outcome{Err: errors.New("away"), Retry: true}
+	errBad  = Outcome{Err: errors.New("bad")}
 )
 
 // TestSend sends one parcel of ten spans and ends an hour later.
@@ -51,7 +51,7 @@ func TestSend(t *testing.T) {
 		after   []time.Duration // the least time of each
 	}{
 		"taken":         {answers: []Outcome{{}}, want: told{sent: 10}, most: 1},
-		"refused":       {answers: []Outcome{errBad}, want: told{refused: 10, failing: true, err: "InvalidArgument: bad"}, most: 1},
+		"refused":       {answers: []Outcome{errBad}, want: told{refused: 10, failing: true, err: "bad"}, most: 1},
 		"in part":       {answers: []Outcome{{Rejected: 3, Why: "too old"}}, want: told{sent: 7, refused: 3, failing: true, err: "too old"}, most: 1},
 		"more than all": {answers: []Outcome{{Rejected: 300}}, want: told{refused: 10, failing: true}, most: 1},
 		"away, and back": {
@@ -66,7 +66,7 @@ func TestSend(t *testing.T) {
 			answers: []Outcome{{Err: errors.New("ResourceExhausted"), Retry: true, After: 99 * time.Hour}, {}}, want: told{sent: 10}, most: 2,
 			after: []time.Duration{0, time.Minute},
 		},
-		"away":  {answers: []Outcome{errAway}, want: told{failing: true, err: "Unavailable: away"}, dropped: 10, most: 150},
+		"away":  {answers: []Outcome{errAway}, want: told{failing: true, err: "away"}, dropped: 10, most: 150},
 		"hangs": {hangs: true, want: told{failing: true, err: "context deadline exceeded"}, dropped: 10, most: 150},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,8 +90,11 @@ func start(c *cause.Case, s *Start) *export.Tree {
 		key string
 		d   time.Duration
 	}{
-		{"kubeloupe.start.started_ns", w.Started}, {"kubeloupe.start.ready_ns", w.Ready}, {"kubeloupe.start.in_api_ns", w.Told},
-		{"kubeloupe.start.floor_ns", w.Floor}, {"kubeloupe.start.unexplained_ns", w.Unexplained},
+		{"kubeloupe.start.started_ns", w.Started},
+		{"kubeloupe.start.ready_ns", w.Ready},
+		{"kubeloupe.start.in_api_ns", w.Told},
+		{"kubeloupe.start.floor_ns", w.Floor},
+		{"kubeloupe.start.unexplained_ns", w.Unexplained},
 	} {
 		if a.d >= 0 {
 			t.Attrs = append(t.Attrs, export.Attr{Key: a.key, Value: int64(a.d)})

@@ -207,14 +207,13 @@ func eventOf(attrs map[string]any) (trace.Event, bool) {
 		return nil, false
 	}
 	fields := map[string]json.RawMessage{}
-	t := reflect.TypeOf(e).Elem()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for f := range reflect.TypeOf(e).Elem().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		v, there := attrs[prefix+name]
 		if name == "" || name == "-" || !there {
 			continue
 		}
-		if raw, ok := rawOf(v, t.Field(i).Type.Kind()); ok {
+		if raw, ok := rawOf(v, f.Type.Kind()); ok {
 			fields[name] = raw
 		}
 	}

@@ -88,7 +88,7 @@ func (c *otelcol) ship(t *testing.T, flush time.Duration, do func(bus *trace.Bus
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close(context.Background()) //nolint:errcheck // it was used
+	defer client.Close(context.Background())
 	bus := trace.NewBus(1024)
 	s := ship.New(ship.Config{Bus: bus, Node: "n1", Version: "test", Endpoint: c.addr, Uploader: client, PerMillion: 1_000_000, Flush: flush})
 	ctx, cancel := context.WithCancel(t.Context())

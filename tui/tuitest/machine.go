@@ -22,8 +22,10 @@ func Machine() []trace.Record {
 		CPUPolicy: "static", Options: "full-pcpus-only", MemoryPolicy: "Static", TopologyPolicy: "restricted", Scope: "container",
 		Nodes: []trace.NUMANode{{ID: 0, CPUs: "0-15,32-47"}, {ID: 1, CPUs: "16-31,48-63"}}, Reserved: "0,32", Pool: "0-63",
 		Memory: []trace.NUMAMemory{
-			{Node: 0, Resource: "memory", Total: 128 * gib, Allocatable: 114 * gib, Free: 114 * gib}, {Node: 0, Resource: "hugepages-1Gi", Total: 8 * gib, Allocatable: 8 * gib, Free: 8 * gib},
-			{Node: 1, Resource: "memory", Total: 128 * gib, Allocatable: 116 * gib, Free: 116 * gib}, {Node: 1, Resource: "hugepages-1Gi", Total: 8 * gib, Allocatable: 8 * gib, Free: 8 * gib},
+			{Node: 0, Resource: "memory", Total: 128 * gib, Allocatable: 114 * gib, Free: 114 * gib},
+			{Node: 0, Resource: "hugepages-1Gi", Total: 8 * gib, Allocatable: 8 * gib, Free: 8 * gib},
+			{Node: 1, Resource: "memory", Total: 128 * gib, Allocatable: 116 * gib, Free: 116 * gib},
+			{Node: 1, Resource: "hugepages-1Gi", Total: 8 * gib, Allocatable: 8 * gib, Free: 8 * gib},
 		},
 	})
 	s.Point(40*ms, Span{}, &trace.Agent{
@@ -67,11 +69,15 @@ type own struct {
 func (n *nodeScript) owners() {
 	for i, o := range []own{
 		{ns: "db", pod: "redis-0", container: "redis", node: 0, cpus: "2-3,34-35", pool: "0-1,4-33,36-63", memory: 16 * gib, freeMem: 98 * gib},
-		{ns: "ml", pod: "train-7c9d-x2z", container: "cuda", node: 1, cpus: "16-23,48-55", pool: "0-1,4-15,24-33,36-47,56-63", memory: 64 * gib, freeMem: 52 * gib,
-			resource: gpu, ids: []string{"gpu-4", "gpu-5", "gpu-6", "gpu-7"}},
+		{
+			ns: "ml", pod: "train-7c9d-x2z", container: "cuda", node: 1, cpus: "16-23,48-55", pool: "0-1,4-15,24-33,36-47,56-63", memory: 64 * gib, freeMem: 52 * gib,
+			resource: gpu, ids: []string{"gpu-4", "gpu-5", "gpu-6", "gpu-7"},
+		},
 		{ns: "ml", pod: "infer-5f6b-9kq", container: "server", node: 0, resource: gpu, ids: []string{"gpu-0"}},
-		{ns: "net", pod: "dpdk-1", container: "fwd", node: 0, cpus: "6-7,38-39", pool: "0-1,4-5,8-15,24-33,36-37,40-47,56-63", memory: 2 * gib, freeMem: 96 * gib,
-			pages: 4 * gib, freePages: 4 * gib, resource: vf, ids: []string{"0000:3b:02.0", "0000:3b:02.1"}},
+		{
+			ns: "net", pod: "dpdk-1", container: "fwd", node: 0, cpus: "6-7,38-39", pool: "0-1,4-5,8-15,24-33,36-37,40-47,56-63", memory: 2 * gib, freeMem: 96 * gib,
+			pages: 4 * gib, freePages: 4 * gib, resource: vf, ids: []string{"0000:3b:02.0", "0000:3b:02.1"},
+		},
 		{ns: "radio", pod: "l1-0", container: "phy", node: 0, cpus: "8-9,40-41", pool: "0-1,4-5,10-15,24-33,36-37,42-47,56-63", resource: fpga, ids: []string{"fpga0"}},
 	} {
 		n.own(n.key(o.ns, o.pod), 5*time.Second+time.Duration(i)*3*time.Second, o)

@@ -187,9 +187,12 @@ func (*Resources) Hints() string { return "m next table  w why" }
 func (p *Resources) head() string {
 	th := p.Theme
 	legend := []span{
-		{text: th.Glyphs.Set, tone: style.Dim}, {text: " reserved ", tone: style.Dim},
-		{text: th.Glyphs.Full, tone: style.Strong}, {text: " exclusive ", tone: style.Dim},
-		{text: th.Glyphs.Empty, tone: style.Dim}, {text: " free", tone: style.Dim},
+		{text: th.Glyphs.Set, tone: style.Dim},
+		{text: " reserved ", tone: style.Dim},
+		{text: th.Glyphs.Full, tone: style.Strong},
+		{text: " exclusive ", tone: style.Dim},
+		{text: th.Glyphs.Empty, tone: style.Dim},
+		{text: " free", tone: style.Dim},
 	}
 	n := 0
 	for _, s := range legend {

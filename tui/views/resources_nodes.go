@@ -245,8 +245,10 @@ func (p *Resources) memoryBar(r *nodeRow) []table.Cell {
 	full = min(full, p.bar-min(set, p.bar))
 	mine := min(of(p.selectedBytes(r.node, r.resource)), full)
 	return []table.Cell{
-		{Text: strings.Repeat(g.Set, set), Tone: style.Dim}, {Text: strings.Repeat(p.chosen(), mine), Tone: style.Accent},
-		{Text: strings.Repeat(g.Full, full-mine), Tone: style.Strong}, {Text: strings.Repeat(g.Empty, max(p.bar-set-full, 0)), Tone: style.Dim},
+		{Text: strings.Repeat(g.Set, set), Tone: style.Dim},
+		{Text: strings.Repeat(p.chosen(), mine), Tone: style.Accent},
+		{Text: strings.Repeat(g.Full, full-mine), Tone: style.Strong},
+		{Text: strings.Repeat(g.Empty, max(p.bar-set-full, 0)), Tone: style.Dim},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,9 +106,9 @@ func (d *Drivers) Get(driver string) (*Plugin, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.plugins[driver]
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].connected {
-			return all[i], nil
+	for _, p := range slices.Backward(all) {
+		if p.connected {
+			return p, nil
 		}
 	}
 	if len(all) == 0 {
