@@ -13,8 +13,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// period is only a safety net.
-const period = 5 * time.Minute
+// period is only a safety net. Without inotify, the directory is looked at every unwatched.
+const (
+	period    = 5 * time.Minute
+	unwatched = 10 * time.Second
+)
 
 // Handler registers plugins of one type.
 type Handler interface {
@@ -61,16 +64,23 @@ func New(cfg Config) (*Watcher, error) {
 	return &Watcher{cfg: cfg, ended: make(chan outcome), known: map[string]*entry{}}, nil
 }
 
-// Run watches until ctx ends, and returns nil then. Plugins stay registered.
+// Run watches until ctx ends, and returns nil then. Plugins stay registered. If the kernel's limit of inotify instances is reached, it looks
+// at the directory periodically.
 func (w *Watcher) Run(ctx context.Context) error {
 	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("plugin registry: %w", err)
 	}
+	var changed <-chan struct{}
 	watch, err := newWatcher()
-	if err != nil {
+	switch {
+	case errors.Is(err, inotify.ErrLimit):
+		w.decide(ctx, w.cfg.Dir, trace.VerdictUnwatched, err.Error())
+	case err != nil:
 		return fmt.Errorf("plugin registry: %w", err)
+	default:
+		defer func() { _ = watch.Close() }()
+		changed = watch.C
 	}
-	defer func() { _ = watch.Close() }()
 	var under sync.WaitGroup
 	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -81,7 +91,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
-		case <-watch.C:
+		case <-changed:
 		case out := <-w.ended:
 			w.note(out)
 		case <-timer.C:
@@ -90,9 +100,13 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// pass scans the registry, starts operations and returns the time until the next pass.
+// pass scans the registry, starts operations and returns the time until the next pass. watch is nil without inotify.
 func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.WaitGroup) time.Duration {
 	seen, dirs := scan(w.cfg.Dir)
+	limit := period
+	if watch == nil {
+		limit, dirs = unwatched, nil
+	}
 	for _, d := range dirs {
 		if _, err := watch.Add(d, watchOps); err != nil {
 			w.decide(ctx, d, trace.VerdictUnwatched, err.Error())
@@ -133,9 +147,9 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 		})
 	}
 	if next.IsZero() {
-		return period
+		return limit
 	}
-	return min(period, next.Sub(now))
+	return min(limit, next.Sub(now))
 }
 
 func (w *Watcher) note(out outcome) {
