@@ -12,7 +12,7 @@ type SpanExport struct {
 	Refused uint64 `json:"refused,omitempty"`
 	// Dropped were removed from the queue, because it was full or the sender ended.
 	Dropped uint64 `json:"dropped,omitempty"`
-	// Skipped is the number of slow or failed syncs of which no spans were made, because there were too many.
+	// Skipped is the number of starts and of slow or failed syncs of which no spans were made, because there were too many.
 	Skipped uint64 `json:"skipped_syncs,omitempty"`
 	// Queued is the number of spans that wait.
 	Queued int `json:"queued,omitempty"`

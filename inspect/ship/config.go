@@ -89,7 +89,7 @@ type Config struct {
 	PerMillion int32
 	// Explained is called for each start, from the goroutine that reads the bus; it may be nil.
 	Explained func(Start)
-	// Flush is how long the queue may take at the end; 3 s if 0.
+	// Flush is how long, at the end, making the last spans and sending the queue may take, each; 3 s if 0.
 	Flush time.Duration
 }
 

@@ -51,6 +51,9 @@ func (s *Shipper) apply(recs []trace.Record, lost uint64) {
 		case *trace.Sync:
 			s.sync(r, e, now)
 		}
+		if s.cfg.Uploader == nil {
+			continue
+		}
 		if tree := s.gcs.see(r); tree != nil {
 			s.collected(r, tree)
 		}
@@ -107,6 +110,9 @@ func (s *Shipper) plan(d due) {
 
 // sync has the tree of a sync made that was slow or failed, unless it is part of a start.
 func (s *Shipper) sync(end *trace.Record, e *trace.Sync, now time.Time) {
+	if s.cfg.Uploader == nil {
+		return // nobody gets its tree
+	}
 	if st := s.starts[end.Pod]; end.Edge != trace.EdgeEnd || end.At().Before(s.began) || e.Err == "" && end.Dur <= Slow || st != nil && (!st.finished || st.sent == 0) {
 		return
 	}

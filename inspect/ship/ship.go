@@ -25,14 +25,14 @@ type Shipper struct {
 	sender *sender
 
 	// What follows is that of the goroutine that reads the bus.
-	began  time.Time // what ended before was another Shipper\'s: attach begins with the last minutes
+	began  time.Time // what ended before was another Shipper's: attach begins with the last minutes
 	kept   *session.Session
 	starts map[trace.Pod]*starting
 	due    []due
 	gcs    collector
 	rate   *rate.Limiter // of syncs
 
-	skipped atomic.Uint64 // syncs of which no tree was made
+	skipped atomic.Uint64 // starts and syncs of which no tree was made
 	changed chan struct{} // has one element when counts have changed
 }
 
@@ -97,9 +97,7 @@ func (s *Shipper) follow(ctx context.Context, cur *trace.Cursor) error {
 		}
 		switch {
 		case ctx.Err() != nil || errors.Is(err, trace.ErrClosed):
-			for _, d := range s.due {
-				s.make(d)
-			}
+			s.makeLast()
 			return nil
 		case err != nil && !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("read records to send spans: %w", err)
@@ -126,6 +124,19 @@ func (s *Shipper) makeDue(ctx context.Context, cur *trace.Cursor, buf []trace.Re
 		for recs, lost := cur.Poll(buf); len(recs) > 0 || lost > 0; recs, lost = cur.Poll(buf) {
 			s.apply(recs, lost)
 		}
+	}
+}
+
+// makeLast makes what waits, within Config.Flush: the end of the program does not wait for all of many.
+func (s *Shipper) makeLast() {
+	began := time.Now()
+	for i, d := range s.due {
+		if time.Since(began) > s.cfg.Flush {
+			s.skipped.Add(uint64(len(s.due) - i))
+			s.wake()
+			return
+		}
+		s.make(d)
 	}
 }
 
