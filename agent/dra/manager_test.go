@@ -262,7 +262,7 @@ func TestBadDrivers(t *testing.T) {
 		},
 		"about another claim alone": {lies(func(out *drapb.NodePrepareResourcesResponse) {
 			out.Claims = map[string]*answer{strings.Repeat("z", 100_000): {}}
-		}), trace.FaultDriverAnswer, "NodePrepareResources returned result for unknown claim UID " + strings.Repeat("z", 1024) + "..."},
+		}), trace.FaultDriverAnswer, "NodePrepareResources returned result for unknown claim UID " + trace.Clip(strings.Repeat("z", 100_000), 1024)},
 		"not about all": {
 			lies(func(out *drapb.NodePrepareResourcesResponse) { delete(out.Claims, "uid-b") }),
 			trace.FaultDriverAnswer, "NodePrepareResources skipped 1 ResourceClaims",
@@ -274,7 +274,7 @@ func TestBadDrivers(t *testing.T) {
 		},
 		"a long error": {lies(func(out *drapb.NodePrepareResourcesResponse) {
 			out.Claims["uid-b"] = &answer{Error: strings.Repeat("x", 100_000)}
-		}), trace.FaultDriverFailed, "NodePrepareResources failed for ResourceClaim b: " + strings.Repeat("x", 1024) + "..."},
+		}), trace.FaultDriverFailed, "NodePrepareResources failed for ResourceClaim b: " + trace.Clip(strings.Repeat("x", 100_000), 1024)},
 		"large": {lies(func(out *drapb.NodePrepareResourcesResponse) {
 			out.Claims["uid-b"] = &answer{Devices: []*drapb.Device{{CdiDeviceIds: []string{strings.Repeat("x", 2<<20)}}}}
 		}), trace.FaultDriverAnswer, "NodePrepareResources failed for ResourceClaim b: the driver's answer has about 2097260 bytes, want 1048576 at most"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -100,12 +99,7 @@ func said(err error) error {
 }
 
 // Clip shortens a text of a driver.
-func Clip(s string) string {
-	if len(s) <= maxSaid {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxSaid], "") + "..."
-}
+func Clip(s string) string { return trace.Clip(s, maxSaid) }
 
 // Code returns the gRPC status of a call's error.
 func Code(err error) codes.Code {

@@ -165,10 +165,4 @@ func (d *Drivers) remove(ctx context.Context, name, endpoint string) *Plugin {
 }
 
 // clip shortens what a plugin sent, for a message.
-func clip(s string) string {
-	const most = 256
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}
+func clip(s string) string { return trace.Clip(s, 256) }
