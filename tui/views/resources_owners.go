@@ -15,7 +15,7 @@ import (
 )
 
 // nothingOwn is said where no container has anything for itself: what the node would need. The first words must fit into 60 columns.
-const nothingOwn = "nothing is exclusive yet; set cpuManagerPolicy: static, memoryManagerPolicy: Static, or run a device plugin"
+const nothingOwn = "nothing is exclusive; see cpuManagerPolicy, memoryManagerPolicy, device plugins"
 
 func (p *Resources) newOwners() {
 	p.owners = list[*model.Owner]{Look: p.Look, pod: func(o *model.Owner) trace.Pod { return o.Pod }}
