@@ -3,8 +3,10 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -181,9 +183,30 @@ func (b *bench) killProxy(t *testing.T) {
 	if err := syscall.Kill(relay, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	if err := b.await(t, func(context.Context) error { return stopped(relay) }); err != nil { // the kernel stops one thread after the other
+		t.Fatal(err)
+	}
 	kill(t, b.guard.Process.Pid)
 	kill(t, relay)
 	<-b.ended
+}
+
+// stopped is an error while a thread of a process is not stopped.
+func stopped(pid int) error {
+	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(all) == 0 {
+		return fmt.Errorf("process %d has no threads: %v", pid, err)
+	}
+	for _, f := range all {
+		stat, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		if _, after, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(after, "T ") {
+			return fmt.Errorf("%s: it is not stopped: %s", f, stat)
+		}
+	}
+	return nil
 }
 
 // notReady is an error while the node is ready.

@@ -118,7 +118,7 @@ func (b *bench) leads(want string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the endpoint leads to %q (%w), want %s", to, err, want)
+	return fmt.Errorf("the endpoint leads to %q (%v), want %s", to, err, want)
 }
 
 // relayPID is the process of the relay, the child of the guard.
