@@ -195,7 +195,7 @@ func (b *bench) killProxy(t *testing.T) {
 func stopped(pid int) error {
 	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(all) == 0 {
-		return fmt.Errorf("process %d has no threads: %v", pid, err)
+		return errors.Join(fmt.Errorf("process %d has no threads", pid), err)
 	}
 	for _, f := range all {
 		stat, err := os.ReadFile(f)

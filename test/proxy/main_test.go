@@ -118,7 +118,7 @@ func (b *bench) leads(want string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the endpoint leads to %q (%v), want %s", to, err, want)
+	return errors.Join(fmt.Errorf("the endpoint leads to %q, want %s", to, want), err)
 }
 
 // relayPID is the process of the relay, the child of the guard.
