@@ -2,11 +2,15 @@ package vmtest
 
 import (
 	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	vmbench "github.com/kubeloupe/kubeloupe/test/vm/bench"
 	"github.com/kubeloupe/kubeloupe/test/vm/node"
 )
 
@@ -126,5 +130,43 @@ func TestCgroupfs(t *testing.T) {
 	b.has(t, dir+"/"+id(t, p, "web"), limits)
 	if out := b.Run(t, "wc -l < /sys/fs/cgroup/"+dir+"/"+id(t, p, "web")+"/cgroup.procs"); out != "1" {
 		t.Errorf("the container's cgroup has %s processes", out)
+	}
+}
+
+// TestLimitedSwap lets pods use swap: a container of a Burstable pod gets the share that its request has of the node's memory and uses it
+// when its memory is reclaimed, the others get none.
+func TestLimitedSwap(t *testing.T) {
+	b := setup(t)
+	const config, set = "/var/lib/kubelet/config.yaml", "memorySwap: {swapBehavior: LimitedSwap}"
+	before := b.Run(t, pidOf)
+	b.later(t, "sed -i '/^memorySwap:/d' "+config+" && systemctl restart kubeloupe")
+	b.Run(t, "echo '"+set+"' >> "+config+" && systemctl restart kubeloupe")
+	b.restarted(t, before)
+	const fills = `command: [sh, -c, "(head -c 16m /dev/zero; sleep 36000) | tail -c 16m"]` // tail holds them
+	pod := func(resources string) string {
+		return strings.Replace(spec("", resources), `command: [sleep, "36000"]`, fills, 1)
+	}
+	b.start(t, map[string]string{
+		"swapping":     pod("resources: {requests: {memory: 512Mi}, limits: {memory: 768Mi}}"),
+		"swap-as-much": pod("resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 64Mi}}"),
+		"swap-sure":    pod("resources: {limits: {cpu: 100m, memory: 64Mi}}"),
+		"swap-best":    pod(""),
+	})
+	var memory, swap int64
+	if _, err := fmt.Sscan(b.Run(t, "awk '/^MemTotal|^SwapTotal/ {print $2 * 1024}' /proc/meminfo"), &memory, &swap); err != nil {
+		t.Fatal(err)
+	}
+	share := int64(512<<20) * swap / memory / 4096 * 4096 // the kernel counts pages
+	for name, want := range map[string]int64{"swapping": share, "swap-as-much": 0, "swap-sure": 0, "swap-best": 0} {
+		cgroup := scope(t, b.pod(t, name), "web")
+		b.has(t, cgroup, map[string]string{"memory.swap.max": strconv.FormatInt(want, 10)})
+		vmbench.Eventually(t, name+" has its memory", func() string {
+			return b.Run(t, "awk '$1 == \"anon\" && $2 < 12582912 {print}' "+path.Join(mount, cgroup, "memory.stat"))
+		})
+		b.Run(t, "echo 8M > "+path.Join(mount, cgroup, "memory.reclaim")+"; true") // it is an error where there is no swap
+		used := b.Run(t, "cat "+path.Join(mount, cgroup, "memory.swap.current"))
+		if t.Logf("%s: at most %d, uses %s", name, want, used); (used == "0") != (want == 0) {
+			t.Errorf("%s uses %s bytes of swap, of %d", name, used, want)
+		}
 	}
 }
