@@ -60,7 +60,7 @@ func (t *tracing) foldTrace(ctx context.Context, into []folder) (pod trace.Pod, 
 		now, err = t.fold(ctx, in, append(into, f)...)
 		return f.pod, now, err
 	}
-	recs, err := spanfile.Read(in, t.trace)
+	recs, lost, err := spanfile.Read(in, t.trace)
 	if err != nil {
 		return pod, now, userError{fmt.Errorf("--from %s: %w", t.from, err)}
 	}
@@ -68,6 +68,11 @@ func (t *tracing) foldTrace(ctx context.Context, into []folder) (pod trace.Pod, 
 		f.Apply(&recs[i])
 		for _, to := range into {
 			to.Apply(&recs[i])
+		}
+	}
+	if lost > 0 {
+		for _, to := range into {
+			to.Lost(uint64(lost))
 		}
 	}
 	return f.pod, recs[len(recs)-1].At(), nil

@@ -49,8 +49,9 @@ type value struct {
 	jaegerTrace
 }
 
-// Read returns the records of a trace, in order. The error names what is wrong with the file, or says that the trace is not in it.
-func Read(r io.Reader, id trace.TraceID) ([]trace.Record, error) {
+// Read returns the records of a trace, in order, and how many spans of it they lack: those beyond 20,000, and those of a time that no
+// record has. The error names what is wrong with the file, or says that the trace is not in it.
+func Read(r io.Reader, id trace.TraceID) (recs []trace.Record, lost int, err error) {
 	budget := &budget{from: r, left: maxValue}
 	d := json.NewDecoder(budget)
 	var spans []span
@@ -61,23 +62,24 @@ func Read(r io.Reader, id trace.TraceID) ([]trace.Record, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("JSON value %d: %w", n, err)
+			return nil, 0, fmt.Errorf("JSON value %d: %w", n, err)
 		}
 		budget.left = maxValue
 		for _, s := range v.spans(id) {
-			if s.start <= maxTime && s.end <= maxTime && len(spans) < maxSpans {
-				spans = append(spans, s)
+			if s.start > maxTime || s.end > maxTime || len(spans) == maxSpans {
+				lost++
+				continue
 			}
+			spans = append(spans, s)
 		}
 	}
 	if len(spans) == 0 {
-		return nil, fmt.Errorf("trace %s: %w", id, errNoTrace)
+		return nil, lost, fmt.Errorf("trace %s: %w", id, errNoTrace)
 	}
-	recs := records(id, spans)
-	if len(recs) == 0 {
-		return nil, fmt.Errorf("trace %s: %w", id, errForeign)
+	if recs = records(id, spans); len(recs) == 0 {
+		return nil, lost, fmt.Errorf("trace %s: %w", id, errForeign)
 	}
-	return recs, nil
+	return recs, lost, nil
 }
 
 // spans returns those of a trace.

@@ -164,9 +164,9 @@ func TestRead(t *testing.T) {
 			if !spanfile.Looks([]byte(file)) {
 				t.Errorf("it does not look like spans: %.60s", file)
 			}
-			got, err := spanfile.Read(strings.NewReader(file), id)
-			if err != nil {
-				t.Fatal(err)
+			got, lost, err := spanfile.Read(strings.NewReader(file), id)
+			if err != nil || lost != 0 {
+				t.Fatalf("%d lost, %v", lost, err)
 			}
 			if diff := cmp.Diff(want, draw(t, got)); diff != "" {
 				t.Errorf("drawn (-sent +read):\n%s", diff)
@@ -185,12 +185,36 @@ func TestReadJoins(t *testing.T) {
 			}
 		}
 	}
-	got, err := spanfile.Read(strings.NewReader(collected(t, spans)), id)
+	got, _, err := spanfile.Read(strings.NewReader(collected(t, spans)), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(draw(t, recs), draw(t, got)); diff != "" {
 		t.Errorf("drawn (-sent +read):\n%s", diff)
+	}
+}
+
+// TestReadLost has a trace of more spans than are read, and one of a time that no record has.
+func TestReadLost(t *testing.T) {
+	_, spans := sample(t)
+	n := 0
+	for _, rs := range spans {
+		n += len(rs.GetScopeSpans()[0].GetSpans())
+	}
+	file := collected(t, spans)
+	const most = 20_000
+	times := most/n + 1
+	late := strings.Replace(file, `"endTimeUnixNano":"1`, `"endTimeUnixNano":"8`, 1)
+	for name, c := range map[string]struct {
+		file string
+		want int
+	}{
+		"many": {strings.Repeat(file+"\n", times), times*n - most},
+		"late": {late, 1},
+	} {
+		if recs, lost, err := spanfile.Read(strings.NewReader(c.file), id); err != nil || len(recs) == 0 || lost != c.want {
+			t.Errorf("%s: %d records, %d spans lost, want %d; %v", name, len(recs), lost, c.want, err)
+		}
 	}
 }
 
@@ -204,7 +228,7 @@ func TestReadErrors(t *testing.T) {
 		"not ours":   {strings.ReplaceAll(collected(t, spans), "kubeloupe.kind", "x"), "no span that kubeloupe made"},
 		"bad number": {strings.ReplaceAll(collected(t, spans), `"startTimeUnixNano":"1`, `"startTimeUnixNano":"-1`), "JSON value 1"},
 	} {
-		if _, err := spanfile.Read(strings.NewReader(c.file), id); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := spanfile.Read(strings.NewReader(c.file), id); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
@@ -226,7 +250,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0000000000000000feed000000000000beef","spanId":"01","startTimeUnixNano":"9223372036854775807","attributes":[{"key":"kubeloupe.kind","value":{"stringValue":"pod.start"}}]}]}]}]}`)
 	f.Add(`{"data":[{"spans":[{"traceID":"feed000000000000beef","spanID":"1","startTime":5,"duration":9,"tags":[{"key":"kubeloupe.kind","type":"string","value":"pod.action"},{"key":"kubeloupe.id","type":"string","value":"x"}]}]}]}`)
 	f.Fuzz(func(t *testing.T, file string) {
-		recs, err := spanfile.Read(strings.NewReader(file), id)
+		recs, _, err := spanfile.Read(strings.NewReader(file), id)
 		if err != nil {
 			return
 		}

@@ -143,7 +143,7 @@ func (c *otelcol) drawn(t *testing.T, id trace.TraceID) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	recs, err := spanfile.Read(f, id)
+	recs, _, err := spanfile.Read(f, id)
 	if err != nil {
 		t.Fatal(err)
 	}
