@@ -129,7 +129,8 @@ func (n *node) serve(cfg agent.Config) {
 		cancel()
 		<-done
 	})
-	n.t.Cleanup(func() { liveIsRecorded(n.t, n.bus) }) // before the agent stops
+	t := n.t                                       // another one, of a part of the test, may have ended then
+	t.Cleanup(func() { liveIsRecorded(t, n.bus) }) // before the agent stops
 	select {
 	case <-n.Ready():
 	case err := <-done:
