@@ -137,10 +137,10 @@ func TestCgroupfs(t *testing.T) {
 // when its memory is reclaimed, the others get none.
 func TestLimitedSwap(t *testing.T) {
 	b := setup(t)
-	const config, set = "/var/lib/kubelet/config.yaml", "memorySwap: {swapBehavior: LimitedSwap}"
+	const set = "sed -i 's/^memorySwap: .*/memorySwap: {%s}/' /var/lib/kubelet/config.yaml && systemctl restart kubeloupe"
 	before := b.Run(t, pidOf)
-	b.later(t, "sed -i '/^memorySwap:/d' "+config+" && systemctl restart kubeloupe")
-	b.Run(t, "echo '"+set+"' >> "+config+" && systemctl restart kubeloupe")
+	b.later(t, strings.Replace(set, "%s", "", 1))
+	b.Run(t, strings.Replace(set, "%s", "swapBehavior: LimitedSwap", 1))
 	b.restarted(t, before)
 	const fills = `command: [sh, -c, "(head -c 16m /dev/zero; sleep 36000) | tail -c 16m"]` // tail holds them
 	pod := func(resources string) string {
