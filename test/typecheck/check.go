@@ -70,6 +70,9 @@ func one(p *listed, results map[string]*result, sizes types.Sizes) (*types.Packa
 	if p.ImportPath == "unsafe" {
 		return types.Unsafe, nil
 	}
+	if len(p.GoFiles) == 0 { // it is not for this platform: whoever imports it does not compile
+		return nil, nil
+	}
 	files := token.NewFileSet()
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
@@ -81,7 +84,7 @@ func one(p *listed, results map[string]*result, sizes types.Sizes) (*types.Packa
 	}
 	var errs []error
 	conf := types.Config{
-		IgnoreFuncBodies: !p.own(),
+		IgnoreFuncBodies: p.Standard,
 		Sizes:            sizes,
 		Importer:         importer{p, results},
 		Error: func(err error) {
@@ -92,9 +95,6 @@ func one(p *listed, results map[string]*result, sizes types.Sizes) (*types.Packa
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ")
 	pkg, _ := conf.Check(path, files, parsed, nil) // its errors are told as they come
-	if !p.own() {
-		errs = nil // those of the functions that it links to, or of a directive: they compile, or its users do not
-	}
 	return pkg, errors.Join(errs...)
 }
 

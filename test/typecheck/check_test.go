@@ -25,13 +25,19 @@ func TestCheck(t *testing.T) {
 			"e_test.go": "package p\n\nfunc G() int { return g() }\n",
 			"g_test.go": "package p_test\n\nimport \"example.com/p\"\n\nvar _ string = p.G()\n",
 		}, "cannot use"},
-		"its size":   {map[string]string{"g.go": "package p\n\nfunc g() int { return 1 << 40 }\n"}, ""},
-		"a function": {map[string]string{"g.go": "package p\n\nfunc g() int\n"}, ""},
+		"excluded": {map[string]string{
+			"g.go": "package p\n\nimport _ \"example.com/p/q\"\n\nfunc g() int { return 1 }\n", "q/q_linux.go": "package q\n",
+		}, "q"},
+		"excluded, alone": {map[string]string{"g.go": "package p\n\nfunc g() int { return 1 }\n", "q/q_linux.go": "package q\n"}, ""},
+		"a function":      {map[string]string{"g.go": "package p\n\nfunc g() int\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			c.files["go.mod"], c.files["f.go"] = "module example.com/p\n\ngo 1.26\n", plain
 			for file, text := range c.files {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+					t.Fatal(err)
+				}
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -1,4 +1,4 @@
 // Command typecheck finds what does not compile on another platform, without compiling for it: each package is parsed and type-checked from
-// its source, tests included, the dependencies without their functions' bodies. For the three other platforms of a release this takes a
-// fifth of what their builds take. `make cross-build` builds for each.
+// its source, with the tests of this module; of Go's own library, only the declarations. What compiles and does not link is found by
+// `make cross-build`, which builds for each platform and takes many times longer.
 package main

@@ -13,7 +13,9 @@ import (
 // listed is a package, or one together with its tests, as `go list` shows it.
 type listed struct {
 	ImportPath, Dir string
+	Standard        bool
 	GoFiles         []string
+	IgnoredGoFiles  []string // of other platforms
 	Imports         []string
 	ImportMap       map[string]string
 	Module          *struct{ Main bool }
@@ -25,7 +27,7 @@ func (p *listed) own() bool { return p.Module != nil && p.Module.Main }
 
 // list returns the packages of the module at dir with their tests, and all that they import.
 func list(dir, goos, arch string) ([]*listed, error) {
-	cmd := exec.Command("go", "list", "-e", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,Imports,ImportMap,Module,Error", "./...")
+	cmd := exec.Command("go", "list", "-e", "-deps", "-test", "-json=ImportPath,Dir,Standard,GoFiles,IgnoredGoFiles,Imports,ImportMap,Module,Error", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
 	var stderr strings.Builder
@@ -45,7 +47,7 @@ func list(dir, goos, arch string) ([]*listed, error) {
 		}
 		switch {
 		case strings.HasSuffix(p.ImportPath, ".test"): // the main package of a test, which go makes
-		case p.Error != nil && p.own() && !strings.Contains(p.Error.Err, "build constraints exclude all Go files"):
+		case p.Error != nil && (len(p.GoFiles) > 0 || len(p.IgnoredGoFiles) == 0):
 			errs = append(errs, errors.New(p.Error.Err))
 		default:
 			all = append(all, p)
