@@ -68,11 +68,9 @@ func (t *tracing) foldTrace(ctx context.Context, into []folder) (pod trace.Pod, 
 		f.Apply(&recs[i])
 		for _, to := range into {
 			to.Apply(&recs[i])
-		}
-	}
-	if lost > 0 {
-		for _, to := range into {
-			to.Lost(uint64(lost))
+			if i == 0 { // of which part they are is not known: the whole start is incomplete
+				to.Lost(uint64(lost))
+			}
 		}
 	}
 	return f.pod, recs[len(recs)-1].At(), nil
