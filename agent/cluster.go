@@ -80,7 +80,7 @@ func (p *parts) newAPIParts() (err error) {
 	}
 	known := mirror.NewKnown()
 	c.statuses, err = status.New(status.Config{
-		Client: api.CoreV1(), Mirrors: known, Bus: bus, Settle: status.DefaultSettle, Running: p.pods.registry.Running,
+		Client: api.CoreV1(), Mirrors: known, Bus: bus, Settle: status.DefaultSettle, Running: p.pods.registry.Running, Busy: p.slots.Waiting,
 	})
 	if err != nil {
 		return err

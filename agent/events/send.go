@@ -74,7 +74,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // holdLimit is how long a normal event waits for a busy node, holdLook how often it checks.
 const (
-	holdLimit = 3 * time.Second
+	holdLimit = 5 * time.Second
 	holdLook  = 50 * time.Millisecond
 )
 

@@ -49,7 +49,11 @@ func spellings(value string) []string {
 			n++
 		}
 	}
-	for _, s := range []string{value, text} {
+	both := []string{value, text}
+	if text == value {
+		both = both[:1]
+	}
+	for _, s := range both {
 		s = head(s)
 		// Without padding: the text with padding begins the same way.
 		add(base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))

@@ -12,8 +12,13 @@ import (
 // Settle, until no write followed another for a Settle.
 const closely = 5
 
+// firstLimit is how long a pod's first status waits while pods wait for the runtime.
+const firstLimit = 3 * time.Second
+
 // pace sets when the change from old to s may be written:
 //
+//   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime: 3 s later. The API server may
+//     be on the same small machine, and the first step of the pod's start takes the status along.
 //   - urgent: at once.
 //   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of
 //     its last container: 100 ms later. Gone is often due within that time and takes both along.
@@ -28,6 +33,9 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	var at time.Time
 	switch {
 	case e.version == 0:
+		if m.cfg.Busy != nil && first(old, s) && m.cfg.Busy() {
+			at = now.Add(firstLimit)
+		}
 	case e.pod.DeletionTimestamp != nil && !runs(s):
 		at = now.Add(m.cfg.Settle / closely)
 	case e.pod.DeletionTimestamp != nil && acknowledges(old, s):
@@ -60,6 +68,12 @@ func (e *entry) follow(now time.Time, settle time.Duration, again bool) time.Tim
 		}
 	}
 	return last.Add(gap)
+}
+
+// first reports whether s says only that the node has a pod that it did not have before.
+func first(old, s *v1.PodStatus) bool {
+	return old.StartTime == nil && s.Phase == v1.PodPending && s.Reason == "" &&
+		advance(nil, s.InitContainerStatuses, true) && advance(nil, s.ContainerStatuses, false)
 }
 
 // urgent reports whether the change must be written at once.

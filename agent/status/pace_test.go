@@ -163,6 +163,37 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// While pods wait for the runtime, the first status of a pod goes with its first step, or with what is urgent.
+func TestPaceOfFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		life []moment
+		want string
+	}{
+		"a pod that waits for long":    {[]moment{{0, start()}, {9 * time.Second, with(start(), ip)}, {9100 * ms, with(run(), ip)}}, "3000 9100"},
+		"a start within the wait":      {[]moment{{0, start()}, {time.Second, with(start(), ip)}, {1300 * ms, with(run(), ip)}}, "1300"},
+		"a start that pulls for long":  {[]moment{{0, start()}, {time.Second, with(start(), ip)}, {5 * time.Second, with(run(), ip)}}, "1500 5000"},
+		"a failure":                    {[]moment{{0, start()}, {200 * ms, with(start(), waits("ErrImagePull"))}}, "200"},
+		"a pod that runs already":      {[]moment{{0, run()}}, "0"},
+		"a pod that fails immediately": {[]moment{{0, with(start(), waits("ErrImagePull"))}}, "0"},
+		"a pod that is not admitted":   {[]moment{{0, ended(1)}}, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			running(t, func(c *Config) { c.Settle, c.Busy = DefaultSettle, func() bool { return true } }, func(b *bench) {
+				b.api.takes = 10 * ms
+				p, began := b.pod("a"), time.Now()
+				for _, m := range c.life {
+					time.Sleep(m.at - time.Since(began))
+					b.Set(b.t.Context(), p, m.s)
+				}
+				time.Sleep(time.Minute)
+				if d := cmp.Diff(c.want, b.times(began)); d != "" {
+					t.Errorf("patches (-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
 // times returns the times of the API calls, in milliseconds.
 func (b *bench) times(since time.Time) string {
 	synctest.Wait()
