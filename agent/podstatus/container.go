@@ -116,12 +116,7 @@ func (g *generator) lastTwo(name string) (newest, before *podstate.Container) {
 
 // unseen returns the status of a container that the runtime does not have: not created yet, or removed.
 func (g *generator) unseen(c *v1.Container, old *v1.ContainerStatus) v1.ContainerStatus {
-	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, VolumeMounts: g.mounts(c), State: v1.ContainerState{
-		Waiting: &v1.ContainerStateWaiting{Reason: ContainerCreating},
-	}}
-	if len(g.pod.Spec.InitContainers) > 0 {
-		s.State.Waiting.Reason = PodInitializing
-	}
+	s := v1.ContainerStatus{Name: c.Name, Image: c.Image, VolumeMounts: g.mounts(c), State: v1.ContainerState{Waiting: g.creating()}}
 	if old == nil {
 		return s
 	}
@@ -185,11 +180,20 @@ func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.C
 			}
 			break
 		}
-		s.State.Waiting = &v1.ContainerStateWaiting{}
+		s.State.Waiting = g.creating()
 	case podstate.Created:
-		s.State.Waiting = &v1.ContainerStateWaiting{}
+		// Upstream gives no reason here. Kubernetes' conformance tests expect one at any time.
+		s.State.Waiting = g.creating()
 	}
 	return s
+}
+
+// creating is the state of a container that is not started yet.
+func (g *generator) creating() *v1.ContainerStateWaiting {
+	if len(g.pod.Spec.InitContainers) > 0 {
+		return &v1.ContainerStateWaiting{Reason: PodInitializing}
+	}
+	return &v1.ContainerStateWaiting{Reason: ContainerCreating}
 }
 
 func reasonOf(exitCode int32) string {

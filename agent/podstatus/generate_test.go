@@ -72,6 +72,16 @@ func old(c podstate.Container, attempt uint32) podstate.Container {
 	return c
 }
 
+// A container that is created and does not run has a reason, as the one that follows it.
+func TestCreatedInit(t *testing.T) {
+	p := withInit(withInit(aPod(v1.RestartPolicyNever, "a"), "i"), "j")
+	for _, s := range Generate(p, seen(created("i")), Inputs{Now: at(9)}).InitContainerStatuses {
+		if w := s.State.Waiting; w == nil || w.Reason != PodInitializing {
+			t.Errorf("%s: %+v", s.Name, s.State)
+		}
+	}
+}
+
 func TestGenerateRunning(t *testing.T) {
 	p := aPod(v1.RestartPolicyAlways, "b", "a")
 	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
@@ -226,7 +236,7 @@ func TestContainer(t *testing.T) {
 		{"to come", app, nil, Inputs{}, "waiting ContainerCreating"},
 		{"to come, after init", withInit(aPod(v1.RestartPolicyAlways, "a"), "i"), nil, Inputs{}, "waiting PodInitializing"},
 		{"image cannot be pulled", app, seen(), Inputs{Reasons: because("ImagePullBackOff")}, "waiting ImagePullBackOff"},
-		{"created", app, seen(created("a")), Inputs{}, "waiting "},
+		{"created", app, seen(created("a")), Inputs{}, "waiting ContainerCreating"},
 		{"running", app, seen(running("a")), Inputs{}, "running, ready"},
 		{"running, not ready", app, seen(running("a")), Inputs{Ready: func(*v1.Container, string) bool { return false }}, "running"},
 		{"running, not started", app, seen(running("a")), Inputs{Started: func(*v1.Container, string) bool { return false }}, "running"},
@@ -240,7 +250,7 @@ func TestContainer(t *testing.T) {
 		{"no restart, no reason", aPod(v1.RestartPolicyNever, "a"), seen(exited("a", 1)), Inputs{Reasons: because("CrashLoopBackOff")}, "terminated Error"},
 		{"being deleted", deleted, seen(exited("a", 1)), Inputs{Reasons: because("CrashLoopBackOff")}, "terminated Error"},
 		{"lost", app, seen(unknown), Inputs{Previous: ran}, "terminated ContainerStatusUnknown, restarts 5"},
-		{"unknown, never seen running", app, seen(unknown), Inputs{}, "waiting "},
+		{"unknown, never seen running", app, seen(unknown), Inputs{}, "waiting ContainerCreating"},
 		{"removed while running", app, seen(), Inputs{Previous: ran}, "waiting ContainerCreating, last terminated ContainerStatusUnknown, restarts 5"},
 		{"removed after its end", app, seen(), Inputs{Previous: prior(v1.ContainerStatus{RestartCount: 1, State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Error"}}})}, "terminated Error, restarts 1"},
 		{"restarted, the one before removed", app, seen(second), Inputs{Previous: prior(v1.ContainerStatus{ContainerID: "containerd://x", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "OOMKilled"}}})}, "running, last terminated OOMKilled, restarts 2, ready"},
