@@ -261,8 +261,12 @@ package-files: build ## write man pages and completions for packages to bin/pack
 	bin/kubeloupe man bin/package/man && gzip -9n bin/package/man/*.1
 	for shell in bash zsh fish; do bin/kubeloupe completion $$shell > bin/package/completions/$$shell || exit 1; done
 
+.PHONY: packages
+packages: ## build deb, rpm, apk and archlinux packages for this machine to dist/packages
+	cd test/packagecheck && go run .
+
 .PHONY: package-check
-package-check: package-files ## build deb, rpm, apk and archlinux packages, read them, and install, upgrade and remove the deb (needs dpkg; root for the installation)
+package-check: ## build deb, rpm, apk and archlinux packages, read them, and install, upgrade and remove the deb (needs dpkg; root for the installation)
 	cd test/packagecheck && go vet . && go test -count=1 .
 
 CYCLONEDX_VERSION := v1.10.0

@@ -1,4 +1,4 @@
-package packagecheck
+package main
 
 import (
 	"errors"

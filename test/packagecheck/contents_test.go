@@ -1,4 +1,4 @@
-package packagecheck
+package main
 
 import (
 	"archive/tar"
@@ -19,15 +19,15 @@ import (
 func wanted(t *testing.T, format string) map[string]string {
 	t.Helper()
 	want := map[string]string{
-		"/usr/bin/kubeloupe":                                   "755",
-		"/usr/bin/kubectl-loupe":                               "→ kubeloupe",
-		"/usr/bin/kubectl_complete-loupe":                      "→ kubeloupe",
-		"/usr/lib/systemd/system/kubeloupe.service":            "644",
-		"/etc/kubeloupe/config.yaml":                           "644",
-		"/etc/default/kubeloupe":                               "644",
-		"/usr/share/bash-completion/completions/kubeloupe":     "644",
-		"/usr/share/fish/vendor_completions.d/kubeloupe.fish":  "644",
-		"/usr/share/doc/kubeloupe/README.md":                   "644",
+		"/usr/bin/kubeloupe":                                  "755",
+		"/usr/bin/kubectl-loupe":                              "→ kubeloupe",
+		"/usr/bin/kubectl_complete-loupe":                     "→ kubeloupe",
+		"/usr/lib/systemd/system/kubeloupe.service":           "644",
+		"/etc/kubeloupe/config.yaml":                          "644",
+		"/etc/default/kubeloupe":                              "644",
+		"/usr/share/bash-completion/completions/kubeloupe":    "644",
+		"/usr/share/fish/vendor_completions.d/kubeloupe.fish": "644",
+		"/usr/share/doc/kubeloupe/README.md":                  "644",
 	}
 	if format == "deb" {
 		want["/usr/share/zsh/vendor-completions/_kubeloupe"], want["/usr/share/doc/kubeloupe/copyright"] = "644", "644"
@@ -76,10 +76,10 @@ func listing(t *testing.T, format, file string) (files, own map[string]string) {
 	var stream string
 	if format == "deb" {
 		need(t, "dpkg-deb")
-		stream = run(t, "dpkg-deb", "--fsys-tarfile", file)
+		stream = output(t, "dpkg-deb", "--fsys-tarfile", file)
 	} else {
 		need(t, "bsdtar")
-		stream = run(t, "bsdtar", "--format=pax", "-cf", "-", "@"+file) // libarchive reads rpm, and what pacman and apk read
+		stream = output(t, "bsdtar", "--format=pax", "-cf", "-", "@"+file) // libarchive reads rpm, and what pacman and apk read
 	}
 	files, own = map[string]string{}, map[string]string{}
 	for r := tar.NewReader(strings.NewReader(stream)); ; {

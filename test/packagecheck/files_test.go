@@ -1,4 +1,4 @@
-package packagecheck
+package main
 
 import (
 	"path/filepath"
@@ -13,7 +13,7 @@ func TestManPages(t *testing.T) {
 	}
 	t.Run("mandoc", func(t *testing.T) {
 		need(t, "mandoc")
-		run(t, "mandoc", append([]string{"-T", "lint", "-W", "error"}, pages...)...)
+		output(t, "mandoc", append([]string{"-T", "lint", "-W", "error"}, pages...)...)
 	})
 	t.Run("man", func(t *testing.T) {
 		need(t, "man")
@@ -31,7 +31,7 @@ func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			need(t, shell)
-			run(t, shell, "-n", "bin/package/completions/"+shell)
+			output(t, shell, "-n", "bin/package/completions/"+shell)
 		})
 	}
 	t.Run("bash completes", func(t *testing.T) {
@@ -41,6 +41,6 @@ _get_comp_words_by_ref() { cur=wh prev=kubeloupe words=(kubeloupe wh) cword=1; }
 COMP_WORDS=(kubeloupe wh) COMP_CWORD=1 COMP_LINE='kubeloupe wh' COMP_POINT=12 COMP_TYPE=9 COMP_KEY=9
 compopt() { :; }; __ltrim_colon_completions() { :; }; _init_completion() { _get_comp_words_by_ref; }
 __start_kubeloupe; echo "${COMPREPLY[@]}"`
-		has(t, run(t, "bash", "-c", script), "why")
+		has(t, output(t, "bash", "-c", script), "why")
 	})
 }

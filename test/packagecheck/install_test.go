@@ -1,4 +1,4 @@
-package packagecheck
+package main
 
 import (
 	"os"
@@ -24,9 +24,9 @@ func newRoot(t *testing.T) root {
 	r.write(t, "usr/bin/systemctl", "#!/bin/sh\necho \"$*\" >> /systemctl\n", 0o755)
 	r.write(t, "var/lib/kubelet/cpu_manager_state", "{}", 0o644)
 	// A shell, and its libraries: ldd has them by their paths.
-	sh := strings.TrimSpace(run(t, "readlink", "-f", "/bin/sh"))
+	sh := strings.TrimSpace(output(t, "readlink", "-f", "/bin/sh"))
 	r.copy(t, sh, "usr/bin/sh")
-	for _, word := range strings.Fields(run(t, "ldd", sh)) {
+	for _, word := range strings.Fields(output(t, "ldd", sh)) {
 		if strings.HasPrefix(word, "/") {
 			r.copy(t, word, word)
 		}
@@ -92,11 +92,11 @@ type manager struct {
 func managers() []manager {
 	dpkg := func(t *testing.T, r root, args ...string) {
 		t.Helper()
-		t.Log(run(t, "dpkg", append([]string{"--root=" + string(r), "--log=/dev/null"}, args...)...))
+		t.Log(output(t, "dpkg", append([]string{"--root=" + string(r), "--log=/dev/null"}, args...)...))
 	}
 	rpm := func(t *testing.T, r root, args ...string) {
 		t.Helper()
-		t.Log(run(t, "rpm", append([]string{"--root", string(r), "--dbpath", "/var/lib/rpm", "--nosignature", "--nodeps", "-v"}, args...)...))
+		t.Log(output(t, "rpm", append([]string{"--root", string(r), "--dbpath", "/var/lib/rpm", "--nosignature", "--nodeps", "-v"}, args...)...))
 	}
 	return []manager{
 		{
@@ -160,7 +160,7 @@ func TestInstall(t *testing.T) {
 func (r root) works(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{{"/usr/bin/kubeloupe", "--version"}, {"/usr/bin/kubectl-loupe", "version"}} {
-		if got, want := run(t, "chroot", append([]string{string(r)}, args...)...), "kubeloupe "+built.release.Version+"\n"; got != want {
+		if got, want := output(t, "chroot", append([]string{string(r)}, args...)...), "kubeloupe "+built.release.Version+"\n"; got != want {
 			t.Errorf("%s prints %q, want %q", args, got, want)
 		}
 	}
@@ -171,8 +171,8 @@ spec:
   dnsPolicy: Default
   containers: [{name: one, image: one}]
 `, 0o644)
-	has(t, run(t, "chroot", string(r), "/usr/bin/kubeloupe", "run", "--config", "/etc/kubeloupe/config.yaml", "--runtime", "sim", "--once",
-		"--hostname-override", "node", "--root-dir", "/tmp/kubelet"), "Running    default/one-node\n")
+	has(t, output(t, "chroot", string(r), "/usr/bin/kubeloupe", "run", "--config", "/etc/kubeloupe/config.yaml", "--runtime", "sim", "--once",
+		"--hostname-override", "node", "--root-dir", "/tmp/kubelet"), "Running    default/one-node")
 	r.must(t, os.Remove(r.path("etc/kubernetes/manifests/one.yaml")))
 }
 

@@ -1,4 +1,4 @@
-package packagecheck
+package main
 
 import (
 	"strings"
@@ -9,16 +9,16 @@ import (
 func TestDeb(t *testing.T) {
 	need(t, "dpkg-deb")
 	file, dir := built.packages["deb"], t.TempDir()
-	control := run(t, "dpkg-deb", "--field", file)
+	control := output(t, "dpkg-deb", "--field", file)
 	has(t, control, "Package: kubeloupe\n", "Architecture: "+built.release.Arch+"\n", "Recommends: containerd\n", "Section: admin\n",
 		"Description: Kubernetes node agent that shows everything it does\n", "Maintainer: ")
 	// A snapshot is older than its release: 1.2.3~snapshot.
 	has(t, control, "Version: "+strings.Replace(built.release.Version, "-", "~", 1)+"\n")
-	run(t, "dpkg-deb", "--control", file, dir)
-	has(t, run(t, "cat", dir+"/conffiles"), "/etc/default/kubeloupe\n", "/etc/kubeloupe/config.yaml\n")
+	output(t, "dpkg-deb", "--control", file, dir)
+	has(t, output(t, "cat", dir+"/conffiles"), "/etc/default/kubeloupe\n", "/etc/kubeloupe/config.yaml\n")
 	for _, s := range []string{"postinst", "prerm", "postrm"} {
-		run(t, "sh", "-n", dir+"/"+s)
-		if mode := run(t, "stat", "-c", "%a", dir+"/"+s); mode != "755\n" {
+		output(t, "sh", "-n", dir+"/"+s)
+		if mode := output(t, "stat", "-c", "%a", dir+"/"+s); mode != "755\n" {
 			t.Errorf("%s has the permissions %s", s, mode)
 		}
 	}
@@ -28,8 +28,10 @@ func TestDeb(t *testing.T) {
 func TestRPM(t *testing.T) {
 	need(t, "rpm")
 	file := built.packages["rpm"]
-	has(t, run(t, "rpm", "--checksig", "--nosignature", file), "digests OK")
-	query := func(args ...string) string { return run(t, "rpm", append([]string{"-qp", "--nosignature"}, append(args, file)...)...) }
+	has(t, output(t, "rpm", "--checksig", "--nosignature", file), "digests OK")
+	query := func(args ...string) string {
+		return output(t, "rpm", append([]string{"-qp", "--nosignature"}, append(args, file)...)...)
+	}
 	version, _, _ := strings.Cut(built.release.Version, "-")
 	has(t, query("--queryformat", "%{NAME} %{VERSION} %{LICENSE} %{SUMMARY}|%{GROUP}"),
 		"kubeloupe "+version, "Apache-2.0 Kubernetes node agent that shows everything it does|System Environment/Daemons")
