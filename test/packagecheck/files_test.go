@@ -13,7 +13,11 @@ func TestManPages(t *testing.T) {
 	}
 	t.Run("mandoc", func(t *testing.T) {
 		need(t, "mandoc")
-		output(t, "mandoc", append([]string{"-T", "lint", "-W", "error"}, pages...)...)
+		for _, p := range pages {
+			if out, err := try(t, "sh", "-c", `gzip -dc "$1" | mandoc -T lint -W error`, "sh", p); err != nil {
+				t.Errorf("%s: %v: %s", p, err, out)
+			}
+		}
 	})
 	t.Run("man", func(t *testing.T) {
 		need(t, "man")

@@ -20,7 +20,9 @@ func newRoot(t *testing.T) root {
 		r.must(t, os.MkdirAll(r.path(dir), 0o755))
 	}
 	r.must(t, os.Symlink("usr/bin", r.path("bin")))
-	r.write(t, "var/lib/dpkg/status", "", 0o644)
+	for _, name := range []string{"var/lib/dpkg/status", "etc/resolv.conf", "etc/hosts"} {
+		r.write(t, name, "", 0o644)
+	}
 	r.write(t, "usr/bin/systemctl", "#!/bin/sh\necho \"$*\" >> /systemctl\n", 0o755)
 	r.write(t, "var/lib/kubelet/cpu_manager_state", "{}", 0o644)
 	// A shell, and its libraries: ldd has them by their paths.
@@ -68,6 +70,14 @@ func (r root) calls(t *testing.T) string {
 	return string(text)
 }
 
+// reloaded sees that systemd was told of the unit, and of nothing else.
+func (r root) reloaded(t *testing.T, what string) {
+	t.Helper()
+	if got := r.calls(t); got == "" || strings.ReplaceAll(got, "daemon-reload\n", "") != "" {
+		t.Errorf("%s called systemctl %q, want only daemon-reload", what, got)
+	}
+}
+
 func (r root) text(name string) string {
 	text, err := os.ReadFile(r.path(name))
 	if err != nil {
@@ -96,7 +106,11 @@ func managers() []manager {
 	}
 	rpm := func(t *testing.T, r root, args ...string) {
 		t.Helper()
-		t.Log(output(t, "rpm", append([]string{"--root", string(r), "--dbpath", "/var/lib/rpm", "--nosignature", "--nodeps", "-v"}, args...)...))
+		flags := []string{"--root", string(r), "--dbpath", "/var/lib/rpm", "--nodeps", "-v"}
+		if strings.Contains(output(t, "rpm", "--help"), "--force-debian") { // Debian's rpm wants to hear that this is meant
+			flags = append(flags, "--force-debian")
+		}
+		t.Log(output(t, "rpm", append(flags, args...)...))
 	}
 	return []manager{
 		{
@@ -121,17 +135,13 @@ func TestInstall(t *testing.T) {
 			need(t, m.needs)
 			r := newRoot(t)
 			m.install(t, r, built.packages[m.format])
-			if got := r.calls(t); got != "daemon-reload\n" {
-				t.Errorf("the installation called systemctl %q", got)
-			}
+			r.reloaded(t, "the installation")
 			r.works(t)
 
 			const changed = "# changed by the operator\n"
 			r.write(t, "etc/kubeloupe/config.yaml", changed, 0o644)
 			m.upgrade(t, r, newer(t, m.format))
-			if got := r.calls(t); got != "daemon-reload\n" {
-				t.Errorf("the upgrade called systemctl %q", got)
-			}
+			r.reloaded(t, "the upgrade")
 			if got := r.text("etc/kubeloupe/config.yaml"); got != changed {
 				t.Errorf("after the upgrade, the configuration is %s", got)
 			}
@@ -171,8 +181,11 @@ spec:
   dnsPolicy: Default
   containers: [{name: one, image: one}]
 `, 0o644)
-	has(t, output(t, "chroot", string(r), "/usr/bin/kubeloupe", "run", "--config", "/etc/kubeloupe/config.yaml", "--runtime", "sim", "--once",
-		"--hostname-override", "node", "--root-dir", "/tmp/kubelet"), "Running    default/one-node")
+	// With a /proc and a network that end with the command.
+	need(t, "unshare", "ip")
+	const pod = `mount -t proc proc "$1/proc" && ip link set lo up && exec chroot "$1" /usr/bin/kubeloupe run --config /etc/kubeloupe/config.yaml \
+		--runtime sim --once --hostname-override node --root-dir /tmp/kubelet`
+	has(t, output(t, "unshare", "--mount", "--net", "sh", "-c", pod, "sh", string(r)), "Running    default/one-node")
 	r.must(t, os.Remove(r.path("etc/kubernetes/manifests/one.yaml")))
 }
 

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // need skips a test without a program, and says which Debian package has it.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
-	packages := map[string]string{"rpm": "rpm", "bsdtar": "libarchive-tools", "dpkg": "dpkg", "dpkg-deb": "dpkg", "mandoc": "mandoc", "zsh": "zsh", "fish": "fish", "man": "man-db", "bash": "bash", "systemd-analyze": "systemd"}
+	packages := map[string]string{"rpm": "rpm", "bsdtar": "libarchive-tools", "dpkg": "dpkg", "dpkg-deb": "dpkg", "mandoc": "mandoc", "zsh": "zsh", "fish": "fish", "man": "man-db", "bash": "bash", "systemd-analyze": "systemd", "unshare": "util-linux", "ip": "iproute2"}
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skipf("%s is not installed: apt-get install %s", p, packages[p])
@@ -64,7 +64,7 @@ func combined(t *testing.T, name string, args ...string) (string, error) {
 func try(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
-	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
+	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "DEBIAN_FRONTEND=noninteractive")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {
