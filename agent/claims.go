@@ -7,11 +7,11 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/dra"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
@@ -49,7 +49,7 @@ func (p *parts) wakes(why string, retry bool) func([]types.UID) {
 
 // claimReader implements dra.Claims.
 type claimReader struct {
-	api resourceclient.ResourceV1Interface
+	api kubeapi.ResourceV1
 }
 
 // Get implements dra.Claims.

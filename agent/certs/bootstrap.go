@@ -17,16 +17,14 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/certificate"
 	"k8s.io/client-go/util/keyutil"
-	"k8s.io/klog/v2"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -60,7 +58,7 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	cfg.disclose(cfg.BootstrapKubeconfig, restCfg)
-	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, "", "")
+	store, err := newStore(cfg.Dir, clientPair, "", "")
 	if err != nil {
 		return fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
 	}
@@ -87,13 +85,13 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
 	}
-	if _, err := store.Update(certPEM, keyPEM); err != nil {
+	if _, err := store.update(certPEM, keyPEM); err != nil {
 		return fmt.Errorf("store the client certificate: %w", err)
 	}
 	if err := os.Remove(keyPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("key of the signing request: %w", err)
 	}
-	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.CurrentPath())
+	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.currentPath())
 }
 
 // final returns an error if a retry does not help.
@@ -108,7 +106,7 @@ func final(err error, path string) error {
 }
 
 // request gets a signed client certificate for the node.
-func request(ctx context.Context, cfg ClientConfig, client kubernetes.Interface, keyPEM []byte) ([]byte, error) {
+func request(ctx context.Context, cfg ClientConfig, client kubeapi.Interface, keyPEM []byte) ([]byte, error) {
 	key, err := keyutil.ParsePrivateKeyPEM(keyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("key of the signing request: %w", err)
@@ -130,7 +128,7 @@ func request(ctx context.Context, cfg ClientConfig, client kubernetes.Interface,
 	if err != nil {
 		return nil, err
 	}
-	return signed(ctx, cfg.Bus, client, csrPEM, called, certificatesv1.KubeAPIServerClientKubeletSignerName, usages, key)
+	return signed(ctx, cfg.Bus, client, csrPEM, called, certificatesv1.KubeAPIServerClientKubeletSignerName, usages, signer)
 }
 
 // requestName returns a name that depends only on the key and the request, so that a request is found again after a

@@ -22,10 +22,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -93,8 +94,8 @@ func (a *authority) issue(subject pkix.Name, public any, req *x509.CertificateRe
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func (a *authority) dial(kubeclient.Config) (kubernetes.Interface, func(), error) {
-	return a, func() {}, nil
+func (a *authority) dial(kubeclient.Config) (kubeapi.Interface, func(), error) {
+	return fakeapi.Of(a), func() {}, nil
 }
 
 const bootKubeconfig = `apiVersion: v1
@@ -239,7 +240,7 @@ func TestServingSigned(t *testing.T) {
 		var addresses atomic.Pointer[[]v1.NodeAddress]
 		addresses.Store(&[]v1.NodeAddress{{Type: v1.NodeHostName, Address: "lab-1"}})
 		s, err := NewServing(ServingConfig{
-			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: a, Addresses: func() []v1.NodeAddress { return *addresses.Load() },
+			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: fakeapi.Of(a), Addresses: func() []v1.NodeAddress { return *addresses.Load() },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/certificate"
-	"k8s.io/klog/v2"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/kubeclient"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -33,10 +31,10 @@ type ClientConfig struct {
 	Secrets             *redact.Vault // learns tokens of both; may be nil
 
 	// dial creates the client for signing requests; nil means a real one.
-	dial func(kubeclient.Config) (kubernetes.Interface, func(), error)
+	dial func(kubeclient.Config) (kubeapi.Interface, func(), error)
 }
 
-func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certificate) (kubernetes.Interface, func(), error) {
+func (c *ClientConfig) client(restCfg *rest.Config, current func() *tls.Certificate) (kubeapi.Interface, func(), error) {
 	cfg := kubeclient.Config{REST: restCfg, Certificate: current, UserAgent: c.UserAgent, Bus: c.Bus, Secrets: c.Secrets}
 	if c.dial != nil {
 		return c.dial(cfg)
@@ -100,7 +98,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 
 // rotating uses the certificate in the store, or the kubeconfig's own, which is replaced soon.
 func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
-	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, clientPair, cfg.Dir, cfg.Dir, restCfg.CertFile, restCfg.KeyFile)
+	store, err := newStore(cfg.Dir, clientPair, restCfg.CertFile, restCfg.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
 	}
@@ -110,7 +108,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 		given:    given{"kubeconfig", cmp.Or(restCfg.CertFile, cfg.Kubeconfig)},
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
 		template: func() *x509.CertificateRequest { return &x509.CertificateRequest{Subject: subject(cfg.NodeName)} },
-		client: func() (kubernetes.Interface, func(), error) {
+		client: func() (kubeapi.Interface, func(), error) {
 			return cfg.client(c.REST, c.Current)
 		},
 	}
@@ -118,7 +116,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 		c.rot.revive = func(ctx context.Context) error { return bootstrap(ctx, cfg) }
 	}
 	if err := c.rot.load(); err != nil {
-		if _, none := errors.AsType[*certificate.NoCertKeyError](err); !none && len(restCfg.CertData) == 0 {
+		if !errors.Is(err, errNoPair) && len(restCfg.CertData) == 0 {
 			return nil, fmt.Errorf("client certificate in %s: %w", cfg.Dir, err)
 		}
 		pair, err := tls.X509KeyPair(restCfg.CertData, restCfg.KeyData)

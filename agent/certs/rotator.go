@@ -2,6 +2,7 @@ package certs
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -17,15 +18,14 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	"k8s.io/client-go/kubernetes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/certificate"
-	"k8s.io/client-go/util/certificate/csr"
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -45,10 +45,10 @@ type rotator struct {
 	signer   string
 	usages   []certificatesv1.KeyUsage
 	template func() *x509.CertificateRequest // returns nil while nothing can be requested
-	store    certificate.FileStore
+	store    *store
 	given    given
 	cause    trace.CertificateCause // of the current certificate, as Certificate.Cause
-	client   func() (c kubernetes.Interface, done func(), err error)
+	client   func() (c kubeapi.Interface, done func(), err error)
 	revive   func(context.Context) error // gets another certificate if this one has expired and cannot renew itself; nil if that is not possible
 	rotated  func()
 	bus      *trace.Bus
@@ -60,7 +60,7 @@ type rotator struct {
 
 // load loads the certificate from the store, if there is one.
 func (r *rotator) load() error {
-	cert, err := r.store.Current()
+	cert, err := r.store.current()
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (r *rotator) obtain(ctx context.Context, template *x509.CertificateRequest)
 }
 
 func (r *rotator) take(certPEM, keyPEM []byte) error {
-	cert, err := r.store.Update(certPEM, keyPEM)
+	cert, err := r.store.update(certPEM, keyPEM)
 	if err != nil {
 		return fmt.Errorf("store the %s certificate: %w", r.what, err)
 	}
@@ -219,18 +219,25 @@ func (r *rotator) take(certPEM, keyPEM []byte) error {
 }
 
 // signed creates a signing request, or finds an existing one of that name, and waits for the certificate.
-func signed(ctx context.Context, bus *trace.Bus, client kubernetes.Interface, request []byte, name, signer string, usages []certificatesv1.KeyUsage, key any) ([]byte, error) {
+func signed(ctx context.Context, bus *trace.Bus, client kubeapi.Interface, request []byte, name, signer string, usages []certificatesv1.KeyUsage, key crypto.Signer) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, approvalTimeout, fmt.Errorf("the signing request was not approved within %s", approvalTimeout))
 	defer cancel()
 	ctx = klog.NewContext(ctx, klog.Logger{}) // events are published here instead
-	name, uid, err := csr.RequestCertificateWithContext(ctx, client, request, name, signer, nil, usages, key)
+	want := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       certificatesv1.CertificateSigningRequestSpec{Request: request, SignerName: signer, Usages: usages},
+	}
+	if name == "" {
+		want.GenerateName = "csr-"
+	}
+	name, uid, err := ask(ctx, client, want, key)
 	if err != nil {
 		return nil, fmt.Errorf("make the signing request: %w", err)
 	}
 	w := trace.Wait{For: trace.WaitApproval, Target: trace.Target{Kind: trace.TargetRequest, Name: name}, Limit: approvalTimeout}
 	span := trace.Begin(bus, trace.FromContext(ctx), w)
 	defer trace.End(bus, span, w)
-	certPEM, err := csr.WaitForCertificate(trace.ContextWith(ctx, span), client, name, uid)
+	certPEM, err := await(trace.ContextWith(ctx, span), client, name, uid)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause

@@ -12,12 +12,10 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/certificate"
 	"k8s.io/client-go/util/keyutil"
-	"k8s.io/klog/v2"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -31,7 +29,7 @@ type ServingConfig struct {
 	// Addresses returns the node's addresses, for Bootstrap: nothing is requested before there is an IP. Call Changed
 	// when they change.
 	Addresses func() []v1.NodeAddress
-	Client    kubernetes.Interface // for Bootstrap
+	Client    kubeapi.Interface // for Bootstrap
 	Bus       *trace.Bus
 }
 
@@ -70,7 +68,7 @@ func newSigned(cfg ServingConfig) (*Serving, error) {
 	if cfg.Client == nil || cfg.Addresses == nil {
 		return nil, errors.New("serverTLSBootstrap: it needs a cluster: give --kubeconfig")
 	}
-	store, err := certificate.NewFileStoreWithLogger(klog.Logger{}, "kubelet-server", cfg.Dir, cfg.Dir, cfg.CertFile, cfg.KeyFile)
+	store, err := newStore(cfg.Dir, "kubelet-server", cfg.CertFile, cfg.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
 	}
@@ -79,11 +77,11 @@ func newSigned(cfg ServingConfig) (*Serving, error) {
 		given: given{trace.CertificateFile, cfg.CertFile}, cause: trace.CertificateStart,
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 		template: func() *x509.CertificateRequest { return servingTemplate(cfg.NodeName, cfg.Addresses()) },
-		client:   func() (kubernetes.Interface, func(), error) { return cfg.Client, func() {}, nil },
+		client:   func() (kubeapi.Interface, func(), error) { return cfg.Client, func() {}, nil },
 		rotated:  func() {}, changed: make(chan struct{}, 1),
 	}
 	if err := r.load(); err != nil {
-		if _, none := errors.AsType[*certificate.NoCertKeyError](err); !none {
+		if !errors.Is(err, errNoPair) {
 			return nil, fmt.Errorf("serving certificate in %s: %w", cfg.Dir, err)
 		}
 	}

@@ -36,7 +36,7 @@ func (r *rotator) tell(when time.Time) {
 		Without(r.bus, r.what, "none yet: it is requested from the API server when the node has an address, and the request must be approved")
 		return
 	}
-	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: trace.CertificateCSR, Path: r.store.CurrentPath(), Renew: when.UTC().Truncate(time.Second)}
+	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: trace.CertificateCSR, Path: r.store.currentPath(), Renew: when.UTC().Truncate(time.Second)}
 	if _, err := os.Stat(e.Path); err != nil || r.borrowed.Load() { // the store does not have it yet
 		e.Source, e.Path = r.given.source, r.given.path
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -143,7 +144,7 @@ func TestSignedServingIsTold(t *testing.T) {
 		var addresses atomic.Pointer[[]v1.NodeAddress]
 		addresses.Store(&[]v1.NodeAddress{{Type: v1.NodeHostName, Address: "lab-1"}})
 		s, err := NewServing(ServingConfig{
-			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: a, Bus: rec.Bus(), Addresses: func() []v1.NodeAddress { return *addresses.Load() },
+			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: fakeapi.Of(a), Bus: rec.Bus(), Addresses: func() []v1.NodeAddress { return *addresses.Load() },
 		})
 		if err != nil {
 			t.Fatal(err)

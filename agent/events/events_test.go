@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -59,7 +60,7 @@ func recording(t *testing.T, f func(ctx context.Context, b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := tracetest.New(t)
 		b := &bench{client: fake.NewClientset(), rec: rec}
-		r, err := New(Config{Client: b.client.CoreV1(), Node: "n1", NodeUID: func() types.UID { return "nu" }, Bus: rec.Bus()})
+		r, err := New(Config{Client: fakeapi.Of(b.client).CoreV1(), Node: "n1", NodeUID: func() types.UID { return "nu" }, Bus: rec.Bus()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +189,7 @@ func TestRefused(t *testing.T) {
 
 func TestNeverBlocks(t *testing.T) {
 	rec := tracetest.New(t)
-	r, err := New(Config{Client: fake.NewClientset().CoreV1(), Node: "n1", Bus: rec.Bus()})
+	r, err := New(Config{Client: fakeapi.Of(fake.NewClientset()).CoreV1(), Node: "n1", Bus: rec.Bus()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,20 +9,22 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
 // hanging is an API server that does not respond about events in the namespace "hung".
-type hanging struct{ corev1.EventsGetter }
+type hanging struct{ kubeapi.EventsGetter }
 
-func (h hanging) Events(namespace string) corev1.EventInterface {
+func (h hanging) Events(namespace string) kubeapi.Events {
 	if namespace == "hung" {
 		return hungEvents{h.EventsGetter.Events(namespace)}
 	}
 	return h.EventsGetter.Events(namespace)
 }
 
-type hungEvents struct{ corev1.EventInterface }
+type hungEvents struct{ kubeapi.Events }
 
 func (hungEvents) Create(ctx context.Context, _ *v1.Event, _ metav1.CreateOptions) (*v1.Event, error) {
 	<-ctx.Done()
@@ -31,7 +33,7 @@ func (hungEvents) Create(ctx context.Context, _ *v1.Event, _ metav1.CreateOption
 
 func TestHungWrites(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
-		b.cfg.Client = hanging{b.client.CoreV1()}
+		b.cfg.Client = hanging{fakeapi.Of(b.client).CoreV1()}
 		for i := range 10 {
 			p := aPod()
 			p.Namespace, p.UID = "hung", ""

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -24,7 +24,7 @@ const queueLength = 1000
 // Config is what a Recorder needs.
 type Config struct {
 	// Client writes events; nil without an API server (standalone): then events are only published.
-	Client corev1.EventsGetter
+	Client kubeapi.EventsGetter
 	// Node is the node's name.
 	Node string
 	// NodeUID returns the UID of the node's API object, "" while it is unknown; may be nil.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -39,9 +39,9 @@ type Config struct {
 
 // Clients are the agent's clients of one API server. They share their connections.
 type Clients struct {
-	Main      kubernetes.Interface
-	Events    kubernetes.Interface
-	Heartbeat kubernetes.Interface
+	Main      kubeapi.Interface
+	Events    kubeapi.Interface
+	Heartbeat kubeapi.Interface
 	// REST is main's configuration, for clients of other kinds. Copy before changing it.
 	REST *rest.Config
 
@@ -65,21 +65,21 @@ func New(cfg Config) (*Clients, error) {
 	}
 	c := &Clients{conns: conns}
 	c.REST = client(base, &cfg, trace.ClientMain, &c.reach, cfg.QPS, cfg.Burst)
-	if c.Main, err = kubernetes.NewForConfig(c.REST); err != nil {
+	if c.Main, err = kubeapi.New(c.REST); err != nil {
 		return nil, fmt.Errorf("create the main client: %w", err)
 	}
 	eventQPS := cfg.EventQPS
 	if eventQPS == 0 {
 		eventQPS = -1
 	}
-	if c.Events, err = kubernetes.NewForConfig(client(base, &cfg, trace.ClientEvents, &c.reach, eventQPS, cfg.EventBurst)); err != nil {
+	if c.Events, err = kubeapi.New(client(base, &cfg, trace.ClientEvents, &c.reach, eventQPS, cfg.EventBurst)); err != nil {
 		return nil, fmt.Errorf("create the client of events: %w", err)
 	}
 	heartbeat := client(base, &cfg, trace.ClientHeartbeat, &c.reach, -1, 0)
 	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
 		heartbeat.Timeout = d
 	}
-	if c.Heartbeat, err = kubernetes.NewForConfig(heartbeat); err != nil {
+	if c.Heartbeat, err = kubeapi.New(heartbeat); err != nil {
 		return nil, fmt.Errorf("create the client of heartbeats: %w", err)
 	}
 	return c, nil

@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -196,8 +197,8 @@ func TestClients(t *testing.T) {
 		}
 		return n.Name
 	}
-	for _, client := range []interface{ Verb(string) *rest.Request }{c.Events.CoreV1().RESTClient(), c.Heartbeat.CoreV1().RESTClient()} {
-		if err := client.Verb("GET").Resource("nodes").Name("n").Do(t.Context()).Error(); err != nil {
+	for _, client := range []kubeapi.Interface{c.Events, c.Heartbeat} {
+		if _, err := client.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,15 +3,15 @@ package kubeclient
 import (
 	"fmt"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // One creates a single client with separate connections and without throttling, whose calls are published under name. done closes
 // its connections. Only REST, Certificate, UserAgent, Bus and Secrets of cfg are used.
-func One(cfg Config, name trace.APIClient) (made kubernetes.Interface, done func(), err error) {
+func One(cfg Config, name trace.APIClient) (made kubeapi.Interface, done func(), err error) {
 	base := rest.CopyConfig(cfg.REST)
 	base.UserAgent = cfg.UserAgent
 	setContentType(base, cfg.ContentType)
@@ -19,7 +19,7 @@ func One(cfg Config, name trace.APIClient) (made kubernetes.Interface, done func
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err = kubernetes.NewForConfig(client(base, &cfg, name, nil, -1, 0))
+	made, err = kubeapi.New(client(base, &cfg, name, nil, -1, 0))
 	if err != nil {
 		return nil, nil, fmt.Errorf("create the client %s: %w", name, err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -17,7 +17,7 @@ import (
 // Config is what a Manager needs.
 type Config struct {
 	// Client creates and deletes pods.
-	Client corev1.PodsGetter
+	Client kubeapi.PodsGetter
 	// Node is the node's name.
 	Node string
 	// NodeUID returns the UID of the node's API object; "" while the node is not registered, or is being deleted: then no mirror is

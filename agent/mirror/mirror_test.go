@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -32,7 +33,7 @@ type fakeAPI struct {
 	n     int
 }
 
-func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
+func (f *fakeAPI) Pods(string) kubeapi.Pods { return f }
 
 func (f *fakeAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*v1.Pod, error) {
 	f.mu.Lock()
@@ -91,7 +92,7 @@ func static(name, hash string) *v1.Pod {
 // hungAPI does not respond about some pods.
 type hungAPI struct{ *fakeAPI }
 
-func (f hungAPI) Pods(string) corev1.PodInterface { return f }
+func (f hungAPI) Pods(string) kubeapi.Pods { return f }
 
 func (f hungAPI) Create(ctx context.Context, p *v1.Pod, o metav1.CreateOptions) (*v1.Pod, error) {
 	if p.Name[0] == 'h' {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -21,7 +21,7 @@ type Config struct {
 	Name     string
 	Hostname string // Empty means Name.
 	// Client registers and watches; Heartbeat, which is not throttled, writes the status and the lease.
-	Client, Heartbeat kubernetes.Interface
+	Client, Heartbeat kubeapi.Interface
 	// Self is shared with the rest of the agent; nil means a new one.
 	Self *Self
 	// NoRegister is registerNode: false: the Node object is created by others.

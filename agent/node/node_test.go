@@ -24,6 +24,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -83,7 +84,7 @@ func newWorld(t *testing.T, change func(*Config), objects ...runtime.Object) *wo
 		v1.ResourcePods: resource.MustParse("110"), v1.ResourceEphemeralStorage: resource.MustParse("10Gi"),
 	}
 	cfg := Config{
-		Name: "lab-1", Client: w.api, Bus: w.rec.Bus(), Events: recorder{w: w}, Port: 10250, MaxImages: 50, AttachDetach: true,
+		Name: "lab-1", Client: fakeapi.Of(w.api), Bus: w.rec.Bus(), Events: recorder{w: w}, Port: 10250, MaxImages: 50, AttachDetach: true,
 		Info:      v1.NodeSystemInfo{MachineID: "m1", BootID: "b1", KubeletVersion: KubeletVersion("0.1")},
 		Resources: func() (v1.ResourceList, v1.ResourceList) { return resources, resources },
 		Runtime:   func() Runtime { return Runtime{Name: "containerd", Version: "v2.4.2"} },

@@ -6,8 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 )
 
 // watch follows the node's object. The informer makes the first list, and lists again with back-off when the watch
@@ -18,7 +19,7 @@ func (n *Node) watch(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	informer := informers.NewFilteredNodeInformer(n.cfg.Client, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+	informer := kubeapi.NewInformer(n.cfg.Client, n.cfg.Client.CoreV1().Nodes(), &v1.Node{}, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, n.cfg.Name).String()
 	})
 	if err := informer.SetTransform(lean); err != nil {

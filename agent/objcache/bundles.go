@@ -12,15 +12,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	certinformers "k8s.io/client-go/informers/certificates/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 )
 
 const certificate = "CERTIFICATE"
 
 // newBundles follows the cluster's trust bundles, once started.
 func (c *Objects) newBundles() (cache.SharedIndexInformer, error) {
-	inf := certinformers.NewClusterTrustBundleInformer(c.cfg.Client, 0, cache.Indexers{})
+	inf := kubeapi.NewInformer(c.cfg.Client, c.cfg.Client.CertificatesV1().ClusterTrustBundles(), &certv1.ClusterTrustBundle{}, cache.Indexers{}, nil)
 	changed := func() {
 		if !inf.HasSynced() {
 			return

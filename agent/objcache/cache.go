@@ -9,9 +9,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -42,7 +42,7 @@ const (
 
 // Config is what a Cache needs.
 type Config struct {
-	Client kubernetes.Interface
+	Client kubeapi.Interface
 	Bus    *trace.Bus
 	// Strategy: "" means Watch.
 	Strategy Strategy

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
 // running runs a test with a cache of some objects.
@@ -25,7 +27,7 @@ func running(t *testing.T, objects []runtime.Object, do func(t *testing.T, c *Ob
 		client := fake.NewClientset(objects...)
 		var mu sync.Mutex
 		var told []string
-		c, err := New(Config{Client: client, Changed: func(uid types.UID, volumes ...string) {
+		c, err := New(Config{Client: fakeapi.Of(client), Changed: func(uid types.UID, volumes ...string) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, string(uid)+" "+strings.Join(volumes, ","))

@@ -18,11 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -46,23 +46,23 @@ func conf(version int, value string) *v1.ConfigMap {
 
 // slow delays each GET of a ConfigMap: the fake client itself cannot, because it has one lock for all.
 type slow struct {
-	kubernetes.Interface
+	kubeapi.Interface
 	s *api
 }
 
-func (c slow) CoreV1() typedv1.CoreV1Interface { return slowCore{c.Interface.CoreV1(), c.s} }
+func (c slow) CoreV1() kubeapi.CoreV1 { return slowCore{c.Interface.CoreV1(), c.s} }
 
 type slowCore struct {
-	typedv1.CoreV1Interface
+	kubeapi.CoreV1
 	s *api
 }
 
-func (c slowCore) ConfigMaps(namespace string) typedv1.ConfigMapInterface {
-	return slowMaps{c.CoreV1Interface.ConfigMaps(namespace), c.s}
+func (c slowCore) ConfigMaps(namespace string) kubeapi.ConfigMaps {
+	return slowMaps{c.CoreV1.ConfigMaps(namespace), c.s}
 }
 
 type slowMaps struct {
-	typedv1.ConfigMapInterface
+	kubeapi.ConfigMaps
 	s *api
 }
 
@@ -71,10 +71,10 @@ func (c slowMaps) Get(ctx context.Context, name string, o metav1.GetOptions) (*v
 	latency := c.s.latency
 	c.s.mu.Unlock()
 	time.Sleep(latency)
-	return c.ConfigMapInterface.Get(ctx, name, o)
+	return c.ConfigMaps.Get(ctx, name, o)
 }
 
-func (s *api) client() kubernetes.Interface {
+func (s *api) client() kubeapi.Interface {
 	c := fake.NewClientset()
 	c.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		s.mu.Lock()
@@ -106,7 +106,7 @@ func (s *api) client() kubernetes.Interface {
 		s.watches = append(s.watches, w)
 		return true, w, nil
 	})
-	return slow{c, s}
+	return slow{fakeapi.Of(c), s}
 }
 
 func bookmark(version string) *v1.ConfigMap {

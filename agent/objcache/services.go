@@ -8,18 +8,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	coreinformers "k8s.io/client-go/informers/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // newServices follows the cluster's services, except headless ones, which have no variables.
 //
 // Upstream: pkg/kubelet/kubelet.go, NewMainKubelet.
-func newServices(client kubernetes.Interface) (cache.SharedIndexInformer, error) {
-	inf := coreinformers.NewFilteredServiceInformer(client, metav1.NamespaceAll, 0,
+func newServices(client kubeapi.Interface) (cache.SharedIndexInformer, error) {
+	inf := kubeapi.NewInformer(client, client.CoreV1().Services(metav1.NamespaceAll), &v1.Service{},
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermNotEqualSelector("spec.clusterIP", v1.ClusterIPNone).String()

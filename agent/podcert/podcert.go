@@ -20,9 +20,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -32,7 +32,7 @@ const firstTimeout = 10 * time.Second
 
 // Config is what a Manager needs.
 type Config struct {
-	Client   kubernetes.Interface
+	Client   kubeapi.Interface
 	NodeName string
 	// NodeUID returns the UID of the Node object, "" while it is unknown.
 	NodeUID func() types.UID

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
 // signer answers each request when it is created.
@@ -53,7 +55,7 @@ func TestCertificate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, made := signer(t, condition)
 			told := 0
-			m, err := New(Config{Client: client, NodeName: "n", NodeUID: func() types.UID { return "node-uid" }, Changed: func(types.UID, ...string) { told++ }})
+			m, err := New(Config{Client: fakeapi.Of(client), NodeName: "n", NodeUID: func() types.UID { return "node-uid" }, Changed: func(types.UID, ...string) { told++ }})
 			if err != nil {
 				t.Fatal(err)
 			}

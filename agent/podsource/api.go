@@ -7,9 +7,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,7 +34,7 @@ type Mirrors interface {
 // APIConfig is what an API needs.
 type APIConfig struct {
 	// Client lists and watches pods. Its watches must have no timeout of the client.
-	Client corev1.PodsGetter
+	Client kubeapi.PodsGetter
 	// Node is the node's name.
 	Node string
 	// Mirrors may be nil: then mirror pods are ignored.

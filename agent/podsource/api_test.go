@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -33,7 +34,7 @@ type fakeAPI struct {
 	stream *watch.FakeWatcher
 }
 
-func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
+func (f *fakeAPI) Pods(string) kubeapi.Pods { return f }
 
 func (f *fakeAPI) List(_ context.Context, o metav1.ListOptions) (*v1.PodList, error) {
 	f.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
@@ -38,7 +39,7 @@ type fakeAPI struct {
 	hang func(what string) <-chan struct{}
 }
 
-func (f *fakeAPI) Pods(string) corev1.PodInterface { return f }
+func (f *fakeAPI) Pods(string) kubeapi.Pods { return f }
 
 // call records a call and takes its time.
 func (f *fakeAPI) call(what string) error {

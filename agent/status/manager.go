@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -29,7 +29,7 @@ type Mirrors interface {
 // Config is what a Manager needs.
 type Config struct {
 	// Client patches and deletes pods; nil without an API server (standalone).
-	Client corev1.PodsGetter
+	Client kubeapi.PodsGetter
 	// Mirrors may be nil if there are no static pods.
 	Mirrors Mirrors
 	// Running reports whether a pod may have running containers: until it has none, no terminal phase is written to the API. May be

@@ -19,8 +19,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -37,7 +37,7 @@ const (
 // Config is what a Manager needs.
 type Config struct {
 	// Accounts is the API: a client's CoreV1().
-	Accounts corev1client.ServiceAccountsGetter
+	Accounts kubeapi.ServiceAccountsGetter
 	Bus      *trace.Bus
 	// Secrets learns each token; may be nil.
 	Secrets *redact.Vault

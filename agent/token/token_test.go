@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 )
 
 // accounts is an API server that numbers its tokens.
@@ -24,7 +26,7 @@ type accounts struct {
 	until time.Time // end of err; zero means never
 }
 
-func (a *accounts) ServiceAccounts(string) typedv1.ServiceAccountInterface { return a }
+func (a *accounts) ServiceAccounts(string) kubeapi.ServiceAccounts { return a }
 
 func (a *accounts) CreateToken(_ context.Context, _ string, want *authenticationv1.TokenRequest, _ metav1.CreateOptions) (*authenticationv1.TokenRequest, error) {
 	if a.err != nil && (a.until.IsZero() || time.Now().Before(a.until)) {

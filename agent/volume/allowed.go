@@ -4,7 +4,8 @@ import (
 	"errors"
 
 	v1 "k8s.io/api/core/v1"
-	storagehelpers "k8s.io/component-helpers/storage/volume"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1"
 )
 
 // allowed returns an error if a persistent volume may not be mounted on this node, or for this pod.
@@ -19,8 +20,8 @@ func (m *Manager) allowed(j job) error {
 	if j.key.block {
 		stage = "MapVolume"
 	}
-	if m.cfg.NodeLabels != nil && pv.Spec.NodeAffinity != nil {
-		if err := storagehelpers.CheckNodeAffinity(pv, m.cfg.NodeLabels()); err != nil {
+	if m.cfg.NodeLabels != nil {
+		if err := fits(pv.Spec.NodeAffinity, m.cfg.NodeLabels()); err != nil {
 			return &StageError{Stage: stage + ".NodeAffinity check", Err: err}
 		}
 	}
@@ -28,6 +29,20 @@ func (m *Manager) allowed(j job) error {
 		return &StageError{Stage: stage + ".SetUp", Err: errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")}
 	}
 	return nil
+}
+
+// fits returns an error if a volume is not for a node with these labels.
+//
+// Upstream: component-helpers, storage/volume/helpers.go, CheckNodeAffinity. That package links every API group.
+func fits(a *v1.VolumeNodeAffinity, labels map[string]string) error {
+	if a == nil || a.Required == nil {
+		return nil
+	}
+	ok, err := corev1.MatchNodeSelectorTerms(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}, a.Required)
+	if err == nil && !ok {
+		err = errors.New("no matching NodeSelectorTerms")
+	}
+	return err
 }
 
 // elsewhere reports whether another pod has the persistent volume.

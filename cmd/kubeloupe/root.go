@@ -89,11 +89,15 @@ takes. The other commands connect to a running agent, or read a recording of its
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		Version:       versionText(),
 	}
-	root.SetVersionTemplate(nameOwn + " {{.Version}}\n")
-	root.Flags().Bool("version", false, "print the version") // without cobra's -v, which is the verbosity of logs elsewhere
+	// Not cobra's: that has -v, which is the verbosity of logs elsewhere, and a template, for which the linker keeps every method of the program.
+	printVersion := root.Flags().Bool("version", false, "print the version")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *printVersion {
+			return writeVersion(s)
+		}
+		return c.Help()
+	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -128,11 +132,13 @@ func newVersion(s streams) *cobra.Command {
 		Short:   "Print the version",
 		Example: `  kubeloupe version`,
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, "kubeloupe "+versionText())
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return writeVersion(s) },
 	}
+}
+
+func writeVersion(s streams) error {
+	_, err := fmt.Fprintln(s.out, nameOwn+" "+versionText())
+	return err
 }
 
 // versionText is the linked version, or what the build knows of its commit.

@@ -28,6 +28,9 @@ func check(p config.Project, tree fs.FS) []string {
 	c.builds(p.Builds, tree)
 	c.archives(p, tree)
 	c.images(p, tree)
+	c.packages(p, tree)
+	c.krew(p)
+	c.sboms(p)
 	c.render("checksum.name_template", cmp.Or(p.Checksum.NameTemplate, "checksums"), fields(p, "linux/amd64"))
 	c.render("snapshot.version_template", p.Snapshot.VersionTemplate, fields(p, "linux/amd64"))
 	return c.problems

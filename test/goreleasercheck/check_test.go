@@ -20,6 +20,9 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := fstest.MapFS{"deploy/attach/kustomization.yaml": {Data: deployed}, "cmd/kubeloupe/main.go": {}, "LICENSE": {}, "README.md": {}}
+	for _, name := range []string{"systemd/kubeloupe.service", "package/config.yaml", "package/default", "package/postinstall.sh", "package/preremove.sh", "package/postremove.sh"} {
+		tree["deploy/"+name] = &fstest.MapFile{}
+	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"ours", "", "", ""},
 		{"unknown field", "goarch:", "goarhc:", "goarhc"},
@@ -38,6 +41,15 @@ func TestCheck(t *testing.T) {
 		{"image with ko's name", "bare: true", "bare: false", "kos[0]: want base_image, and bare: true"},
 		{"image that nobody runs", "ghcr.io/kubeloupe/kubeloupe", "ghcr.io/kubeloupe/loupe", "kos[0].repositories: ghcr.io/kubeloupe/loupe is not what deploy/attach runs"},
 		{"bad tag", "{{ .Version }}\", latest", "{{ .Versions }}\", latest", `map has no entry for key "Versions"`},
+		{"format missing", "[deb, rpm, apk, archlinux]", "[deb, rpm]", "nfpms[0].formats: are deb rpm, want apk archlinux deb rpm"},
+		{"package without its unit", "dst: /usr/lib/systemd/system/kubeloupe.service", "dst: /usr/lib/kubeloupe.service", "want /usr/lib/systemd/system/kubeloupe.service"},
+		{"package of no file", "src: deploy/package/default", "src: deploy/package/defaults", "nfpms[0].contents: there is no deploy/package/defaults"},
+		{"script of no file", "preremove: deploy/package/preremove.sh", "preremove: deploy/package/prerm.sh", "nfpms[0].scripts: there is no deploy/package/prerm.sh"},
+		{"configuration that is replaced", "type: config|noreplace, ", "", "want type config|noreplace"},
+		{"nothing generated", "    - make package-files VERSION={{ .Version }}\n", "", "before.hooks: want make package-files"},
+		{"another plugin", "name: loupe\n", "name: lens\n", "krews[0].name: want loupe"},
+		{"plugin that says too much", "Explain slow and failed pod starts", "Explain slow and failed pod starts, and much more than that", "krews[0].short_description"},
+		{"one SBOM for all", "_{{ .Os }}_{{ .Arch }}.cdx.json", ".cdx.json", "sboms[0].documents: 1 names for 4 targets"},
 		{"no version", "version: 2\n", "version: 1\n", "version: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/component-helpers/storage/ephemeral"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 )
 
 // protection is the finalizer that protects a claim while pods use it.
@@ -26,8 +26,8 @@ const protection = "kubernetes.io/pvc-protection"
 
 // API is the part of the core API that Claims needs.
 type API interface {
-	PersistentVolumeClaims(namespace string) corev1.PersistentVolumeClaimInterface
-	PersistentVolumes() corev1.PersistentVolumeInterface
+	PersistentVolumeClaims(namespace string) kubeapi.PersistentVolumeClaims
+	PersistentVolumes() kubeapi.PersistentVolumes
 }
 
 // Config is what Claims need.

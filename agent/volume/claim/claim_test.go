@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
 func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
@@ -39,7 +41,7 @@ func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
 
 func newClaims(t *testing.T, objs ...runtime.Object) *Claims {
 	t.Helper()
-	c, err := New(Config{API: fake.NewClientset(objs...).CoreV1()})
+	c, err := New(Config{API: fakeapi.Of(fake.NewClientset(objs...)).CoreV1()})
 	if err != nil {
 		t.Fatal(err)
 	}

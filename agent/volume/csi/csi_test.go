@@ -21,12 +21,13 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/mount-utils"
 
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
 func newPlugin(t *testing.T, api *fake.Clientset) *Plugin {
 	t.Helper()
-	p, err := New(Config{RootDir: t.TempDir(), NodeName: "n", API: api, Mounter: mount.NewFakeMounter(nil)})
+	p, err := New(Config{RootDir: t.TempDir(), NodeName: "n", API: fakeapi.Of(api), Mounter: mount.NewFakeMounter(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,9 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -25,10 +24,10 @@ const Name = "kubernetes.io/csi"
 // timeout limits the calls of a driver in each operation, as upstream's.
 const timeout = 2 * time.Minute
 
-// API is the part of a client that the plugin needs: a kubernetes.Interface implements it.
+// API is the part of a client that the plugin needs: a kubeapi.Interface implements it.
 type API interface {
-	CoreV1() corev1.CoreV1Interface
-	StorageV1() storagev1.StorageV1Interface
+	CoreV1() kubeapi.CoreV1
+	StorageV1() kubeapi.StorageV1
 }
 
 // Tokens creates service account tokens for drivers that require them.

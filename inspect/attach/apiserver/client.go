@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -82,7 +81,7 @@ func fromFile(name string) (*rest.Config, error) {
 
 // API is what the API server shows of one node. Use [New].
 type API struct {
-	client corev1.CoreV1Interface
+	client clients
 	node   string
 	back   time.Duration
 
@@ -95,7 +94,7 @@ type API struct {
 func New(cfg *rest.Config, node string, back time.Duration) (*API, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return limited{next} })
-	c, err := corev1.NewForConfig(cfg)
+	c, err := newClients(cfg)
 	if err != nil {
 		return nil, err
 	}

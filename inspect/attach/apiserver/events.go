@@ -31,7 +31,7 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 	since := time.Now().Add(-a.back)
 	for range pages {
 		listing, cancel := context.WithTimeout(ctx, deadline)
-		list, err := a.client.Events("").List(listing, o)
+		list, err := a.client.events.List(listing, o)
 		cancel()
 		if err != nil {
 			return explain("events", err)
@@ -47,7 +47,7 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 		}
 	}
 	return follow(ctx, version, func(ctx context.Context, version string) (watch.Interface, error) {
-		return a.client.Events("").Watch(ctx, options(selector, version))
+		return a.client.events.Watch(ctx, options(selector, version))
 	}, "events", func(kind watch.EventType, in *v1.Event) {
 		if kind == watch.Deleted {
 			return

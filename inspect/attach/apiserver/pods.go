@@ -23,7 +23,7 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 	selector := fields.OneTermEqualSelector("spec.nodeName", a.node).String()
 	listing, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	list, err := a.client.Pods("").List(listing, metav1.ListOptions{FieldSelector: selector, ResourceVersion: "0"}) // as the kubelet does: from the cache
+	list, err := a.client.pods.List(listing, metav1.ListOptions{FieldSelector: selector, ResourceVersion: "0"}) // as the kubelet does: from the cache
 	if err != nil {
 		return explain("pods of the node", err)
 	}
@@ -38,7 +38,7 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 	a.pods.Synced()
 	a.mu.Unlock()
 	return follow(ctx, list.ResourceVersion, func(ctx context.Context, version string) (watch.Interface, error) {
-		return a.client.Pods("").Watch(ctx, options(selector, version))
+		return a.client.pods.Watch(ctx, options(selector, version))
 	}, "pods of the node", func(kind watch.EventType, pod *v1.Pod) {
 		if kind == watch.Deleted {
 			a.gone(pod)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
@@ -178,11 +179,11 @@ func (l *lab) startAgent() *agent {
 	a := &agent{rec: tracetest.New(t), events: &toldEvents{}}
 	var err error
 	a.csi, err = csi.New(csi.Config{
-		RootDir: l.root, NodeName: nodeName, API: l.api, Mounter: mount.New(""), Bus: a.rec.Bus(), Events: a.events,
+		RootDir: l.root, NodeName: nodeName, API: fakeapi.Of(l.api), Mounter: mount.New(""), Bus: a.rec.Bus(), Events: a.events,
 		Registered: func(string) { a.Retry(csi.Name) },
 	})
 	must(t, err)
-	claims, err := claim.New(claim.Config{API: l.api.CoreV1(), Events: a.events})
+	claims, err := claim.New(claim.Config{API: fakeapi.Of(l.api).CoreV1(), Events: a.events})
 	must(t, err)
 	a.Manager, err = volume.New(volume.Config{RootDir: l.root, Plugins: []volume.Plugin{a.csi}, Bus: a.rec.Bus(), Claims: claims, Events: a.events})
 	must(t, err)
