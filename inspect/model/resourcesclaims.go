@@ -35,11 +35,6 @@ func (c *Claim) Unhealthy() (unhealthy, unknown int) {
 	return unhealthy, unknown
 }
 
-// Has reports whether a pod uses the claim.
-func (c *Claim) Has(pod trace.Pod) bool {
-	return slices.ContainsFunc(c.Pods, func(p trace.ClaimPod) bool { return keyOf(p.Pod) == keyOf(pod) })
-}
-
 // claims are the claims being folded. Those that were handed out do not change.
 type claims struct {
 	all     map[claimKey]*Claim

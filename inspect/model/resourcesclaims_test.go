@@ -16,7 +16,7 @@ func TestClaims(t *testing.T) {
 	tp := tape.New()
 	none := trace.Pod{}
 	is := func(namespace, name string, state trace.ClaimState) {
-		tp.Point(0, none, 0, &trace.ClaimDescribed{Namespace: namespace, Name: name, State: state, Pods: []trace.ClaimPod{{Pod: redis}}, Users: 1})
+		tp.Point(0, none, 0, &trace.ClaimDescribed{Namespace: namespace, Name: name, State: state})
 	}
 	m := New(Options{})
 	seen := 0
@@ -29,7 +29,7 @@ func TestClaims(t *testing.T) {
 		seen = len(recs)
 		var got []string
 		for _, c := range m.Resources().Claims {
-			got = append(got, fmt.Sprintf("%s %s %t %t", c, c.State, c.Failed(), c.Has(redis)))
+			got = append(got, fmt.Sprintf("%s %s %t", c, c.State, c.Failed()))
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
@@ -38,12 +38,12 @@ func TestClaims(t *testing.T) {
 	is("b", "gpu", trace.ClaimPreparing)
 	is("a", "nic", trace.ClaimFailed)
 	is("a", "gpu", trace.ClaimRestored)
-	want("a/gpu restored false true", "a/nic prepare-failed true true", "b/gpu preparing false true")
+	want("a/gpu restored false", "a/nic prepare-failed true", "b/gpu preparing false")
 	first := m.Resources()
 	is("b", "gpu", trace.ClaimStuck)
 	is("a", "nic", trace.ClaimGone)
 	is("a", "unknown", trace.ClaimGone)
-	want("a/gpu restored false true", "b/gpu unprepare-failed true true")
+	want("a/gpu restored false", "b/gpu unprepare-failed true")
 	if first.Claims[2].State != trace.ClaimPreparing {
 		t.Error("what was handed out has changed")
 	}

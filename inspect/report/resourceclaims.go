@@ -32,7 +32,7 @@ func claimsOf(r *model.Resources, args Args) *Table {
 			continue
 		}
 		unhealthy, _ := c.Unhealthy()
-		t.add(str(c.String()), str(c.UID), str(string(c.State)), ago(c.Since, args.Now), names(c.Drivers), claimDevices(c), count(c.Count), count(unhealthy), claimPods(c),
+		t.add(str(c.String()), str(c.UID), str(string(c.State)), ago(c.Since, args.Now), nameList(c.Drivers), claimDevices(c), count(c.Count), count(unhealthy), claimPods(c),
 			count(c.Users), str(string(c.Fault)), str(c.FaultDriver), text(c.Err))
 	}
 	return t
@@ -48,7 +48,7 @@ func (a Args) wantsClaim(c *model.Claim) bool {
 	return len(c.Pods) == 0 && a.Pod == "" && a.Selects == nil && (a.Namespace == "" || a.Namespace == c.Namespace)
 }
 
-func names(of []string) Value {
+func nameList(of []string) Value {
 	if len(of) == 0 {
 		return Value{}
 	}

@@ -38,13 +38,12 @@ type exhibit struct {
 	keys     []string
 }
 
-// standalone and cluster are recordings of the UI's tests: an agent on containerd, and one that is the node of a cluster. machine and
-// claims are scripted sessions: a machine with two NUMA nodes and devices, and a node with DRA drivers.
+// standalone and cluster are recordings of the UI's tests: an agent on containerd, and one that is the node of a cluster. machine is a
+// scripted session: a machine with two NUMA nodes and devices.
 const (
 	standalone = "standalone.klr"
 	cluster    = "cluster.klr"
 	machine    = "machine.jsonl"
-	claims     = "claims.jsonl"
 )
 
 func exhibits() []exhibit {
@@ -69,7 +68,6 @@ func exhibits() []exhibit {
 		{"sources", cluster, []string{"o"}},
 		{"eviction", cluster, []string{"x"}},
 		{"resources", machine, []string{"n", "m", "m", "m", "j", "j"}},
-		{"claims", claims, []string{"n", "m", "j"}},
 		{"starts", standalone, []string{"r"}},
 	}
 }
@@ -90,7 +88,7 @@ func hang(ctx context.Context, bin string, to *album) error {
 		return err
 	}
 	for _, s := range sheets() {
-		for _, recording := range []string{standalone, cluster, machine, claims} {
+		for _, recording := range []string{standalone, cluster, machine} {
 			if err := s.fill(ctx, bin, recording, to); err != nil {
 				return fmt.Errorf("%s of %s: %w", s.name, recording, err)
 			}

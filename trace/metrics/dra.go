@@ -69,18 +69,18 @@ func (s *Sink) inUse(e *trace.ClaimDescribed) {
 		}
 		slices.Sort(drivers)
 		drivers = slices.Compact(drivers) // several may be "other"
-		s.count(s.claims.by[key], -1)
-		s.count(drivers, 1)
+		s.addClaims(s.claims.by[key], -1)
+		s.addClaims(drivers, 1)
 		s.claims.by[key] = drivers
 	case trace.ClaimRestored, trace.ClaimPreparing, trace.ClaimFailed, trace.ClaimGone:
-		s.count(s.claims.by[key], -1)
+		s.addClaims(s.claims.by[key], -1)
 		delete(s.claims.by, key)
 	case trace.ClaimUnpreparing, trace.ClaimStuck: // it is in use until that succeeds
 	}
 	s.claimsInUse.WithLabelValues(anyDriver).Set(float64(len(s.claims.by)))
 }
 
-func (s *Sink) count(drivers []string, by int) {
+func (s *Sink) addClaims(drivers []string, by int) {
 	for _, d := range drivers {
 		if s.claims.count[d] += by; s.claims.count[d] > 0 {
 			s.claimsInUse.WithLabelValues(d).Set(float64(s.claims.count[d]))

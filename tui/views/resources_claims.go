@@ -23,7 +23,7 @@ func (p *Resources) newClaims() {
 		Text: func(c *model.Claim) string {
 			return c.String() + " " + string(c.State) + " " + p.claimDrivers(c) + " " + p.claimDevices(c) + " " + p.claimUsers(c) + " " + c.Err
 		},
-		Failed: func(c *model.Claim) bool { return claimTone(c) == style.Fail || unhealthy(c) > 0 },
+		Failed: func(c *model.Claim) bool { return c.Failed() || unhealthy(c) > 0 },
 		Fields: map[string]func(*model.Claim) string{
 			"ns":   func(c *model.Claim) string { return c.Namespace },
 			"name": func(c *model.Claim) string { return c.Name },
