@@ -65,7 +65,7 @@ type DeviceHealth string
 
 // The health of devices.
 const (
-	DeviceHealthy       DeviceHealth = "Healthy"
-	DeviceUnhealthy     DeviceHealth = "Unhealthy"
-	DeviceHealthUnknown DeviceHealth = "Unknown" // the driver does not report it, or has not for too long
+	DeviceHealthy       DeviceHealth = "Healthy"   // the driver says so
+	DeviceUnhealthy     DeviceHealth = "Unhealthy" // the driver says so
+	DeviceHealthUnknown DeviceHealth = "Unknown"   // the driver does not report it, or has not for too long
 )

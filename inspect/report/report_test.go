@@ -100,7 +100,7 @@ func TestSubjects(t *testing.T) {
 		{"resources", "machine", "resources", "", ""},
 		{"resources-none", "session", "resources", "", ""},
 		{"resources-claims", "claims", "resources", "", ""},
-		{"resources-claims-pod", "claims", "resources", "ml/infer-5f6b-9kq", ""},
+		{"resources-claims-pod", "claims", "resources", "radio/l1-0", ""},
 		{"resources-pod", "machine", "resources", "net/dpdk-1", ""},
 		{"node", "session", "node", "", ""},
 		{"node-cluster", "cluster", "node", "", "node"},

@@ -93,12 +93,18 @@ func (p *Resources) claimDrivers(c *model.Claim) string {
 	return p.Theme.Clean(strings.Join(c.Drivers, ", "))
 }
 
-// claimCell is what went wrong, or else the devices.
+// claimCell is what went wrong, or else the devices, of which the health is here, too: a narrow screen has no column for it.
 func (p *Resources) claimCell(c *model.Claim) table.Cell {
 	if c.Err != "" {
 		return table.Cell{Text: p.Theme.Clean(c.Err), Tone: style.Fail}
 	}
-	return table.Cell{Text: cmp.Or(p.claimDevices(c), style.Unknown)}
+	devices := cmp.Or(p.claimDevices(c), style.Unknown)
+	n := unhealthy(c)
+	if n == 0 {
+		return table.Cell{Text: devices}
+	}
+	bad := style.Count(n) + " unhealthy"
+	return table.Cell{Text: bad + "  " + devices, Parts: []table.Cell{{Text: bad, Tone: style.Fail}, {Text: "  " + devices}}}
 }
 
 // claimDevices names the devices of a claim, as many as a line has.
