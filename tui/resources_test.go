@@ -109,14 +109,15 @@ func TestResourcesKeys(t *testing.T) {
 func TestClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := drive(t, Config{}, 120, 40).claims()
-		d.keys("n").want("db/cache-nic", "restored", "DRA driver fpga.example.com is not registered", "not unprepared", "ml/infer-5f6b-9kq/{warmup,server}")
+		d.keys("n").want("db/cache-nic", "restored", "DRA driver", "not unprepared", "1 unhealthy")
 		d.keys("m").want("▶db/cache-nic")
 		d.keys("j j j enter").want("train-7c9d-x2z-gpus-4kq8t", "example.com/nvlink=0", "Unhealthy: XID 79: the GPU has fallen off the bus", "ml/train-7c9d-x2z/cuda")
 		d.keys("esc k k enter").want("being prepared since", "for ")
 		d.keys("esc / d r i v e r = g p u . e x a m p l e . c o m enter").want("ml/shared-gpu")
 		d.wantNot("dpdk")
-		d.keys("esc G w").want("no pod is selected")
-		d.keys("esc k k w").want("why radio/l1-0", "KL44", "fpga.example.com")
+		d.keys("esc G w").want("the records of web/old-1 are not kept")
+		d.keys("esc k w").want("why radio/l1-0", "KL44", "fpga.example.com")
+		d.keys("esc k w").want("no pod is selected") // its pod is not known any more
 	})
 }
 

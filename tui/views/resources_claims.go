@@ -33,9 +33,9 @@ func (p *Resources) newClaims() {
 	p.claims.open = p.claimDetails
 }
 
-// firstPod is a pod that uses the claim: of a claim that cannot be used, the one that waits for it.
+// firstPod is a pod that uses the claim: of a claim that cannot be used, the one that waits for it; zero if it is not known any more.
 func firstPod(c *model.Claim) trace.Pod {
-	if len(c.Pods) == 0 {
+	if len(c.Pods) == 0 || c.Pods[0].Pod.Name == "" {
 		return trace.Pod{}
 	}
 	return c.Pods[0].Pod
