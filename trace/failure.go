@@ -53,6 +53,8 @@ func Failure(e Event) string {
 		return e.Err
 	case *ResourceClaim:
 		return e.Err
+	case *ClaimDescribed:
+		return e.Err
 	case *Allocation:
 		return e.Err
 	case *GC:

@@ -93,7 +93,7 @@ func place(b *Bus, s Span, e Event) {
 		kindRuntimeSpan: PublishSpan[RuntimeSpan], kindUsage: PublishSpan[Usage], kindNodeDescribed: PublishSpan[NodeDescribed],
 		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindResourcesDescribed: PublishSpan[ResourcesDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped], kindOOMKill: PublishSpan[OOMKill], kindEviction: PublishSpan[Eviction],
 		kindDevicePlugin: PublishSpan[DevicePlugin], kindDeviceAllocation: PublishSpan[DeviceAllocation], kindAllocation: PublishSpan[Allocation],
-		kindShutdown: PublishSpan[Shutdown], kindDRAPlugin: PublishSpan[DRAPlugin], kindResourceClaim: PublishSpan[ResourceClaim], kindSpanExport: PublishSpan[SpanExport],
+		kindShutdown: PublishSpan[Shutdown], kindDRAPlugin: PublishSpan[DRAPlugin], kindResourceClaim: PublishSpan[ResourceClaim], kindClaimDescribed: PublishSpan[ClaimDescribed], kindSpanExport: PublishSpan[SpanExport],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
 }
 

@@ -85,6 +85,23 @@ func (e *ResourceClaim) limit(l limiter) int {
 }
 
 // limit implements limited.
+func (e *ClaimDescribed) limit(l limiter) int {
+	return word(l, &e.Namespace) + word(l, &e.Name) + word(l, &e.UID) + word(l, &e.State) + textList(l, &e.Drivers) + list(l, &e.Devices, &e.Clipped) +
+		list(l, &e.Pods, &e.Clipped) + word(l, &e.Fault) + line(l, &e.FaultDriver) + text(l, &e.Err)
+}
+
+// limit implements limited.
+func (e *ClaimDevice) limit(l limiter) int {
+	return line(l, &e.Driver) + line(l, &e.Pool) + line(l, &e.Device) + word(l, &e.Share) + textList(l, &e.Requests) + textList(l, &e.CDI) + word(l, &e.Health) +
+		text(l, &e.Message)
+}
+
+// limit implements limited.
+func (e *ClaimPod) limit(l limiter) int {
+	return word(l, &e.Pod.Namespace) + word(l, &e.Pod.Name) + word(l, &e.Pod.UID) + textList(l, &e.Containers)
+}
+
+// limit implements limited.
 func (e *Decision) limit(l limiter) int {
 	return word(l, &e.By) + line(l, &e.Subject) + word(l, &e.Verdict) + text(l, &e.Reason) + word(l, &e.Code) + text(l, &e.Cause) +
 		word(l, &e.Ground) + word(l, &e.Signal) + word(l, &e.Measured) + word(l, &e.Orphan) + line(l, &e.Path) + word(l, &e.Volume) + list(l, &e.Inputs, &e.Clipped)

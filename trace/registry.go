@@ -49,6 +49,7 @@ const (
 	kindShutdown
 	kindDRAPlugin
 	kindResourceClaim
+	kindClaimDescribed
 	kindSpanExport
 	kindCount
 )
@@ -101,6 +102,7 @@ var kinds = [kindCount]kindOf{
 	kindShutdown:           describe[Shutdown]("shutdown"),
 	kindDRAPlugin:          describe[DRAPlugin]("dra.plugin"),
 	kindResourceClaim:      describe[ResourceClaim]("resource.claim"),
+	kindClaimDescribed:     describe[ClaimDescribed]("claim.described"),
 	kindSpanExport:         describe[SpanExport]("span.export"),
 }
 
@@ -244,6 +246,9 @@ func (*DRAPlugin) Kind() Kind { return kindDRAPlugin }
 
 // Kind implements Event.
 func (*ResourceClaim) Kind() Kind { return kindResourceClaim }
+
+// Kind implements Event.
+func (*ClaimDescribed) Kind() Kind { return kindClaimDescribed }
 
 // Kind implements Event.
 func (*SpanExport) Kind() Kind { return kindSpanExport }

@@ -107,6 +107,8 @@ var names = []string{
 	"DeviceAllocation.Affinity", "DeviceAllocation.Container", "DeviceAllocation.Nodes", "DeviceAllocation.Resource", "DevicePlugin.Resource", "DevicePlugin.Socket",
 	"DRAPlugin.Driver", "DRAPlugin.Health", "DRAPlugin.Service", "DRAPlugin.Socket", "SpanExport.Endpoint",
 	"ResourceClaim.Code", "ResourceClaim.Driver", "ResourceClaim.Method", "ResourceClaim.Name", "ResourceClaim.Namespace", "ResourceClaim.UID",
+	"ClaimDescribed.Drivers", "ClaimDescribed.FaultDriver", "ClaimDescribed.Name", "ClaimDescribed.Namespace", "ClaimDescribed.UID",
+	"ClaimDevice.Device", "ClaimDevice.Driver", "ClaimDevice.Pool", "ClaimDevice.Requests", "ClaimDevice.Share", "ClaimPod.Containers",
 	"ContainerExit.ID", "ContainerExit.Reason", "Decision.Code", "Eviction.Evicted", "RankedPod.Pod", "Missing.Namespace",
 	"Decision.Orphan", "Decision.Path", "Decision.Volume", "Gate.Action", "Gate.Call", "Gate.Code",
 	"ImageProgress.Image", "ImagePull.Image", "ImagePull.Ref",

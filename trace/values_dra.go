@@ -24,6 +24,7 @@ const (
 	ClaimNotReleased ClaimOp = "not-released" // it could not be unprepared: its pod cannot end
 	ClaimShared      ClaimOp = "shared"       // another pod of the node has it prepared already
 	ClaimStillInUse  ClaimOp = "still-in-use" // its pod has ended, and another pod of the node uses it
+	ClaimSkipped     ClaimOp = "skipped"      // its allocation says that the driver need not be called
 )
 
 // ClaimFault is why a ResourceClaim could not be prepared or unprepared.
@@ -43,4 +44,28 @@ const (
 	FaultUnsupported   ClaimFault = "unsupported"    // the claim needs a feature that is off
 	FaultAPI           ClaimFault = "api"            // the API server did not return the claim
 	FaultState         ClaimFault = "state"          // the state file could not be written
+)
+
+// ClaimState is the state of a ResourceClaim on this node.
+type ClaimState string
+
+// The states of claims.
+const (
+	ClaimRestored    ClaimState = "restored"         // an earlier agent prepared it; its drivers have not been called since
+	ClaimPreparing   ClaimState = "preparing"        // its drivers are being called
+	ClaimReady       ClaimState = "prepared"         // all its drivers have prepared it
+	ClaimFailed      ClaimState = "prepare-failed"   // its pod waits for the next attempt
+	ClaimUnpreparing ClaimState = "unpreparing"      // its drivers are being called after its last pod has terminated
+	ClaimStuck       ClaimState = "unprepare-failed" // it is tried again
+	ClaimGone        ClaimState = "gone"             // no pod of the node uses it
+)
+
+// DeviceHealth is the health of a device of a DRA driver.
+type DeviceHealth string
+
+// The health of devices.
+const (
+	DeviceHealthy       DeviceHealth = "Healthy"   // the driver says so
+	DeviceUnhealthy     DeviceHealth = "Unhealthy" // the driver says so
+	DeviceHealthUnknown DeviceHealth = "Unknown"   // the driver does not report it, or has not for too long
 )

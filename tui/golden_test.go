@@ -148,6 +148,15 @@ func (d *driver) machine() *driver {
 	return d
 }
 
+// claims gives the app the scripted session of a node with DRA drivers.
+func (d *driver) claims() *driver {
+	d.t.Helper()
+	d.app.apply([]chunk{{recs: tuitest.Claims()}})
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
 // keys types keys, named as Bubble Tea names them, separated by spaces.
 func (d *driver) keys(names string) *driver {
 	d.t.Helper()
@@ -311,6 +320,24 @@ func TestGoldenMachine(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).machine().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// TestGoldenClaims is TestGolden on a node whose pods use ResourceClaims.
+func TestGoldenClaims(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"claims", "n m"},
+		{"claims-claim", "n m j j j enter"},
+		{"claims-failed", "n m / r a d i o enter enter"},
+	} {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).claims().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})

@@ -12,29 +12,32 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/tuitest"
 )
 
-// TestMachineFile writes the scripted session as JSON lines, for the gallery.
-func TestMachineFile(t *testing.T) {
-	var got []byte
-	for _, r := range tuitest.Machine() {
-		var err error
-		if got, err = r.AppendJSON(got); err != nil {
-			t.Fatal(err)
+// TestScriptFiles writes scripted sessions as JSON lines, for the gallery.
+func TestScriptFiles(t *testing.T) {
+	for name, recs := range map[string][]trace.Record{"machine": tuitest.Machine(), "claims": tuitest.Claims()} {
+		var got []byte
+		for _, r := range recs {
+			var err error
+			if got, err = r.AppendJSON(got); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, '\n')
 		}
-		got = append(got, '\n')
-	}
-	path := filepath.Join("testdata", "recordings", "machine.jsonl")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
+		path := filepath.Join("testdata", "recordings", name+".jsonl")
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(want, got) {
-		t.Errorf("%s is of another session, %v; go test -update writes it anew", path, err)
+		want, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(want, got) {
+			t.Errorf("%s is of another session, %v; go test -update writes it anew", path, err)
+		}
 	}
 }
 
@@ -102,6 +105,42 @@ func TestResourcesKeys(t *testing.T) {
 	})
 }
 
+// TestClaims: Enter opens all that is known of a claim, and w says why a pod waits for one.
+func TestClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := drive(t, Config{}, 120, 40).claims()
+		d.keys("n").want("db/cache-nic", "restored", "DRA driver", "not unprepared", "1 unhealthy")
+		d.keys("m").want("▶db/cache-nic")
+		d.keys("j j j enter").want("train-7c9d-x2z-gpus-4kq8t", "example.com/nvlink=0", "Unhealthy: XID 79: the GPU has fallen off the bus", "ml/train-7c9d-x2z/cuda")
+		d.keys("esc k k enter").want("being prepared since", "for ")
+		d.keys("esc / d r i v e r = g p u . e x a m p l e . c o m enter").want("ml/shared-gpu")
+		d.wantNot("dpdk")
+		d.keys("esc G w").want("the records of web/old-1 are not kept")
+		d.keys("esc k w").want("why radio/l1-0", "KL44", "fpga.example.com")
+		d.keys("esc k w").want("no pod is selected") // its pod is not known any more
+	})
+}
+
+// TestManyClaims: a claim with more devices and pods than are known, and more claims than a screen has lines.
+func TestManyClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := drive(t, Config{}, 80, 24)
+		recs := tuitest.Claims()
+		for i := range 5000 {
+			e := trace.ClaimDescribed{Namespace: "many", Name: fmt.Sprintf("claim-%04d", i), State: trace.ClaimReady, Count: 40, Users: 50}
+			e.Devices = []trace.ClaimDevice{{Driver: "gpu.example.com", Pool: "p", Device: "d"}}
+			e.Pods = []trace.ClaimPod{{Pod: trace.Pod{Namespace: "many", Name: "p", UID: "p"}}}
+			recs = append(recs, trace.Record{Seq: recs[len(recs)-1].Seq + 1, Time: recs[len(recs)-1].Time, Event: &e})
+		}
+		d.app.apply([]chunk{{recs: recs}})
+		d.app.setNow()
+		d.app.refresh()
+		d.keys("n m").want("claim-")
+		d.keys("G enter").want("and 39 more devices", "and 49 more pods")
+		within(t, d.screen(), 80, 24)
+	})
+}
+
 // lineOf is the number of the first line of the screen with that text.
 func lineOf(d *driver, text string) int {
 	for i, l := range strings.Split(d.screen(), "\n") {
@@ -115,7 +154,7 @@ func lineOf(d *driver, text string) int {
 // TestResourcesSizes presses all keys in all sizes, with and without rows.
 func TestResourcesSizes(t *testing.T) {
 	for _, size := range [][2]int{{40, 8}, {60, 16}, {80, 24}, {100, 30}, {130, 31}, {200, 50}} {
-		for name, play := range map[string]func(*driver) *driver{"machine": (*driver).machine, "none": (*driver).play, "some": (*driver).some} {
+		for name, play := range map[string]func(*driver) *driver{"machine": (*driver).machine, "claims": (*driver).claims, "none": (*driver).play, "some": (*driver).some} {
 			bubble(t, fmt.Sprint(name, size), func(t *testing.T) {
 				d := play(drive(t, Config{}, size[0], size[1])).keys("n")
 				for range 4 {

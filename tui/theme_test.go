@@ -39,7 +39,7 @@ func TestGoldenColors(t *testing.T) {
 	}
 }
 
-// TestGoldenColorsMachine is TestGoldenColors for the view of resources, with the cursor on a refused pod and on a container.
+// TestGoldenColorsMachine is TestGoldenColors for the view of resources, with the cursor on a refused pod, a claim and a container.
 func TestGoldenColorsMachine(t *testing.T) {
 	for _, c := range []struct {
 		name, theme string
@@ -53,10 +53,13 @@ func TestGoldenColorsMachine(t *testing.T) {
 		{"none", "", []string{"TERM=xterm-256color", "NO_COLOR=1"}, sizes[0]},
 		{"ascii", "", []string{"TERM=vt220", "NO_COLOR=1"}, sizes[0]},
 	} {
-		for view, keys := range map[string]string{"resources": "n m", "resources-owner": "n m m m j j"} {
+		for view, show := range map[string]struct {
+			play func(*driver) *driver
+			keys string
+		}{"resources": {(*driver).machine, "n m"}, "resources-owner": {(*driver).machine, "n m m m j j"}, "claims": {(*driver).claims, "n m j"}} {
 			name := fmt.Sprintf("%s-%s-%dx%d", view, c.name, c.size[0], c.size[1])
 			bubble(t, name, func(t *testing.T) {
-				d := drive(t, Config{Env: c.env, Theme: c.theme}, c.size[0], c.size[1]).machine().keys(keys)
+				d := show.play(drive(t, Config{Env: c.env, Theme: c.theme}, c.size[0], c.size[1])).keys(show.keys)
 				colored(t, name, d.app.view())
 			})
 		}

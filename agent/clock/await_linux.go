@@ -16,7 +16,7 @@ const cancelOnSet = 2
 func await(ctx context.Context) {
 	set, err := watchClock()
 	if err != nil {
-		sleep(ctx)
+		Sleep(ctx, Look)
 		return
 	}
 	defer func() { _ = set.Close() }()

@@ -4,4 +4,4 @@ package clock
 
 import "context"
 
-func await(ctx context.Context) { sleep(ctx) }
+func await(ctx context.Context) { Sleep(ctx, Look) }

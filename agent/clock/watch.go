@@ -2,7 +2,6 @@ package clock
 
 import (
 	"context"
-	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -21,13 +20,4 @@ func (w *Watch) Run(ctx context.Context) error {
 		await(ctx)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context) {
-	timer := time.NewTimer(Look)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -170,3 +170,12 @@ func actedOnGates() map[string]bool {
 		"ResourceHealthStatusMessage":                    true,
 	}
 }
+
+// refusedGates lists the feature gates that may not be turned on by name, with the reason: a pod that relies on one would get other
+// resources than it requests, without an error. AllAlpha and AllBeta leave them off.
+func refusedGates() map[string]string {
+	return map[string]string{
+		"DRANodeAllocatableResources": "CPU and memory that a ResourceClaim has (status.nodeAllocatableResourceClaimStatuses of a pod) do not count for admission, the QoS class and cgroups",
+		"PodLevelResourceManagers":    "the CPU, memory and topology managers give nothing to pods with pod-level resources",
+	}
+}

@@ -32,6 +32,11 @@ func TestGateList(t *testing.T) {
 			t.Errorf("acted on but not known: %s", name)
 		}
 	}
+	for name := range refusedGates() {
+		if g, ok := known[name]; !ok || g.on || actedOnGates()[name] {
+			t.Errorf("refused, but acted on, on by default or not known: %s", name)
+		}
+	}
 	r := newReport()
 	if resolveGates(nil, r); len(r.problems) > 0 {
 		t.Errorf("the defaults contradict each other: %v", r.problems)
@@ -48,5 +53,24 @@ func TestAllGatesOfAStage(t *testing.T) {
 	}
 	if g := resolveGates(map[string]bool{"AllBeta": false}, newReport()); g.Enabled("MemoryQoS") {
 		t.Error("AllBeta=false leaves MemoryQoS on")
+	}
+}
+
+// A gate that cannot be ignored without harm to pods is refused by its name; a whole stage leaves it off.
+func TestRefusedGates(t *testing.T) {
+	for name, why := range refusedGates() {
+		r := newReport()
+		resolveGates(map[string]bool{name: true}, r)
+		if len(r.problems) != 1 || r.problems[0].Field != gatePath(name) || r.problems[0].Detail != "is not supported: "+why+": must be false" {
+			t.Errorf("%s: problems %v", name, r.problems)
+		}
+		r = newReport()
+		if g := resolveGates(map[string]bool{"AllAlpha": true, "AllBeta": true}, r); g.Enabled(name) || len(r.problems) > 0 {
+			t.Errorf("%s with all gates: on %t, problems %v", name, g.Enabled(name), r.problems)
+		}
+		r = newReport()
+		if resolveGates(map[string]bool{name: false}, r); len(r.problems) > 0 {
+			t.Errorf("%s=false: problems %v", name, r.problems)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -73,7 +74,7 @@ func (m *Manager) stream(ctx context.Context, p *plugin) error {
 			return err
 		}
 		m.update(ctx, p, res.GetDevices())
-		sleep(ctx, pace)
+		clock.Sleep(ctx, pace)
 	}
 }
 

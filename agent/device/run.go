@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -80,11 +81,11 @@ func (m *Manager) serve(g *registry) {
 func (m *Manager) saveSoon(ctx context.Context) {
 	err := m.save()
 	if err == nil {
-		sleep(ctx, saveEvery)
+		clock.Sleep(ctx, saveEvery)
 		return
 	}
 	m.log(ctx, "the checkpoint of devices cannot be written", err, "")
-	sleep(ctx, saveAgain)
+	clock.Sleep(ctx, saveAgain)
 	m.markDirty()
 }
 
@@ -105,15 +106,6 @@ func (m *Manager) listen(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	return (&net.ListenConfig{}).Listen(ctx, "unix", path)
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // disconnectAll ends all connections, so that those who follow plugins end.

@@ -46,8 +46,10 @@ func (m *Manager) tryAttach(ctx context.Context, pod types.UID, all []*wanted, t
 		}
 	}
 	for _, w := range all {
+		m.admit(w.key())
 		if c := m.attachOne(ctx, pod, w); !c.prepared && c.busy == nil {
 			c.busy = make(chan struct{})
+			m.become(c, trace.ClaimPreparing, nil)
 			*todo = append(*todo, c)
 		}
 	}
@@ -67,6 +69,7 @@ func (m *Manager) attachOne(ctx context.Context, pod types.UID, w *wanted) *clai
 	if !c.PodUIDs.Has(string(pod)) {
 		c.PodUIDs.Insert(string(pod))
 		m.changes++
+		m.touched[c.key()] = true
 		if c.prepared {
 			m.say(ctx, c, trace.ResourceClaim{Op: trace.ClaimShared})
 		}

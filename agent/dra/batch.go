@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
@@ -102,9 +103,8 @@ func unknown[T any](b *batch, answers map[string]T) (uid string, ok bool) {
 	return "", false
 }
 
-// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call, with
-// nil if that failed. It returns the first error, in the order of the calls.
-func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch) outcome, keep func(c *claim, driver string, got any)) error {
+// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call. It returns the first error, in the order of the calls.
+func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch) outcome, keep func(c *claim, driver string, r result)) error {
 	outcomes := make([]outcome, len(calls))
 	var under sync.WaitGroup
 	for i, b := range calls {
@@ -127,7 +127,7 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 				ev.Batch = len(b.claims)
 			}
 			m.sayResult(ctx, b, c, r, ev)
-			keep(c, b.driver, r.got)
+			keep(c, b.driver, r)
 			if r.err != nil && first == nil {
 				first = r.err
 			}
@@ -174,9 +174,21 @@ func (m *Manager) say(ctx context.Context, c *claim, ev trace.ResourceClaim) {
 	trace.Point(m.cfg.Bus, trace.FromContext(ctx), ev)
 }
 
+// saySkipped publishes which drivers need not be called for an operation.
+func (m *Manager) saySkipped(ctx context.Context, all []*claim, op resourceapi.SkipNodeOperation) {
+	for _, c := range all {
+		for _, name := range slices.Sorted(maps.Keys(c.DriverState)) {
+			if skips(c.DriverState[name], op) {
+				m.say(ctx, c, trace.ResourceClaim{Op: trace.ClaimSkipped, Driver: name, Method: string(op)})
+			}
+		}
+	}
+}
+
 // refused publishes that a pod cannot use a claim for which no driver was called.
-func (m *Manager) refused(ctx context.Context, err error) {
+func (m *Manager) refused(ctx context.Context, pod types.UID, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
+		m.refuse(pod, e)
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.ResourceClaim{
 			Op: trace.ClaimNotPrepared, Namespace: e.Namespace, Name: e.Name, UID: e.UID, Driver: e.Driver, Fault: e.Fault, Err: e.Error(),
 		})

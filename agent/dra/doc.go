@@ -1,7 +1,7 @@
 // Package dra gives pods the devices of their ResourceClaims (Dynamic Resource Allocation).
 //
-// It owns which claims are prepared on this node and for which pods, and keeps that in upstream's state file, so that either agent can
-// continue the other's work. Package driver has the connections to the drivers, package checkpoint the file. It never allocates a claim:
+// It owns which claims are prepared on this node and for which pods, and the health of their devices, and keeps that in upstream's state
+// files, so that either agent can continue the other's work. Package driver has the connections to the drivers, package checkpoint the files. It never allocates a claim:
 // the scheduler does. It never writes a claim.
 //
 // A pod's worker calls [Manager.Prepare] before the pod's sandbox is created: a driver may provide the sandbox's network. The claims are
@@ -18,10 +18,11 @@
 // A claim that is read from the state file is new again: if its pod gets another sandbox, the drivers are asked once more, as upstream
 // asks them.
 //
-// Goroutines: Run follows drivers, unprepares every minute what pods that are gone have left, and notices when the health of devices is
-// too old; each call of Prepare and Unprepare has one for each driver.
+// Goroutines: Run has five. They follow drivers, unprepare every minute what pods that are gone have left (with at most 8 calls of each
+// driver at the same time), describe claims when there is time, notice when the health of devices is too old, and save that health. Each
+// pod that is gone has one while its claims are unprepared; each call of Prepare and Unprepare has one for each driver.
 //
-// It publishes ResourceClaim and Wait; package driver publishes DRAPlugin.
+// It publishes ResourceClaim, ClaimDescribed, Log and Wait; package driver publishes DRAPlugin.
 //
 // Upstream: pkg/kubelet/cm/dra.
 package dra

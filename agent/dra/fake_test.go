@@ -372,3 +372,15 @@ func wantStrings(t *testing.T, what string, got []string, want ...string) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
+
+// reconcileOnce unprepares the claims of pods that are gone, and waits for the drivers.
+func (n *node) reconcileOnce() {
+	if !n.cfg.Complete() {
+		return
+	}
+	r := newReleases(n.releaseGone)
+	for r.want(n.t.Context(), n.goneUsers()); len(r.running) > 0; {
+		r.handle(n.t.Context(), <-r.ended)
+	}
+	r.under.Wait()
+}

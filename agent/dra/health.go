@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// healthTimeout is how long a report counts that does not say so itself; maxDevices limits the devices of a driver, and maxName their
+	// healthTimeout is how long a report counts that does not say so itself, maxTimeout how long any counts; maxDevices limits the devices of a driver, and maxName their
 	// names, in bytes.
 	//
 	// Upstream: pkg/kubelet/cm/dra/healthinfo.go, DefaultHealthTimeout, maxDevicesPerDriver.
 	healthTimeout = 30 * time.Second
+	maxTimeout    = 365 * 24 * time.Hour
 	maxDevices    = 16384
 	maxName       = 512
 	// restartTime is how long what a driver said counts after its stream has ended.
@@ -33,12 +34,16 @@ type deviceHealth struct {
 	health  v1.ResourceHealthStatus
 	message string
 	until   time.Time // when it is unknown again
-	socket  string    // of the plugin that said it
+	socket  string    // of the plugin that said it; "" if it was said to an earlier agent
+	// at is when it was said, and timeout how long it counts then.
+	at      time.Time
+	timeout time.Duration
 }
 
 // health is the health of devices.
 type health struct {
-	kick chan struct{}
+	kick  chan struct{}
+	dirty chan struct{} // the file must be written
 
 	mu     sync.Mutex
 	all    map[deviceID]deviceHealth
@@ -47,7 +52,7 @@ type health struct {
 }
 
 func newHealth() *health {
-	return &health{kick: make(chan struct{}, 1), all: map[deviceID]deviceHealth{}, counts: map[string]int{}}
+	return &health{kick: make(chan struct{}, 1), dirty: make(chan struct{}, 1), all: map[deviceID]deviceHealth{}, counts: map[string]int{}}
 }
 
 // of returns the health of a device.
@@ -64,7 +69,7 @@ func (h *health) of(id deviceID) (v1.ResourceHealthStatus, string) {
 //
 // Upstream: pkg/kubelet/cm/dra/healthinfo.go, updateHealthInfo.
 func (m *Manager) Report(driver, socket string, devices []*healthapi.DeviceHealth) {
-	h, changed := m.health, map[deviceID]bool{}
+	h, changed, save := m.health, map[deviceID]bool{}, false
 	h.mu.Lock()
 	now := time.Now()
 	for _, r := range devices {
@@ -76,14 +81,19 @@ func (m *Manager) Report(driver, socket string, devices []*healthapi.DeviceHealt
 		if !known {
 			h.counts[driver]++
 		}
-		d := deviceHealth{health: statusOf(r.GetHealth()), message: clipMessage(r.GetMessage()), until: now.Add(timeoutOf(r)), socket: socket}
+		timeout := timeoutOf(r)
+		d := deviceHealth{health: statusOf(r.GetHealth()), message: clipMessage(r.GetMessage()), until: now.Add(timeout), socket: socket, at: now, timeout: timeout}
 		h.all[id] = d
+		save = save || !known || old.health != d.health || old.message != d.message || old.timeout != d.timeout
 		if !known || old.health != d.health || old.message != d.message || !now.Before(old.until) {
 			changed[id] = true
 		}
 		h.expires(d.until)
 	}
 	h.mu.Unlock()
+	if save {
+		h.soil()
+	}
 	m.healthChanged(changed)
 }
 
@@ -151,6 +161,7 @@ func (h *health) sweep(now time.Time) map[deviceID]bool {
 		switch {
 		case !now.Before(d.until):
 			delete(h.all, id)
+			h.soil()
 			if h.counts[id.driver]--; h.counts[id.driver] == 0 {
 				delete(h.counts, id.driver)
 			}
@@ -176,6 +187,7 @@ func (m *Manager) healthChanged(changed map[deviceID]bool) {
 				if !changed[deviceID{name, state.Devices[i].PoolName, state.Devices[i].DeviceName}] {
 					continue
 				}
+				m.postpone(c.key())
 				for uid := range c.PodUIDs {
 					hurt[types.UID(uid)] = true
 				}
@@ -201,9 +213,8 @@ func statusOf(h healthapi.HealthStatus) v1.ResourceHealthStatus {
 
 // timeoutOf returns how long a report counts.
 func timeoutOf(r *healthapi.DeviceHealth) time.Duration {
-	const most = 365 * 24 * 60 * 60
 	if s := r.GetHealthCheckTimeoutSeconds(); s > 0 {
-		return time.Duration(min(s, most)) * time.Second
+		return time.Duration(min(s, int64(maxTimeout/time.Second))) * time.Second
 	}
 	return healthTimeout
 }

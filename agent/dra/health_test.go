@@ -2,6 +2,7 @@ package dra
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	healthalpha "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -165,5 +167,84 @@ func TestManyDevices(t *testing.T) {
 	n.Report(nics, "s", many[:1])
 	if got, _ := n.health.of(deviceID{nics, "pool", "0"}); got != v1.ResourceHealthStatusHealthy {
 		t.Error("another driver has no room")
+	}
+}
+
+// What a driver said counts for the next agent, as long as the driver said; a file that cannot be read is ignored and replaced.
+func TestSavedHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t, t.TempDir())
+		path := filepath.Join(n.dir, checkpoint.HealthName)
+		of := func(when, device, want string) {
+			t.Helper()
+			health, message := n.health.of(deviceID{gpus, "pool", device})
+			if got := strings.TrimSpace(string(health) + " " + message); got != want {
+				t.Errorf("%s: device %s is %q, want %q", when, device, got, want)
+			}
+		}
+		n.run()
+		long := report("0", healthapi.HealthStatus_UNHEALTHY, "hot")
+		long.HealthCheckTimeoutSeconds = 60
+		n.Report(gpus, "s", []*healthapi.DeviceHealth{long, report("1", healthapi.HealthStatus_HEALTHY, "")})
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		if all, err := checkpoint.ReadHealth(path); err != nil || len(all[gpus]) != 2 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		time.Sleep(20 * time.Second)
+		n.Report(gpus, "s", []*healthapi.DeviceHealth{long}) // no news: it is saved at the end
+		n.restart()
+		of("at once", "0", "Unhealthy hot")
+		of("at once", "1", "Healthy")
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		of("31 s after the report", "1", "Unknown")
+		of("11 s after the last report", "0", "Unhealthy hot")
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		of("61 s after the last report", "0", "Unknown")
+		if all, err := checkpoint.ReadHealth(path); err != nil || len(all) != 0 {
+			t.Errorf("what is too old stays in the file: %+v, %v", all, err)
+		}
+		n.stop()
+		for name, content := range map[string]string{"empty": "", "half": `{"gpu.example.com":{"Devices":{"pool/0":{"Pool`, "foreign": `["a"]`, "none": "null"} {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			warned := len(n.rec.OfKind("log"))
+			n.build(nil)
+			if got := len(n.rec.OfKind("log")) - warned; got != 1 && name != "none" || got != 0 && name == "none" {
+				t.Errorf("%s: %d warnings", name, got)
+			}
+			n.run()
+			n.Report(gpus, "s", []*healthapi.DeviceHealth{report("0", healthapi.HealthStatus_HEALTHY, name)})
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			if all, err := checkpoint.ReadHealth(path); err != nil || len(all[gpus]) != 1 || all[gpus][0].Message != name {
+				t.Errorf("%s: %+v, %v", name, all, err)
+			}
+			n.stop()
+		}
+	})
+}
+
+// Entries of the file that upstream or a damaged disk may have.
+func TestRestoredHealth(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		d      checkpoint.DeviceHealth
+		health v1.ResourceHealthStatus
+		left   time.Duration
+	}{
+		"default timeout":   {checkpoint.DeviceHealth{Health: "Healthy", LastUpdated: now.Add(-10 * time.Second)}, "Healthy", 20 * time.Second},
+		"too old":           {checkpoint.DeviceHealth{Health: "Healthy", LastUpdated: now.Add(-time.Minute)}, "Healthy", -30 * time.Second},
+		"from the future":   {checkpoint.DeviceHealth{Health: "Unhealthy", LastUpdated: now.Add(time.Hour), HealthCheckTimeout: time.Minute}, "Unhealthy", time.Minute},
+		"for longer":        {checkpoint.DeviceHealth{Health: "Healthy", LastUpdated: now, HealthCheckTimeout: 1 << 62}, "Healthy", maxTimeout},
+		"negative":          {checkpoint.DeviceHealth{Health: "Healthy", LastUpdated: now, HealthCheckTimeout: -1}, "Healthy", -1},
+		"an unknown health": {checkpoint.DeviceHealth{Health: "Broken", LastUpdated: now}, "Unknown", healthTimeout},
+	} {
+		if got := restored(now, &c.d); got.health != c.health || got.until.Sub(now) != c.left {
+			t.Errorf("%s: %s for %s, want %s for %s", name, got.health, got.until.Sub(now), c.health, c.left)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -60,7 +61,9 @@ type Manager struct {
 	health  *health
 	nudge   chan struct{} // reconcile soon
 
-	saving sync.Mutex // taken before mu, while the state file is written
+	saving     sync.Mutex    // taken before mu, while the state file is written
+	describing sync.Mutex    // taken before mu, while claims are described
+	laterKick  chan struct{} // there is something in later
 
 	mu     sync.Mutex
 	claims map[types.NamespacedName]*claim
@@ -70,6 +73,10 @@ type Manager struct {
 	changes, saved uint64
 	// unsaved are the pods whose claims were given back, with the count of that change, until the state file has it.
 	unsaved map[types.UID]uint64
+	// refusals are claims that no pod uses, with the last pod that could not use them.
+	refusals map[types.NamespacedName]refusal
+	// touched are the claims that have changed since they were described, later those to be described when there is time.
+	touched, later map[types.NamespacedName]bool
 }
 
 // claim is a claim that pods of this node use.
@@ -77,6 +84,10 @@ type claim struct {
 	checkpoint.Claim
 	// prepared says that all drivers have prepared it since the agent started.
 	prepared bool
+	// state is what is published of the claim, since when it has that state, and failure why the last calls failed; nil if they did not.
+	state   trace.ClaimState
+	since   time.Time
+	failure *Error
 	// busy is closed when the calls about the claim have ended; nil while there are none. While it is not nil, only who set it changes the
 	// claim.
 	busy chan struct{}
@@ -98,13 +109,16 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Retry == nil {
 		cfg.Retry = func([]types.UID) {}
 	}
-	m := &Manager{cfg: cfg, nudge: make(chan struct{}, 1), claims: map[types.NamespacedName]*claim{}, waiting: map[types.UID]string{}, unsaved: map[types.UID]uint64{}}
+	m := &Manager{
+		cfg: cfg, nudge: make(chan struct{}, 1), laterKick: make(chan struct{}, 1), claims: map[types.NamespacedName]*claim{}, waiting: map[types.UID]string{},
+		unsaved: map[types.UID]uint64{}, refusals: map[types.NamespacedName]refusal{}, touched: map[types.NamespacedName]bool{}, later: map[types.NamespacedName]bool{},
+	}
 	known, err := checkpoint.Read(m.path())
 	if err != nil {
 		return nil, fmt.Errorf("the state of ResourceClaims cannot be restored: %w: drain this node and remove the file before restarting", err)
 	}
 	for _, k := range known {
-		c := &claim{Claim: k}
+		c := &claim{Claim: k, state: trace.ClaimRestored, since: time.Now()}
 		if c.PodUIDs == nil {
 			c.PodUIDs = sets.New[string]()
 		}
@@ -112,8 +126,12 @@ func New(cfg Config) (*Manager, error) {
 			c.DriverState = map[string]checkpoint.Driver{}
 		}
 		m.claims[c.key()] = c
+		m.postpone(c.key())
 	}
 	m.health = newHealth()
+	if cfg.HealthChanged != nil {
+		m.restoreHealth()
+	}
 	drivers := driver.Config{NodeName: cfg.NodeName, Slices: cfg.Slices, Usable: m.usable, Bus: cfg.Bus}
 	if cfg.HealthChanged != nil {
 		drivers.Health = m

@@ -425,7 +425,7 @@ func TestShared(t *testing.T) {
 	}
 	n.restart() // the file has the change
 	n.driver(d)
-	if got := n.users(); len(got) != 1 || !got["q"] {
+	if got := n.users(); len(got) != 1 || got["q"] == nil {
 		t.Errorf("%v", got)
 	}
 	if err := n.Unprepare(t.Context(), "q"); err != nil {
@@ -503,7 +503,7 @@ func TestBusy(t *testing.T) {
 		}
 	}
 	wantStrings(t, "calls", d.took(), "unprepare a", "prepare a")
-	if got := n.users(); len(got) != 1 || !got["q"] {
+	if got := n.users(); len(got) != 1 || got["q"] == nil {
 		t.Errorf("%v", got)
 	}
 }
@@ -533,7 +533,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal("no error")
 		}
 		next(n, d)
-		if !n.users()["p"] || len(n.cdi(p)) > 0 {
+		if n.users()["p"] == nil || len(n.cdi(p)) > 0 {
 			t.Error("the claim was not recorded before the call")
 		}
 		if err := n.Prepare(t.Context(), p); err != nil || len(n.cdi(p)) != 2 {
@@ -760,7 +760,7 @@ func TestReconcile(t *testing.T) {
 	}
 	d.took()
 	n.gone("p")
-	n.reconcile(t.Context())
+	n.reconcileOnce()
 	wantStrings(t, "calls before all sources have reported", d.took())
 	n.mu.Lock()
 	n.early = false
@@ -777,14 +777,14 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStrings(t, "calls", d.took(), "unprepare a", "prepare a")
-	n.reconcile(t.Context())
+	n.reconcileOnce()
 	wantStrings(t, "calls for a pod that runs", d.took())
 	d.unprepare = func(context.Context, []*drapb.Claim) (*drapb.NodeUnprepareResourcesResponse, error) {
 		return nil, errors.New("broken")
 	}
 	n.gone("q")
-	n.reconcile(t.Context())
-	if logs := n.rec.OfKind("log"); len(logs) != 1 || !n.users()["q"] {
+	n.reconcileOnce()
+	if logs := n.rec.OfKind("log"); len(logs) != 1 || n.users()["q"] == nil {
 		t.Error(logs)
 	}
 }

@@ -1,7 +1,9 @@
 package dra
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,17 +36,20 @@ func (m *Manager) Prepare(ctx context.Context, pod *v1.Pod) error {
 }
 
 func (m *Manager) prepare(ctx context.Context, pod *v1.Pod) error {
+	defer m.describe()
 	all, err := m.fetch(ctx, pod)
 	if err != nil {
-		m.refused(ctx, err)
+		m.refused(ctx, pod.UID, err)
 		return err
 	}
 	todo, err := m.attach(ctx, pod.UID, all)
 	if err != nil {
-		m.refused(ctx, err)
+		m.refused(ctx, pod.UID, err)
 		return err
 	}
+	m.describe()
 	if err := m.save(); err != nil {
+		m.unsavedClaims(todo, err)
 		m.release(todo)
 		return err
 	}
@@ -59,30 +64,56 @@ func (m *Manager) prepare(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
+// unsavedClaims records that claims were not prepared because the state file could not be written.
+func (m *Manager) unsavedClaims(all []*claim, err error) {
+	failure, ok := errors.AsType[*Error](err)
+	if !ok {
+		failure = &Error{Fault: trace.FaultState, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range all {
+		m.become(c, trace.ClaimFailed, failure)
+	}
+}
+
+// reason returns why a driver did not do its work: a call that was canceled is not the driver's failure.
+func reason(ctx context.Context, err *Error) *Error {
+	if ctx.Err() != nil {
+		return &Error{Err: context.Cause(ctx)}
+	}
+	return err
+}
+
 // callPrepare calls the drivers of busy claims, all at the same time, and keeps their answers. It returns the first error, by the
 // driver's name.
 func (m *Manager) callPrepare(ctx context.Context, todo []*claim) error {
 	calls := batches(todo, resourceapi.SkipNodeOperationNodePrepareResources)
-	failed := map[*claim]bool{}
+	m.saySkipped(ctx, todo, resourceapi.SkipNodeOperationNodePrepareResources)
+	failed := map[*claim]*Error{}
 	err := m.callAll(ctx, calls, func(b *batch) outcome {
 		p, err := m.drivers.Get(b.driver)
 		if err != nil {
 			return failure(b, trace.FaultDriverMissing, err)
 		}
 		return m.prepareBatch(ctx, p, b)
-	}, func(c *claim, driver string, got any) {
-		if devices, ok := got.([]checkpoint.Device); ok {
+	}, func(c *claim, driver string, r result) {
+		if devices, ok := r.got.([]checkpoint.Device); ok {
 			d := c.DriverState[driver]
 			c.DriverState[driver] = checkpoint.Driver{Devices: devices, SkipNodeOperations: d.SkipNodeOperations}
 			m.changes++
 		} else {
-			failed[c] = true
+			failed[c] = cmp.Or(failed[c], reason(ctx, r.err))
 		}
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range todo {
-		c.prepared = !failed[c]
+		if c.prepared = failed[c] == nil; c.prepared {
+			m.become(c, trace.ClaimReady, nil)
+		} else {
+			m.become(c, trace.ClaimFailed, failed[c])
+		}
 	}
 	return err
 }

@@ -2,21 +2,18 @@ package dra
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-const (
-	// reconcilePeriod is how often claims of pods that are gone are looked for. Upstream: pkg/kubelet/cm/dra/manager.go.
-	reconcilePeriod = 60 * time.Second
-	// reconcileAtOnce is for how many pods claims are unprepared at the same time.
-	reconcileAtOnce = 8
-)
+// reconcilePeriod is how often claims of pods that are gone are looked for. Upstream: pkg/kubelet/cm/dra/manager.go.
+const reconcilePeriod = 60 * time.Second
 
 // Run follows the drivers and unprepares what pods that are gone have left, until ctx ends. It returns nil then.
 func (m *Manager) Run(ctx context.Context) error {
@@ -25,22 +22,39 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer under.Wait()
 	defer cancel()
 	under.Go(func() { m.reconcileAll(ctx) })
+	under.Go(func() { m.describeLater(ctx) })
 	if m.cfg.HealthChanged != nil {
 		under.Go(func() { m.expireHealth(ctx) })
+		under.Go(func() { m.saveHealth(ctx) })
 	}
 	return m.drivers.Run(ctx)
 }
 
+// reconcileAll unprepares the claims of pods that are gone: an agent was killed before it had, or a pod was deleted by force.
+//
+// Upstream: pkg/kubelet/cm/dra/manager.go, reconcileLoop.
 func (m *Manager) reconcileAll(ctx context.Context) {
+	r := newReleases(m.releaseGone)
+	defer r.under.Wait()
 	tick := time.NewTicker(reconcilePeriod)
 	defer tick.Stop()
 	for {
-		m.reconcile(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-m.nudge:
+		if m.cfg.Complete() {
+			r.want(ctx, m.goneUsers())
+			m.describe()
+		}
+	waiting:
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				break waiting
+			case <-m.nudge:
+				break waiting
+			case what := <-r.ended:
+				r.handle(ctx, what)
+			}
 		}
 	}
 }
@@ -53,42 +67,41 @@ func (m *Manager) reconcileSoon() {
 	}
 }
 
-// reconcile unprepares the claims of pods that are gone: an agent was killed before it had, or a pod was deleted by force.
-//
-// Upstream: pkg/kubelet/cm/dra/manager.go, reconcileLoop.
-func (m *Manager) reconcile(ctx context.Context) {
-	if !m.cfg.Complete() {
-		return
-	}
-	left := m.users() // before the pods: one that is added meanwhile is not in it
+// goneUsers returns the pods that use claims and that the node does not have any more, with the drivers that unprepare their claims.
+func (m *Manager) goneUsers() map[types.UID][]string {
+	left, active := m.users(), map[types.UID]bool{} // those before the pods: a pod that is added meanwhile is not in left
 	for _, pod := range m.cfg.Active() {
 		delete(left, pod.UID)
+		active[pod.UID] = true
 	}
-	var g errgroup.Group
-	g.SetLimit(reconcileAtOnce)
-	for uid := range left {
-		g.Go(func() error {
-			if err := m.Unprepare(ctx, uid); err != nil && ctx.Err() == nil {
-				trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
-					Level: trace.LevelWarn, Message: "ResourceClaims of a pod that is gone could not be unprepared: they are tried again every minute",
-					Attrs: []trace.KV{{K: "pod", V: string(uid)}, {K: "error", V: err.Error()}},
-				})
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // its functions return no error
+	m.dropRefusals(func(uid types.UID) bool { return !active[uid] })
+	return left
 }
 
-// users returns the pods that use claims.
-func (m *Manager) users() map[types.UID]bool {
+// users returns the pods that use claims, with the drivers that unprepare these.
+func (m *Manager) users() map[types.UID][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[types.UID]bool{}
+	out := map[types.UID][]string{}
 	for _, c := range m.claims {
+		drivers := driversFor(c.DriverState, resourceapi.SkipNodeOperationNodeUnprepareResources)
 		for uid := range c.PodUIDs {
-			out[types.UID(uid)] = true
+			out[types.UID(uid)] = append(out[types.UID(uid)], drivers...)
 		}
 	}
+	for uid, drivers := range out {
+		slices.Sort(drivers)
+		out[uid] = slices.Compact(drivers)
+	}
 	return out
+}
+
+// releaseGone unprepares the claims of a pod that is gone.
+func (m *Manager) releaseGone(ctx context.Context, pod types.UID, done func(driver string)) {
+	if err := m.unprepareAll(ctx, pod, done); err != nil && ctx.Err() == nil {
+		trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
+			Level: trace.LevelWarn, Message: "ResourceClaims of a pod that is gone could not be unprepared: they are tried again every minute",
+			Attrs: []trace.KV{{K: "pod", V: string(pod)}, {K: "error", V: err.Error()}},
+		})
+	}
 }

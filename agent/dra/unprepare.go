@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,7 +19,14 @@ import (
 //
 // Upstream: pkg/kubelet/cm/dra/manager.go, UnprepareResources.
 func (m *Manager) Unprepare(ctx context.Context, pod types.UID) error {
-	err := m.unprepare(ctx, pod)
+	return m.unprepareAll(ctx, pod, func(string) {})
+}
+
+// unprepareAll is Unprepare. It calls done after each call of a driver.
+func (m *Manager) unprepareAll(ctx context.Context, pod types.UID, done func(driver string)) error {
+	m.dropRefusals(func(uid types.UID) bool { return uid == pod })
+	err := m.unprepare(ctx, pod, done)
+	m.describe()
 	m.waits(pod, err)
 	if err != nil {
 		return fmt.Errorf("unprepare dynamic resources: %w", err)
@@ -41,13 +49,14 @@ func (m *Manager) Held(pod types.UID) bool {
 	return false
 }
 
-func (m *Manager) unprepare(ctx context.Context, pod types.UID) error {
+func (m *Manager) unprepare(ctx context.Context, pod types.UID, done func(driver string)) error {
 	todo, err := m.detach(ctx, pod)
 	if err != nil {
 		return err
 	}
 	if len(todo) > 0 {
-		err = m.callUnprepare(ctx, pod, todo)
+		m.describe()
+		err = m.callUnprepare(ctx, pod, todo, done)
 		m.release(todo)
 	}
 	if !m.isUnsaved(pod) { // the state file is not about this pod
@@ -101,11 +110,13 @@ func (m *Manager) tryDetach(ctx context.Context, pod types.UID) (todo []*claim, 
 	for _, c := range mine {
 		if len(c.PodUIDs) > 1 {
 			c.PodUIDs.Delete(string(pod))
+			m.touched[c.key()] = true
 			m.gave(pod)
 			m.say(ctx, c, trace.ResourceClaim{Op: trace.ClaimStillInUse})
 			continue
 		}
 		c.busy = make(chan struct{})
+		m.become(c, trace.ClaimUnpreparing, nil)
 		todo = append(todo, c)
 	}
 	return todo, nil, key
@@ -113,28 +124,33 @@ func (m *Manager) tryDetach(ctx context.Context, pod types.UID) (todo []*claim, 
 
 // callUnprepare calls the drivers of a pod's busy claims, all at the same time, and forgets the claims that all their drivers have unprepared. It
 // returns the first error, by the driver's name.
-func (m *Manager) callUnprepare(ctx context.Context, pod types.UID, todo []*claim) error {
+func (m *Manager) callUnprepare(ctx context.Context, pod types.UID, todo []*claim, done func(driver string)) error {
+	m.saySkipped(ctx, todo, resourceapi.SkipNodeOperationNodeUnprepareResources)
 	calls := batches(todo, resourceapi.SkipNodeOperationNodeUnprepareResources)
-	failed := map[*claim]bool{}
+	failed := map[*claim]*Error{}
 	err := m.callAll(ctx, calls, func(b *batch) outcome {
+		defer done(b.driver)
 		p, err := m.drivers.Get(b.driver)
 		if err != nil {
 			return failure(b, trace.FaultDriverMissing, err)
 		}
 		return unprepareBatch(ctx, p, b)
-	}, func(c *claim, _ string, got any) {
-		if got == nil {
-			failed[c] = true
+	}, func(c *claim, _ string, r result) {
+		if r.got == nil {
+			failed[c] = cmp.Or(failed[c], reason(ctx, r.err))
 		}
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range todo {
 		c.prepared = false // a driver may have unprepared it
-		if !failed[c] {
-			delete(m.claims, c.key())
-			m.gave(pod)
+		if failed[c] != nil {
+			m.become(c, trace.ClaimStuck, failed[c])
+			continue
 		}
+		delete(m.claims, c.key())
+		m.touched[c.key()] = true
+		m.gave(pod)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
 // Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod; pkg/kubelet/eviction/eviction_manager.go.
@@ -46,7 +48,7 @@ func (m *Manager) rest(ctx context.Context) {
 	if m.cfg.Watcher != nil {
 		crossed = m.cfg.Watcher.C()
 	}
-	if !sleep(ctx, crossedPause) || !wait(ctx, pause-crossedPause, crossed, nil) || m.near {
+	if !clock.Sleep(ctx, crossedPause) || !wait(ctx, pause-crossedPause, crossed, nil) || m.near {
 		return
 	}
 	wait(ctx, WatchPeriod-pause, crossed, m.cfg.Stalled)
@@ -73,14 +75,9 @@ func (m *Manager) await(ctx context.Context, evicted []*v1.Pod, grace int64) {
 	limit := time.Now().Add(endLimit + time.Duration(grace)*time.Second)
 	for _, pod := range evicted {
 		for !m.cfg.Pods.Ended(pod.UID) && time.Now().Before(limit) {
-			if !sleep(ctx, endPause) {
+			if !clock.Sleep(ctx, endPause) {
 				return
 			}
 		}
 	}
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	return wait(ctx, d, nil, nil)
 }

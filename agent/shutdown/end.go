@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -74,7 +75,7 @@ func (m *Manager) endAll(ctx context.Context, groups []group) (overran []string)
 	for _, g := range groups {
 		for _, pod := range g.pods {
 			for !m.cfg.Pods.Written(pod.UID) && time.Now().Before(limit) {
-				if !sleep(ctx, pause) {
+				if !clock.Sleep(ctx, pause) {
 					return overran
 				}
 			}
@@ -102,7 +103,7 @@ func (m *Manager) end(ctx context.Context, g *group, number, of int) (overran []
 			e.Overran = names(left)
 			return e.Overran
 		}
-		if !sleep(ctx, min(pause, time.Until(limit))) {
+		if !clock.Sleep(ctx, min(pause, time.Until(limit))) {
 			return nil // canceled
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
 // How often, and after what first pause, which doubles, it is checked whether logind has taken a new configuration.
@@ -23,7 +25,7 @@ func (m *Manager) extend(ctx context.Context, conn Logind) (time.Duration, error
 	}
 	err = conn.SetDelay(ctx, need)
 	for i := 0; err == nil && i < extendChecks; i++ {
-		if !sleep(ctx, extendPause<<i) {
+		if !clock.Sleep(ctx, extendPause<<i) {
 			return delay, ctx.Err()
 		}
 		if delay, err = conn.Delay(ctx); err == nil && delay >= need {

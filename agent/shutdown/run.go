@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -37,7 +38,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			warned = err.Error()
 			m.warn("logind cannot be used: a shutdown of the machine does not wait for pods", err)
 		}
-		if !sleep(ctx, backoff.After(backoff.Doubling(retryFirst, retryLast), failed)) {
+		if !clock.Sleep(ctx, backoff.After(backoff.Doubling(retryFirst, retryLast), failed)) {
 			return nil
 		}
 	}
@@ -138,16 +139,4 @@ func (m *Manager) warn(message string, err error) {
 	trace.Point(m.cfg.Bus, trace.Span{}, trace.Log{
 		Level: trace.LevelWarn, Message: message, Attrs: []trace.KV{{K: "error", V: err.Error()}},
 	})
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -83,17 +84,8 @@ func (m *Manager) resolveOne(ctx context.Context, obj *v1.Pod, v *v1.Volume) (re
 		}
 		wait := trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetClaim, Name: v.Name}, Tries: try + 1, Until: time.Now().Add(claimDelays[try]).UnixNano()}.WithCause(err.Error())
 		span := trace.Begin(m.cfg.Bus, trace.FromContext(ctx), wait)
-		sleep(ctx, claimDelays[try])
+		clock.Sleep(ctx, claimDelays[try])
 		trace.End(m.cfg.Bus, span, wait)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 
@@ -166,7 +158,7 @@ func (m *Manager) watchClaims(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		// With jitter, because otherwise all nodes would ask at once after a restart of the API server.
-		sleep(ctx, claimPeriod+rand.N(claimPeriod/10))
+		clock.Sleep(ctx, claimPeriod+rand.N(claimPeriod/10))
 		for _, obj := range m.claimants() {
 			if ctx.Err() != nil {
 				return

@@ -183,6 +183,10 @@ func (n *node) ofNode() {
 			Resource: pick(n, "a.com/gpu", "a.com/nic"), Socket: pick(n, "a", "b"), Healthy: n.rng.IntN(9), PreStart: n.chance(50), Err: pick(n, "", "EOF"),
 		})
 	case 16:
+		n.Point(n.at, none, 0, &trace.ClaimDescribed{
+			Namespace: pick(n, "a", "b"), Name: pick(n, "gpu", "nic"), UID: fmt.Sprint(n.n),
+			State: pick(n, trace.ClaimRestored, trace.ClaimPreparing, trace.ClaimReady, trace.ClaimFailed, trace.ClaimUnpreparing, trace.ClaimStuck, trace.ClaimGone),
+		})
 		if n.chance(30) {
 			n.Point(n.at, none, 0, &trace.ResourcesDescribed{
 				CPUPolicy: "static", MemoryPolicy: "Static", Nodes: []trace.NUMANode{{CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}, Reserved: "0", Pool: "0-7",

@@ -14,6 +14,7 @@ const (
 	maxSockets   = 8    // plugins of a resource
 	maxHeld      = 256  // of a pod: what its containers have for themselves
 	maxRefusals  = 300  // records
+	maxClaims    = 4096 // ResourceClaims
 )
 
 // resources is the latest about what containers can have for themselves.
@@ -23,7 +24,11 @@ type resources struct {
 	free      map[string]*store.Item // the last amount that a NUMA node has left, by node and resource
 	plugins   map[string]*plugins    // by resource
 	refused   ring.Ring[*store.Item] // the last records about pods that did not get what they requested
+	claims    map[claim]*store.Item  // the last description of each claim
 }
+
+// claim is the namespace and name of a ResourceClaim.
+type claim struct{ namespace, name string }
 
 // plugins are the device plugins of a resource.
 type plugins struct {
@@ -32,7 +37,7 @@ type plugins struct {
 }
 
 func newResources() resources {
-	return resources{free: map[string]*store.Item{}, plugins: map[string]*plugins{}, refused: ring.New[*store.Item](maxRefusals)}
+	return resources{free: map[string]*store.Item{}, plugins: map[string]*plugins{}, refused: ring.New[*store.Item](maxRefusals), claims: map[claim]*store.Item{}}
 }
 
 // restart drops what a new agent publishes again.
@@ -45,6 +50,7 @@ func (s *resources) restart() {
 func (s *resources) walk(v visit) {
 	one(v, needNode, &s.described, &s.pool)
 	table(v, needParts, s.free)
+	table(v, needParts, s.claims)
 	maps.DeleteFunc(s.plugins, func(_ string, p *plugins) bool {
 		table(v, needParts, p.sockets)
 		one(v, needParts, &p.registered, &p.devices, &p.gone, &p.removed, &p.refuse)
@@ -81,6 +87,13 @@ func (s *resources) fold(e trace.Event, it *store.Item) {
 		}
 	case *trace.DevicePlugin:
 		s.plugin(e, it)
+	case *trace.ClaimDescribed:
+		switch key := (claim{e.Namespace, e.Name}); {
+		case e.State == trace.ClaimGone:
+			delete(s.claims, key)
+		case s.claims[key] != nil || len(s.claims) < maxClaims:
+			s.claims[key] = it
+		}
 	}
 }
 

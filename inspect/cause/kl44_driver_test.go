@@ -105,6 +105,14 @@ func TestResourceClaim(t *testing.T) {
 			again(s, 0, casetest.Open, on, "no")
 		}, now: 20 * sec})
 	}
+	all = append(all, script{
+		name: "busy", cost: 3 * sec, want: "the pod waited 3.00s because ResourceClaim shop/gpu was being prepared or unprepared for another pod", write: func(s *casetest.Script) {
+			a := s.Action(0, 3*sec, trace.Action{ID: "claims", Verb: trace.VerbClaims})
+			s.Wait(0, 3*sec, a, trace.Wait{For: trace.WaitLock, Target: on})
+			s.Action(3*sec, 5*sec, trace.Action{ID: "sandbox", Verb: trace.VerbSandbox}, "claims")
+			start(s, 5*sec, "sandbox")
+		},
+	})
 	run(t, "KL45", append(all, script{name: "not: the driver", write: func(s *casetest.Script) {
 		claims(s, 0, sec, trace.FaultDriverFailed, "no")
 		again(s, sec, casetest.Open, trace.Target{Kind: trace.TargetDRADriver, Name: gpus}, "no")

@@ -11,7 +11,7 @@ func resourceClaim() Rule {
 	return Rule{
 		ID: "KL45", Name: "ResourceClaim not usable",
 		About: "The pod refers to a ResourceClaim that it cannot use: it does not exist (yet), no devices are allocated to it, it is not reserved for the pod, it was made for another " +
-			"pod, an earlier claim of the same name is still prepared, it needs a feature gate that is off, or the API server does not return it. It rests on the agent's verdict and on " +
+			"pod, an earlier claim of the same name is still prepared, it needs a feature gate that is off, or the API server does not return it; or DRA drivers are being called about it for another pod. It rests on the agent's verdict and on " +
 			"the wait for the next attempt.",
 		Find: findResourceClaim,
 	}
@@ -42,7 +42,7 @@ var claimFaults = map[trace.ClaimFault]struct{ what, remedy string }{
 
 func findResourceClaim(c *Case) []Finding {
 	w := c.waited(func(e *trace.Wait) bool {
-		return e.For == trace.WaitClaims && e.Target.Kind == trace.TargetResourceClaim
+		return (e.For == trace.WaitClaims || e.For == trace.WaitLock) && e.Target.Kind == trace.TargetResourceClaim
 	})
 	if len(w.spans) == 0 || !c.speaks(w.cost, w.open != nil) {
 		return nil
@@ -54,11 +54,16 @@ func findResourceClaim(c *Case) []Finding {
 	on := wait.Event.Target
 	what, remedy := "cannot be used", "See its status: kubectl describe resourceclaim."
 	var told []Evidence
+	busy := wait.Event.For == trace.WaitLock
+	if busy {
+		what = "was being prepared or unprepared for another pod"
+		remedy = "See the state of the claim (kubeloupe inspect resources) and what its DRA driver does (its log, its CPU). The agent calls drivers about a claim for one pod at a time."
+	}
 	for _, p := range ownPoints[*trace.ResourceClaim](c) {
 		if p.Event.Driver != "" || p.Event.Name != on.Name || p.Event.Fault == "" {
 			continue
 		}
-		if known, ok := claimFaults[p.Event.Fault]; ok {
+		if known, ok := claimFaults[p.Event.Fault]; ok && !busy {
 			what, remedy = known.what, known.remedy
 		}
 		told = append(told, evidence(p.Rec, "%s", quoted(say.ResourceClaim(p.Event))))

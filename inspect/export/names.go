@@ -81,6 +81,8 @@ func pointName(e trace.Event) string {
 		name = "DRA driver " + string(e.Op)
 	case *trace.ResourceClaim:
 		name = "claim " + string(e.Op)
+	case *trace.ClaimDescribed:
+		name = "claim is " + string(e.State)
 	case *trace.Agent:
 		name = "agent " + string(e.State)
 	}

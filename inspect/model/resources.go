@@ -19,8 +19,10 @@ type Resources struct {
 	Devices []DeviceResource
 	// Refused are the last pods that did not get what they requested, the newest first.
 	Refused []Refusal
-	// Omitted is how many containers are not kept because of the limit.
-	Omitted int
+	// Claims are the ResourceClaims of pods of this node, by namespace and name.
+	Claims []*Claim
+	// Omitted is how many containers are not kept because of the limit, and OmittedClaims how many claims.
+	Omitted, OmittedClaims int
 }
 
 // Anywhere is the number of a NUMA node that is not known.
@@ -91,7 +93,8 @@ type DeviceResource struct {
 	Holders []int
 }
 
-// Free returns how many healthy devices no container has.
+// Free returns how many healthy devices no container has, at least: no record says which of the containers' devices are not healthy, and all
+// count as healthy here.
 func (d *DeviceResource) Free() int { return max(d.Healthy-d.Given, 0) }
 
 // PluginState is the state of a device plugin.

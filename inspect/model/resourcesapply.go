@@ -13,6 +13,7 @@ const (
 	maxDevices  = 1024    // resources of devices
 	maxSockets  = 8       // plugins of a resource
 	maxRefusals = 100
+	maxClaims   = 4096
 	maxID       = 128 // bytes of a device's ID
 )
 
@@ -28,6 +29,7 @@ type resources struct {
 	sorted  bool
 	plugins map[string]*DeviceResource
 	refused []Refusal // oldest first
+	claims  claims
 	omitted int
 	built   *Resources // nil: something has changed
 }
@@ -36,7 +38,7 @@ type resources struct {
 type nodeResource struct{ node, resource string }
 
 func newResources() resources {
-	return resources{free: map[nodeResource]uint64{}, owners: map[string]map[string]*owner{}, plugins: map[string]*DeviceResource{}}
+	return resources{free: map[nodeResource]uint64{}, owners: map[string]map[string]*owner{}, plugins: map[string]*DeviceResource{}, claims: newClaims()}
 }
 
 // apply takes a record that is about resources.
@@ -51,6 +53,8 @@ func (s *resources) apply(r *trace.Record) {
 		s.plugin(r, e)
 	case *trace.DeviceAllocation:
 		s.devices(r, e)
+	case *trace.ClaimDescribed:
+		s.claims.apply(r, e)
 	case *trace.Decision:
 		if e.By != trace.ByAdmission || e.Verdict != trace.VerdictReject {
 			return
@@ -136,6 +140,7 @@ func (s *resources) shorten() {
 			}
 		}
 	}
+	s.claims.shorten()
 	for i := range s.refused[:max(len(s.refused)-10, 0)] {
 		s.refused[i].Hints = nil
 	}

@@ -11,10 +11,11 @@ import (
 
 // build computes the result.
 func (s *resources) build() *Resources {
-	out := &Resources{At: s.at, ResourcesDescribed: s.is, Refused: slices.Clone(s.refused), Omitted: s.omitted}
+	out := &Resources{At: s.at, ResourcesDescribed: s.is, Refused: slices.Clone(s.refused), Omitted: s.omitted, OmittedClaims: s.claims.omitted}
 	out.Pool = s.pool
 	slices.Reverse(out.Refused)
 	out.Owners = s.inOrder()
+	out.Claims = s.claims.inOrder()
 	out.Devices = s.buildDevices(out.Owners)
 	s.buildNodes(out)
 	return out

@@ -99,6 +99,8 @@ func TestSubjects(t *testing.T) {
 		{"volumes", "cluster", "volumes", "", ""},
 		{"resources", "machine", "resources", "", ""},
 		{"resources-none", "session", "resources", "", ""},
+		{"resources-claims", "claims", "resources", "", ""},
+		{"resources-claims-pod", "claims", "resources", "radio/l1-0", ""},
 		{"resources-pod", "machine", "resources", "net/dpdk-1", ""},
 		{"node", "session", "node", "", ""},
 		{"node-cluster", "cluster", "node", "", "node"},

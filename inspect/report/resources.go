@@ -34,6 +34,7 @@ func makeResources(m *model.Model, args Args) (*Table, error) {
 	if args.Pod == "" {
 		t.section(devicesOf(r, args))
 	}
+	t.section(claimsOf(r, args))
 	t.section(refusedOf(r, args))
 	return t, nil
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -22,30 +23,70 @@ func draGauges(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "dra", Name: name, Help: help}, labels)
 }
 
-// claim counts calls of DRA drivers and prepared claims. Upstream: pkg/kubelet/cm/dra.
+func draCounters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "dra", Name: name, Help: help}, labels)
+}
+
+// claim counts calls of DRA drivers, and those that were not needed. Upstream: pkg/kubelet/cm/dra.
 func (s *Sink) claim(e *trace.ResourceClaim) {
 	driver := s.drivers.label(e.Driver)
 	if e.Batch > 0 && e.Method != "" {
 		s.draCalls.WithLabelValues(driver, "/"+e.Method, s.codes.label(cmp.Or(e.Code, "OK"))).Observe(e.Took.Seconds())
 	}
-	by := s.claims[e.UID]
 	switch {
-	case e.Op == trace.ClaimPrepared && !by[driver]:
-		if by == nil {
-			if len(s.claims) >= maxClaims {
-				return
-			}
-			by = map[string]bool{}
-			s.claims[e.UID] = by
-			s.claimsInUse.WithLabelValues(anyDriver).Inc()
+	case e.Op != trace.ClaimSkipped:
+	case e.Method == "NodePrepareResources":
+		s.prepareSkips.WithLabelValues(driver).Inc()
+	case e.Method == "NodeUnprepareResources":
+		s.unprepareSkips.WithLabelValues(driver).Inc()
+	}
+}
+
+// claimsOf are the claims that are in use.
+type claimsOf struct {
+	by    map[claimKey][]string // their drivers
+	count map[string]int        // claims of a driver
+}
+
+type claimKey struct{ namespace, name string }
+
+func newClaimsOf() claimsOf { return claimsOf{map[claimKey][]string{}, map[string]int{}} }
+
+// inUse counts claims that all their drivers have prepared, until they are unprepared. A driver that has none any more has no line.
+//
+// Upstream: pkg/kubelet/cm/dra/claiminfo.go, claimsInUse.
+func (s *Sink) inUse(e *trace.ClaimDescribed) {
+	key := claimKey{e.Namespace, e.Name}
+	_, has := s.claims.by[key]
+	switch e.State {
+	case trace.ClaimReady:
+		if !has && len(s.claims.by) >= maxClaims {
+			return
 		}
-		by[driver] = true
-		s.claimsInUse.WithLabelValues(driver).Inc()
-	case e.Op == trace.ClaimUnprepared && by[driver]:
-		s.claimsInUse.WithLabelValues(driver).Dec()
-		if delete(by, driver); len(by) == 0 {
-			delete(s.claims, e.UID)
-			s.claimsInUse.WithLabelValues(anyDriver).Dec()
+		var drivers []string
+		for _, d := range e.Drivers {
+			drivers = append(drivers, s.drivers.label(d))
 		}
+		slices.Sort(drivers)
+		drivers = slices.Compact(drivers) // several may be "other"
+		s.addClaims(s.claims.by[key], -1)
+		s.addClaims(drivers, 1)
+		s.claims.by[key] = drivers
+	case trace.ClaimRestored, trace.ClaimPreparing, trace.ClaimFailed, trace.ClaimGone:
+		s.addClaims(s.claims.by[key], -1)
+		delete(s.claims.by, key)
+	case trace.ClaimUnpreparing, trace.ClaimStuck: // it is in use until that succeeds
+	}
+	s.claimsInUse.WithLabelValues(anyDriver).Set(float64(len(s.claims.by)))
+}
+
+func (s *Sink) addClaims(drivers []string, by int) {
+	for _, d := range drivers {
+		if s.claims.count[d] += by; s.claims.count[d] > 0 {
+			s.claimsInUse.WithLabelValues(d).Set(float64(s.claims.count[d]))
+			continue
+		}
+		delete(s.claims.count, d)
+		s.claimsInUse.DeleteLabelValues(d)
 	}
 }

@@ -22,10 +22,9 @@ type Sink struct {
 	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
 	// of drivers, resources of device plugins.
 	exits, reasons, plugins, drivers, codes, resources values
-	// claims are the drivers that have prepared each ResourceClaim, by its UID.
-	claims   map[string]map[string]bool
-	exported map[string]uint64 // spans by result, as last told
-	starts   starts
+	claims                                             claimsOf
+	exported                                           map[string]uint64 // spans by result, as last told
+	starts                                             starts
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -34,7 +33,7 @@ func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
 		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
-		claims: map[string]map[string]bool{}, exported: map[string]uint64{}, starts: newStarts(),
+		claims: newClaimsOf(), exported: map[string]uint64{}, starts: newStarts(),
 	}
 	all := append(append(s.collectors(), s.starts.all()...), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
@@ -89,6 +88,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.device(e)
 	case *trace.ResourceClaim:
 		s.claim(e)
+	case *trace.ClaimDescribed:
+		s.inUse(e)
 	case *trace.Allocation:
 		s.allocations.apply(e)
 	case *trace.Shutdown:

@@ -47,6 +47,7 @@ type set struct {
 	devicePlugins                     *prometheus.CounterVec
 	deviceAllocations                 *prometheus.HistogramVec
 	draPods, draCalls                 *prometheus.HistogramVec
+	prepareSkips, unprepareSkips      *prometheus.CounterVec
 	claimsInUse                       *prometheus.GaugeVec
 	podResources, podsAPI             localAPI
 	allocations                       allocations
@@ -97,6 +98,8 @@ func newSet() set {
 		draPods:              draHistograms("operations_duration_seconds", "How long it took to prepare or release all ResourceClaims of a pod, by operation, and whether that failed.", "operation_name", "is_error"),
 		draCalls:             draHistograms("grpc_operations_duration_seconds", "How long calls of DRA drivers took.", "driver_name", "method_name", "grpc_status_code"),
 		claimsInUse:          draGauges("resource_claims_in_use", "ResourceClaims that drivers have prepared on this node, by driver; <any> counts each claim once.", "driver_name"),
+		prepareSkips:         draCounters("node_prepare_skips_total", "Calls of NodePrepareResources that were not needed, as the claims' allocations say.", "driver_name"),
+		unprepareSkips:       draCounters("node_unprepare_skips_total", "Calls of NodeUnprepareResources that were not needed, as the claims' allocations say.", "driver_name"),
 		podResources:         podResourcesAPI(),
 		podsAPI:              podsAPI(),
 		allocations:          newAllocations(),
@@ -127,7 +130,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
-		s.draPods, s.draCalls, s.claimsInUse,
+		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
 	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all())
 }
 

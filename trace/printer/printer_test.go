@@ -143,6 +143,11 @@ func sample() []trace.Record {
 	add(9019*ms, node, point, 0, &trace.DRAPlugin{Op: trace.DRARegistered, Driver: gpus, Socket: "/var/lib/kubelet/plugins/gpu/dra.sock", Service: "v1.DRAPlugin"})
 	add(9019*ms, cart, point, 0, &trace.ResourceClaim{Op: trace.ClaimPrepared, Namespace: "shop", Name: "gpu", UID: "u1", Driver: gpus, Devices: []string{"node/gpu-0"}, Count: 1, Method: "v1.DRAPlugin/NodePrepareResources", Batch: 1, Took: 1500 * ms})
 	add(9019*ms, cart, point, 0, &trace.ResourceClaim{Op: trace.ClaimNotPrepared, Namespace: "shop", Name: "nic", UID: "u2", Driver: "nic.example.com", Fault: trace.FaultDriverMissing, Err: "DRA driver nic.example.com is not registered"})
+	add(9019*ms, node, point, 0, &trace.ClaimDescribed{
+		Namespace: "shop", Name: "gpu", UID: "u1", State: trace.ClaimReady, Drivers: []string{gpus}, Count: 1, Users: 1,
+		Devices: []trace.ClaimDevice{{Driver: gpus, Pool: "node", Device: "gpu-0", CDI: []string{"example.com/gpu=0"}, Health: trace.DeviceHealthy}},
+		Pods:    []trace.ClaimPod{{Pod: cart, Containers: []string{"web"}}},
+	})
 	add(9019*ms, node, point, 0, &trace.SpanExport{Endpoint: "localhost:4317", State: trace.ExportFailing, Sent: 60, Queued: 41, Dropped: 7, Err: "Unavailable: connection refused"})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})

@@ -87,6 +87,8 @@ func brief(e trace.Event) string {
 		return words(e.Driver, string(e.Op))
 	case *trace.ResourceClaim:
 		return words(e.Name, string(e.Op), e.Driver)
+	case *trace.ClaimDescribed:
+		return words(e.Name, string(e.State), e.FaultDriver)
 	case *trace.OOMKill:
 		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
 	case *trace.PLEGMode:

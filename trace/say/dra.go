@@ -51,6 +51,8 @@ func ResourceClaim(e *trace.ResourceClaim) string {
 		return join(what+" could not be prepared"+by+took(e), e.Err)
 	case trace.ClaimNotReleased:
 		return join(what+" could not be unprepared"+by+took(e), e.Err)
+	case trace.ClaimSkipped:
+		return what + ": DRA driver " + e.Driver + " need not be called (" + e.Method + ")"
 	case trace.ClaimShared:
 		return what + " is prepared already, for another pod"
 	case trace.ClaimStillInUse:
@@ -80,4 +82,24 @@ func took(e *trace.ResourceClaim) string {
 		return fmt.Sprintf(" (the driver took %s for %d claims)", human.Duration(e.Took), e.Batch)
 	}
 	return " (the driver took " + human.Duration(e.Took) + ")"
+}
+
+// ClaimState describes the state of a claim in words.
+func ClaimState(s trace.ClaimState) string {
+	switch s {
+	case trace.ClaimRestored:
+		return "prepared by an earlier agent"
+	case trace.ClaimPreparing:
+		return "being prepared"
+	case trace.ClaimFailed:
+		return "not prepared"
+	case trace.ClaimUnpreparing:
+		return "being unprepared"
+	case trace.ClaimStuck:
+		return "not unprepared"
+	case trace.ClaimGone:
+		return "not used any more"
+	case trace.ClaimReady:
+	}
+	return string(s)
 }

@@ -23,6 +23,8 @@ func TestDRA(t *testing.T) {
 	stuck := claim(trace.ClaimNotReleased)
 	stuck.Fault, stuck.Err = trace.FaultDriverTimeout, "rpc error"
 	shared, used := claim(trace.ClaimShared), claim(trace.ClaimStillInUse)
+	skipped := claim(trace.ClaimSkipped)
+	skipped.Driver, skipped.Method = gpu, "NodePrepareResources"
 	for want, e := range map[string]trace.Event{
 		"DRA driver gpu.example.com registered: v1.DRAPlugin v1.DRAResourceHealth at " + socket: &trace.DRAPlugin{
 			Op: trace.DRARegistered, Driver: gpu, Socket: socket, Service: "v1.DRAPlugin", Health: "v1.DRAResourceHealth",
@@ -39,6 +41,7 @@ func TestDRA(t *testing.T) {
 		"ResourceClaim shop/gpu could not be prepared: ResourceClaim gpu: not allocated":                                                        &failed,
 		"ResourceClaim shop/gpu could not be unprepared by DRA driver gpu.example.com: rpc error":                                               by(stuck, 0, 0),
 		"ResourceClaim shop/gpu is prepared already, for another pod":                                                                           &shared,
+		"ResourceClaim shop/gpu: DRA driver gpu.example.com need not be called (NodePrepareResources)":                                          &skipped,
 		"ResourceClaim shop/gpu is still used by another pod":                                                                                   &used,
 	} {
 		if got := Line(&trace.Record{Event: e}); got != want {
@@ -52,5 +55,23 @@ func TestDRA(t *testing.T) {
 		if got := Waits(&w); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// The state of a claim has words, and no line: what happened to the claim has one.
+func TestClaimState(t *testing.T) {
+	for state, want := range map[trace.ClaimState]string{
+		trace.ClaimRestored: "prepared by an earlier agent", trace.ClaimPreparing: "being prepared", trace.ClaimReady: "prepared", trace.ClaimFailed: "not prepared",
+		trace.ClaimUnpreparing: "being unprepared", trace.ClaimStuck: "not unprepared", trace.ClaimGone: "not used any more", "new": "new",
+	} {
+		if got := ClaimState(state); got != want {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
+		if got := Line(&trace.Record{Event: &trace.ClaimDescribed{Namespace: "shop", Name: "gpu", State: state}}); got != "" {
+			t.Errorf("%s: %s", state, got)
+		}
+	}
+	if got := Brief(&trace.ClaimDescribed{Name: "gpu", State: trace.ClaimFailed, FaultDriver: "gpu.example.com"}); got != "gpu prepare-failed gpu.example.com" {
+		t.Error(got)
 	}
 }

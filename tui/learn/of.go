@@ -108,7 +108,7 @@ func Event(e trace.Event) Lesson {
 		return concepts["resources"]
 	case *trace.ResourcesDescribed:
 		return concepts["resources"]
-	case *trace.DRAPlugin, *trace.ResourceClaim:
+	case *trace.DRAPlugin, *trace.ResourceClaim, *trace.ClaimDescribed:
 		return waits[trace.WaitClaims]
 	case *trace.Shutdown:
 		return concepts["shutdown"]

@@ -16,7 +16,7 @@ import (
 )
 
 // Resources shows which CPUs, memory and devices of the machine containers have for themselves: the NUMA nodes, the refused pods, the
-// resources of device plugins, and the containers. All four are tables that are always in sight; one of them has the cursor.
+// resources of device plugins, the ResourceClaims, and the containers. All are tables that are always in sight; one of them has the cursor.
 type Resources struct {
 	Look
 	acts
@@ -31,6 +31,7 @@ type Resources struct {
 	nodes   list[nodeRow]
 	refused list[model.Refusal]
 	devices list[model.DeviceResource]
+	claims  list[*model.Claim]
 	owners  list[*model.Owner]
 	panes   []pane
 	at      int  // the pane with the cursor
@@ -74,6 +75,7 @@ const (
 	paneNodes = iota
 	paneRefused
 	paneDevices
+	paneClaims
 	paneOwners
 )
 
@@ -83,11 +85,13 @@ func NewResources(look Look) *Resources {
 	p.newNodes()
 	p.newRefused()
 	p.newDevices()
+	p.newClaims()
 	p.newOwners()
 	p.panes = []pane{
 		paneNodes:   {stacked: &p.nodes, title: "NUMA nodes", most: 6},
 		paneRefused: {stacked: &p.refused, title: "refused pods", most: 3},
 		paneDevices: {stacked: &p.devices, title: "devices", most: 4},
+		paneClaims:  {stacked: &p.claims, title: "claims", most: 4},
 		paneOwners:  {stacked: &p.owners, title: "containers", most: 4},
 	}
 	return p
@@ -104,6 +108,7 @@ func (p *Resources) Refresh(f Frame) {
 		p.nodes.tbl.SetRows(nodeRows(res))
 		p.refused.tbl.SetRows(res.Refused)
 		p.devices.tbl.SetRows(res.Devices)
+		p.claims.tbl.SetRows(res.Claims)
 		p.owners.tbl.SetRows(res.Owners)
 	}
 	p.lay()
@@ -166,9 +171,12 @@ func (p *Resources) ChosenPod() trace.Pod {
 
 // ChoosePod implements Chooser.
 func (p *Resources) ChoosePod(pod trace.Pod) bool {
-	for at, has := range map[int]func(trace.Pod) bool{paneOwners: p.owners.ChoosePod, paneRefused: p.refused.ChoosePod} {
-		if has(pod) {
-			p.focus(at)
+	for _, c := range []struct {
+		at  int
+		has func(trace.Pod) bool
+	}{{paneRefused, p.refused.ChoosePod}, {paneOwners, p.owners.ChoosePod}, {paneClaims, p.claims.ChoosePod}} {
+		if c.has(pod) {
+			p.focus(c.at)
 			return true
 		}
 	}

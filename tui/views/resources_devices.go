@@ -96,10 +96,18 @@ func (p *Resources) holders(d model.DeviceResource) string {
 	return p.Theme.Clean(b.String())
 }
 
+// since adds to a state when it began, if that is known.
+func (p *Resources) since(state string, at time.Time) string {
+	if at.IsZero() {
+		return state
+	}
+	return state + " since " + p.Scene.Time(at)
+}
+
 // deviceDetails opens all that is known of a resource.
 func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
 	f := facts{th: p.Theme}
-	f.add("plugin", strings.TrimSpace(string(d.Plugin)+" since "+p.Scene.Time(d.Since)), pluginTone(d))
+	f.add("plugin", p.since(string(d.Plugin), d.Since), pluginTone(d))
 	f.add("error", d.Err, style.Fail)
 	for _, s := range d.Sockets {
 		f.add("socket", s, style.Plain)

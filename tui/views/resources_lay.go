@@ -38,7 +38,7 @@ func (p *Resources) lay() {
 		p.at = p.step(1)
 	}
 	left := p.h - 1
-	order := []int{p.at, paneRefused, paneNodes, paneDevices, paneOwners}
+	order := []int{p.at, paneRefused, paneNodes, paneDevices, paneClaims, paneOwners}
 	rows := make([]int, len(p.panes))
 	drawn := make([]bool, len(p.panes))
 	for _, least := range []int{1, 0} { // one row of each, then more
@@ -57,7 +57,7 @@ func (p *Resources) lay() {
 			}
 		}
 	}
-	for _, i := range append([]int{p.at}, paneNodes, paneOwners, paneDevices, paneRefused) {
+	for _, i := range append([]int{p.at}, paneNodes, paneOwners, paneClaims, paneDevices, paneRefused) {
 		if n, _ := p.panes[i].Counts(); drawn[i] {
 			more := min(left, max(n-rows[i], 0))
 			rows[i], left = rows[i]+more, left-more

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -231,8 +232,11 @@ func (p *Resources) cpuCell(group []model.CPU, mine int) table.Cell {
 func (p *Resources) memoryBar(r *nodeRow) []table.Cell {
 	reserved, own, free, known := r.figures()
 	sum := reserved + own + free
-	if !known || sum <= 0 {
-		return []table.Cell{{Text: "not managed: memoryManagerPolicy is " + p.Theme.Clean(p.res.MemoryPolicy), Tone: style.Dim}}
+	switch {
+	case !known:
+		return []table.Cell{{Text: p.notManaged(), Tone: style.Dim}}
+	case sum <= 0:
+		return []table.Cell{{Text: "none", Tone: style.Dim}}
 	}
 	of := func(n int64) int {
 		if n <= 0 {
@@ -250,6 +254,17 @@ func (p *Resources) memoryBar(r *nodeRow) []table.Cell {
 		{Text: strings.Repeat(g.Full, full-mine), Tone: style.Strong},
 		{Text: strings.Repeat(g.Empty, max(p.bar-set-full, 0)), Tone: style.Dim},
 	}
+}
+
+// notManaged says that containers cannot have memory for themselves, as long as the column of bars has room.
+func (p *Resources) notManaged() string {
+	policy := p.Theme.Clean(p.res.MemoryPolicy)
+	for _, text := range []string{"not managed: memoryManagerPolicy is " + policy, "memory manager: " + policy, "policy " + policy} {
+		if fit.Width(text) <= p.bar {
+			return text
+		}
+	}
+	return policy
 }
 
 // chosen is the glyph for what the selected container has.
@@ -295,7 +310,9 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 	f.add("reserved", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUReserved }), style.Plain)
 	f.add("shared", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUShared }), style.Plain)
 	f.add("exclusive", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUExclusive }), style.Plain)
-	f.add("unknown", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUExclusive && c.Owner < 0 }), style.Slow)
+	if list := listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUExclusive && c.Owner < 0 }); list != "" {
+		f.add("not known", list+" (exclusive; no record says which container has them)", style.Slow)
+	}
 	for _, m := range n.Memory {
 		row := nodeRow{node: n.ID, resource: m.Resource, memory: m}
 		reserved, own, free, known := row.figures()

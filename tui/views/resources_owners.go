@@ -37,6 +37,8 @@ func (p *Resources) noOwners() string {
 		return "no container has anything for itself; " + p.Theme.Clean(p.Scene.Note)
 	case !r.At.IsZero() && (r.CPUPolicy == "static" || r.MemoryPolicy == "Static") || len(r.Devices) > 0:
 		return "no container has CPUs, memory or devices for itself now"
+	case len(r.Claims) > 0:
+		return "no container has CPUs, memory or devices of plugins for itself"
 	}
 	return nothingOwn
 }

@@ -1,9 +1,9 @@
-// Package checkpoint reads and writes the file in which the kubelet keeps which ResourceClaims DRA drivers prepared, and for which pods.
-// The format, with its checksum, is upstream's, so that either agent reads the other's file.
+// Package checkpoint reads and writes the files in which the kubelet keeps which ResourceClaims DRA drivers prepared, and for which pods,
+// and the health of the devices. The formats are upstream's, so that either agent reads the other's files.
 //
 // It owns no state and runs no goroutine. It publishes nothing.
 //
-// Upstream: pkg/kubelet/cm/dra/state, pkg/kubelet/checkpointmanager.
+// Upstream: pkg/kubelet/cm/dra/state, pkg/kubelet/checkpointmanager, pkg/kubelet/cm/dra/healthinfo.go.
 package checkpoint
 
 import (

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/status"
 	healthapi "k8s.io/kubelet/pkg/apis/dra-health/v1"
 	healthalpha "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
 const (
@@ -22,7 +24,7 @@ func (d *Drivers) followHealth(ctx context.Context, p *Plugin) {
 	for {
 		err := d.streamHealth(ctx, p)
 		d.cfg.Health.End(p.Driver, p.socket)
-		if status.Code(err) == codes.Unimplemented || !sleep(ctx, healthAgain) {
+		if status.Code(err) == codes.Unimplemented || !clock.Sleep(ctx, healthAgain) {
 			return
 		}
 	}
@@ -45,7 +47,7 @@ func (d *Drivers) streamHealth(ctx context.Context, p *Plugin) error {
 			return err
 		}
 		d.cfg.Health.Report(p.Driver, p.socket, res.GetDevices())
-		if !sleep(ctx, pace) {
+		if !clock.Sleep(ctx, pace) {
 			return ctx.Err()
 		}
 	}

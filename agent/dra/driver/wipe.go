@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/clock"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -76,7 +77,7 @@ func (w *wiper) note(driver string, usable bool) {
 		w.pending[driver] = p
 		w.under.Go(func() {
 			defer cancel()
-			if sleep(ctx, wipeAfter) {
+			if clock.Sleep(ctx, wipeAfter) {
 				w.wipe(ctx, driver)
 			}
 			w.mu.Lock()
@@ -113,20 +114,8 @@ func (w *wiper) wipe(ctx context.Context, driver string) {
 			}
 			trace.Point(w.cfg.Bus, trace.FromContext(ctx), ev)
 		}
-		if done || !sleep(ctx, backoff.After(backoff.Doubling(wipeFirst, wipeLast), n)) {
+		if done || !clock.Sleep(ctx, backoff.After(backoff.Doubling(wipeFirst, wipeLast), n)) {
 			return
 		}
-	}
-}
-
-// sleep reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
 	}
 }
