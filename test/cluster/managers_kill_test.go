@@ -27,7 +27,7 @@ type moment struct {
 	at   func(*trace.Record) bool
 }
 
-func step(verb trace.Verb, edge trace.Edge) moment {
+func stepOf(verb trace.Verb, edge trace.Edge) moment {
 	return moment{at: func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Action)
 		return ok && e.Verb == verb && r.Edge == edge
@@ -47,15 +47,15 @@ var killings = []struct {
 	start, ending moment
 }{
 	{"CPU granted", granted(trace.ManagerCPU, trace.AllocationGranted), moment{}},
-	{"Allocate begins, container is killed", moment{hook: "alpha.Allocate.begin"}, step(trace.VerbKill, trace.EdgeBegin)},
-	{"Allocate answers, sandbox stops", moment{hook: "beta.Allocate.end"}, step(trace.VerbStopSandbox, trace.EdgeBegin)},
-	{"devices are kept, Unprepare begins", step(trace.VerbCgroup, trace.EdgeBegin), moment{hook: "dra.Unprepare.begin"}},
+	{"Allocate begins, container is killed", moment{hook: "alpha.Allocate.begin"}, stepOf(trace.VerbKill, trace.EdgeBegin)},
+	{"Allocate answers, sandbox stops", moment{hook: "beta.Allocate.end"}, stepOf(trace.VerbStopSandbox, trace.EdgeBegin)},
+	{"devices are kept, Unprepare begins", stepOf(trace.VerbCgroup, trace.EdgeBegin), moment{hook: "dra.Unprepare.begin"}},
 	{"Prepare begins, Unprepare answers", moment{hook: "dra.Prepare.begin"}, moment{hook: "dra.Unprepare.end"}},
-	{"Prepare answers, claims are released", moment{hook: "dra.Prepare.end"}, step(trace.VerbReleaseClaims, trace.EdgeEnd)},
-	{"sandbox begins, cgroup is removed", step(trace.VerbSandbox, trace.EdgeBegin), step(trace.VerbRemoveCgroup, trace.EdgeEnd)},
+	{"Prepare answers, claims are released", moment{hook: "dra.Prepare.end"}, stepOf(trace.VerbReleaseClaims, trace.EdgeEnd)},
+	{"sandbox begins, cgroup is removed", stepOf(trace.VerbSandbox, trace.EdgeBegin), stepOf(trace.VerbRemoveCgroup, trace.EdgeEnd)},
 	{"PreStartContainer, CPU is released", moment{hook: "alpha.PreStartContainer.begin"}, granted(trace.ManagerCPU, trace.AllocationReleased)},
-	{"container is created", step(trace.VerbCreate, trace.EdgeEnd), moment{}},
-	{"container is started", step(trace.VerbStart, trace.EdgeEnd), moment{}},
+	{"container is created", stepOf(trace.VerbCreate, trace.EdgeEnd), moment{}},
+	{"container is started", stepOf(trace.VerbStart, trace.EdgeEnd), moment{}},
 }
 
 // TestManagersKilled kills the agent by SIGKILL at each step of an allocation, and of what follows it, until all is free again. Another pod with
@@ -75,18 +75,20 @@ func TestManagersKilled(t *testing.T) {
 		ok := t.Run(k.name, func(t *testing.T) {
 			s := *m.space
 			s.t = t
-			m := &managed{space: &s, config: m.config, journal: m.journal, hooks: m.hooks, all: m.all, own: m.own}
+			inner := *m
+			inner.space = &s
+			m := &inner
 			a = m.killedAt(a, k.start, func() { m.create(wants("holder", 1, true)) })
 			m.ready("holder")
 			has := m.holds("holder", before)
-			m.consistent(lab.Kubeloupe, map[string]given{"bystander": before, "holder": has})
+			m.consistent(map[string]given{"bystander": before, "holder": has})
 			if k.ending.set() {
 				a = m.killedAt(a, k.ending, func() { m.delete(-1, "holder") })
 			} else {
 				m.delete(-1, "holder")
 			}
 			m.end("holder")
-			m.consistent(lab.Kubeloupe, map[string]given{"bystander": before})
+			m.consistent(map[string]given{"bystander": before})
 			m.unchanged("bystander", before)
 		})
 		if !ok {
@@ -103,7 +105,7 @@ func TestManagersKilled(t *testing.T) {
 	m.apart(rest, before)
 	m.delete(-1, "bystander", "rest")
 	m.gone()
-	m.consistent(lab.Kubeloupe, nil)
+	m.consistent(nil)
 	m.free()
 	for _, c := range m.calls(func(c call) bool { return c.Err != "" }) {
 		t.Errorf("a plugin refused: %+v", c)

@@ -11,12 +11,11 @@ import (
 	cpus "github.com/kubeloupe/kubeloupe/agent/cpus/state"
 	devices "github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
 	claims "github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
-	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
-// consistent waits until the state files say the same as the containers of these pods, and nothing of others. Upstream's kubelet frees devices
-// only when the next pod asks for some, so with it devices of others may still be there.
-func (m *managed) consistent(kind lab.AgentKind, pods map[string]given) {
+// consistent waits until the state files say the same as the containers of these pods, and nothing of others, except devices of pods that are gone:
+// upstream's kubelet and kubeloupe free them when the next pod asks for some.
+func (m *managed) consistent(pods map[string]given) {
 	m.t.Helper()
 	want := map[string]string{}
 	for name, g := range pods {
@@ -26,7 +25,10 @@ func (m *managed) consistent(kind lab.AgentKind, pods map[string]given) {
 		}
 		uid := string(p.UID)
 		if g.CPUs == m.own.String() {
-			want["cpu "+uid], want["memory "+uid] = g.CPUs, "0"
+			want["cpu "+uid] = g.CPUs
+			if m.memory {
+				want["memory "+uid] = "0"
+			}
 		}
 		want["alpha "+uid], want["beta "+uid] = strings.Join(g.Alpha, " "), strings.Join(g.Beta, " ")
 		want["claimed "+uid] = strings.Join(g.Claimed, " ")
@@ -38,7 +40,7 @@ func (m *managed) consistent(kind lab.AgentKind, pods map[string]given) {
 		}
 		maps.DeleteFunc(have, func(k, _ string) bool {
 			_, wanted := want[k]
-			return kind == lab.Upstream && !wanted && (strings.HasPrefix(k, "alpha ") || strings.HasPrefix(k, "beta "))
+			return !wanted && (strings.HasPrefix(k, "alpha ") || strings.HasPrefix(k, "beta "))
 		})
 		pool := m.all
 		for k := range want {
@@ -73,6 +75,9 @@ func (m *managed) stateFiles() (map[string]string, error) {
 	mem, err := memory.Parse([]byte(read(m.t, m.root("memory_manager_state"))))
 	if err != nil {
 		return nil, err
+	}
+	if got := mem.PolicyName == "Static"; got != m.memory {
+		return nil, fmt.Errorf("the memory manager's policy is %s", mem.PolicyName)
 	}
 	for uid, containers := range mem.Entries {
 		for _, blocks := range containers {

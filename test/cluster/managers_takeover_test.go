@@ -23,7 +23,7 @@ func TestManagersTakeover(t *testing.T) {
 	m.ready("bystander", "holder")
 	has := map[string]given{"bystander": m.see("bystander")}
 	has["holder"] = m.holds("holder", has["bystander"])
-	m.consistent(lab.Upstream, has)
+	m.consistent(has)
 
 	a = m.takeover(a, lab.Kubeloupe, has)
 	m.newcomer("second", has)
@@ -31,11 +31,11 @@ func TestManagersTakeover(t *testing.T) {
 	m.delete(-1, "holder")
 	m.end("holder")
 	delete(has, "holder")
-	m.consistent(lab.Kubeloupe, has)
+	m.consistent(has)
 	m.create(wants("heir", 1, true))
 	m.ready("heir")
 	has["heir"] = m.holds("heir", has["bystander"], has["second"])
-	m.consistent(lab.Kubeloupe, has)
+	m.consistent(has)
 
 	a = m.takeover(a, lab.Upstream, has)
 	m.refused("greedier")
@@ -47,7 +47,7 @@ func TestManagersTakeover(t *testing.T) {
 	a = m.takeover(a, lab.Kubeloupe, has)
 	m.delete(-1, "bystander", "heir", "third")
 	m.end("bystander", "heir", "third")
-	m.consistent(lab.Kubeloupe, nil)
+	m.consistent(nil)
 	m.free()
 	for _, c := range m.calls(func(c call) bool { return c.Err != "" }) {
 		t.Errorf("a plugin refused: %+v", c)
@@ -82,7 +82,7 @@ func (m *managed) takeover(a *agent, kind lab.AgentKind, has map[string]given) *
 	if all := m.calls(gives); len(all) > gave {
 		t.Errorf("after %s took over, the plugins gave %+v", kind, all[gave:])
 	}
-	m.consistent(kind, has)
+	m.consistent(has)
 	return a
 }
 

@@ -38,6 +38,19 @@ type managed struct {
 	config, journal, hooks string
 	// all are the node's CPUs; own is the only one that a container can have for itself.
 	all, own cpuset.CPUSet
+	// memory says that the memory manager has the policy Static.
+	memory bool
+}
+
+// steadyMemory reports whether the machine's memory stays as it is. A host that gives a virtual machine more and less memory while it runs changes
+// what the memory manager's state file is about: then no agent starts with it, neither upstream's nor kubeloupe.
+func steadyMemory() bool {
+	var devices []string
+	for _, driver := range []string{"virtio_mem", "virtio_balloon"} {
+		found, _ := filepath.Glob("/sys/bus/virtio/drivers/" + driver + "/virtio*")
+		devices = append(devices, found...)
+	}
+	return len(devices) == 0
 }
 
 // managed prepares the node. No agent runs then.
@@ -55,8 +68,10 @@ func (b *bench) managed(t *testing.T) *managed {
 	m.all, m.own = online, cpuset.New(list[len(list)-1])
 	m.config, err = b.WriteKubeletConfig("managers", func(c map[string]any) {
 		c["cpuManagerPolicy"], c["reservedSystemCPUs"], c["cpuManagerReconcilePeriod"] = "static", m.all.Difference(m.own).String(), "1s"
-		c["memoryManagerPolicy"] = "Static"
-		c["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]any{"memory": "100Mi"}}} // as evictionHard
+		if m.memory = steadyMemory(); m.memory {
+			c["memoryManagerPolicy"] = "Static"
+			c["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]any{"memory": "100Mi"}}} // as evictionHard
+		}
 		c["topologyManagerPolicy"] = "single-numa-node"
 	})
 	if err != nil {
@@ -68,6 +83,11 @@ func (b *bench) managed(t *testing.T) *managed {
 	m.objects()
 	m.processes()
 	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := b.Kubectl(context.WithoutCancel(t.Context()), "-n", m.name, "get", "events", "--sort-by=.lastTimestamp")
+			calls, _ := os.ReadFile(m.journal)
+			t.Logf("events:\n%s\ncalls of plugins:\n%s", out, calls)
+		}
 		if a := b.Agent(); a != nil {
 			(&agent{Agent: a, bench: b, t: t}).stop()
 		}
@@ -97,7 +117,7 @@ func (m *managed) processes() {
 	with := func(more ...string) []string { return append(more, common...) }
 	m.process(plugin, with("-resource", alphaResource, "-data", filepath.Join(data, "alpha")))
 	m.process(plugin, with("-resource", betaResource, "-data", filepath.Join(data, "beta"), "-cdi-dir", m.CDIDir, "-registry"))
-	m.process(driver, with("-name", draDriver, "-node", lab.NodeName, "-kubeconfig", m.Kubeconfig, "-data", filepath.Join(m.dir, "dra"), "-cdi-dir", m.CDIDir))
+	m.process(driver, with("-name", draDriver, "-node", lab.NodeName, "-kubeconfig", m.Kubeconfig, "-data", filepath.Join(data, "dra"), "-cdi-dir", m.CDIDir))
 }
 
 // process runs a program until the test ends.

@@ -31,6 +31,10 @@ func (p *plugin) serve(ctx context.Context) error {
 		err := p.once(ctx, filepath.Join(dir, p.name+".sock"), func(ctx context.Context) error {
 			kubelet := filepath.Join(dir, filepath.Base(pluginapi.KubeletSocket))
 			began := identity(kubelet)
+			for ctx.Err() == nil && began == "" { // there may be no kubelet for a while
+				time.Sleep(look)
+				began = identity(kubelet)
+			}
 			if err := p.register(ctx, kubelet); err != nil {
 				return err
 			}
@@ -40,7 +44,7 @@ func (p *plugin) serve(ctx context.Context) error {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, "deviceplugin:", err) // there may be no kubelet for a while
+			fmt.Fprintln(os.Stderr, "deviceplugin:", err)
 			time.Sleep(look)
 		}
 	}
