@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
@@ -19,7 +20,10 @@ func TestManagersTakeover(t *testing.T) {
 	m := b.managed(t)
 	a := m.run(lab.Upstream)
 	a.ready()
-	m.create(wants("bystander", 1, false), wants("holder", 1, true))
+	m.plugged(0)
+	m.create(wants("bystander", 1, false))
+	m.ready("bystander")
+	m.create(wants("holder", 1, true))
 	m.ready("bystander", "holder")
 	has := map[string]given{"bystander": m.see("bystander")}
 	has["holder"] = m.holds("holder", has["bystander"])
@@ -63,12 +67,7 @@ func (m *managed) takeover(a *agent, kind lab.AgentKind, has map[string]given) *
 	a.stop()
 	a = m.run(kind)
 	a.ready()
-	eventually(t, "the plugins' registration with "+string(kind), func() string {
-		if n := m.registered() - registered; n < 2 {
-			return fmt.Sprintf("%d have registered", n)
-		}
-		return ""
-	})
+	m.plugged(registered)
 	time.Sleep(settling)
 	if !a.Alive() {
 		t.Fatalf("%s has ended; see %s", kind, a.LogFile)
@@ -84,6 +83,26 @@ func (m *managed) takeover(a *agent, kind lab.AgentKind, has map[string]given) *
 	}
 	m.consistent(has)
 	return a
+}
+
+// plugged waits until both plugins have registered, after as many registrations as before, and the node offers what they have.
+func (m *managed) plugged(before int) {
+	m.t.Helper()
+	eventually(m.t, "the plugins' registration", func() string {
+		if n := m.registered() - before; n < 2 {
+			return fmt.Sprintf("%d have registered", n)
+		}
+		node, err := m.client.CoreV1().Nodes().Get(m.t.Context(), lab.NodeName, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		for _, name := range []v1.ResourceName{alphaResource, betaResource} {
+			if q := node.Status.Allocatable[name]; q.Value() != each {
+				return fmt.Sprintf("the node offers %s of %s", q.String(), name)
+			}
+		}
+		return ""
+	})
 }
 
 // newcomer starts a pod, which gets what is free.

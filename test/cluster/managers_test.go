@@ -86,6 +86,13 @@ func (b *bench) managed(t *testing.T) *managed {
 		if t.Failed() {
 			out, _ := b.Kubectl(context.WithoutCancel(t.Context()), "-n", m.name, "get", "events", "--sort-by=.lastTimestamp")
 			calls, _ := os.ReadFile(m.journal)
+			if a := b.Agent(); a != nil && a.Kind == lab.Upstream {
+				for line := range strings.Lines(read(t, a.LogFile)) {
+					if strings.Contains(line, "opology") || strings.Contains(line, "device") {
+						t.Log(strings.TrimSpace(line))
+					}
+				}
+			}
 			t.Logf("events:\n%s\ncalls of plugins:\n%s", out, calls)
 		}
 		if a := b.Agent(); a != nil {

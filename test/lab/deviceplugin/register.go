@@ -27,18 +27,18 @@ func (p *plugin) serve(ctx context.Context) error {
 		})
 	}
 	dir := filepath.Join(p.root, "device-plugins")
+	kubelet, own := filepath.Join(dir, filepath.Base(pluginapi.KubeletSocket)), filepath.Join(dir, p.name+".sock")
 	for ctx.Err() == nil {
-		err := p.once(ctx, filepath.Join(dir, p.name+".sock"), func(ctx context.Context) error {
-			kubelet := filepath.Join(dir, filepath.Base(pluginapi.KubeletSocket))
-			began := identity(kubelet)
-			for ctx.Err() == nil && began == "" { // there may be no kubelet for a while
-				time.Sleep(look)
-				began = identity(kubelet)
-			}
+		began := identity(kubelet)
+		if began == "" { // there is no kubelet for a while
+			time.Sleep(look)
+			continue
+		}
+		err := p.once(ctx, own, func(ctx context.Context) error {
 			if err := p.register(ctx, kubelet); err != nil {
 				return err
 			}
-			for ctx.Err() == nil && identity(kubelet) == began {
+			for ctx.Err() == nil && identity(kubelet) == began && identity(own) != "" {
 				time.Sleep(look)
 			}
 			return nil
