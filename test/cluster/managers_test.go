@@ -174,6 +174,14 @@ func (m *managed) run(kind lab.AgentKind) *agent {
 	if kind == lab.Kubeloupe {
 		return m.start(t, cfg)
 	}
+	// Upstream's device plugins are in /var/lib/kubelet, whatever its root directory: the kubelet gets a mount namespace where that is the agents'
+	// directory, as on a node. The pods here need no mounts that others must see.
+	cfg.Program = filepath.Join(t.TempDir(), "kubelet")
+	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave sh -c 'mkdir -p \"$0\" /var/lib/kubelet/device-plugins && mount --bind \"$0\" /var/lib/kubelet/device-plugins && exec \"$@\"' '%s' '%s' \"$@\"\n",
+		m.root("device-plugins"), m.Cluster.Program("kubelet"))
+	if err := os.WriteFile(cfg.Program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	a, err := m.StartAgent(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
