@@ -26,6 +26,10 @@ func (p *parts) newDevices() (err error) {
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
 		Runs:          func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
+		Exists: func(uid types.UID) bool {
+			seen := p.pleg.Cache().Get(uid)
+			return seen != nil && len(seen.Sandboxes)+len(seen.Containers) > 0
+		},
 		NUMANodes:     p.host.arrangement.IDs(),
 		HealthChanged: p.wakes("the health of its devices has changed", false),
 		Bus:           p.cfg.Bus,

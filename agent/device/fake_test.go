@@ -126,6 +126,7 @@ type node struct {
 
 	mu             sync.Mutex
 	ended, running map[types.UID]bool
+	exists         map[types.UID]bool
 	active         []*v1.Pod
 	hurt           []types.UID
 	early          bool // sources have not reported
@@ -135,7 +136,7 @@ type node struct {
 
 func newNode(t *testing.T, dir string) *node {
 	t.Helper()
-	n := &node{dir: dir, rec: tracetest.New(t), ended: map[types.UID]bool{}, running: map[types.UID]bool{}, notes: make(chan struct{}, 100)}
+	n := &node{dir: dir, rec: tracetest.New(t), ended: map[types.UID]bool{}, running: map[types.UID]bool{}, exists: map[types.UID]bool{}, notes: make(chan struct{}, 100)}
 	note := func() {
 		select {
 		case n.notes <- struct{}{}:
@@ -163,6 +164,11 @@ func newNode(t *testing.T, dir string) *node {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			return n.running[uid]
+		},
+		Exists: func(uid types.UID) bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return n.exists[uid] || n.running[uid]
 		},
 		NUMANodes: []int{0, 1},
 		Changed:   note,

@@ -104,6 +104,10 @@ func (m *Manager) swap(ctx context.Context, name, socket string, all list, dropp
 	}
 	old, first := r.devices, !r.listed
 	r.devices, r.listed = all, true
+	if r.arrived != nil {
+		close(r.arrived)
+		r.arrived = nil
+	}
 	hurt := m.holds.owners(name, func(id string) bool {
 		was, had := old[id]
 		is, has := all[id]

@@ -27,6 +27,8 @@ type Config struct {
 	Active func() []*v1.Pod
 	// Runs reports whether something of a pod runs: then it keeps the devices that it has.
 	Runs func(uid types.UID) bool
+	// Exists reports whether the runtime has anything of a pod, whether it runs or not.
+	Exists func(uid types.UID) bool
 	// NUMANodes are the IDs of the machine's NUMA nodes.
 	NUMANodes []int
 	// Changed is called when the numbers of devices have changed; it must not block. It may be nil.
@@ -49,6 +51,8 @@ type Manager struct {
 	holds     holds
 	// near are the NUMA nodes that the topology manager chose for containers, by pod and container; 0 for any.
 	near map[types.UID]map[string]numa.Mask
+	// deferred are pods that were admitted although plugins that they need have not registered since the agent started.
+	deferred map[types.UID]bool
 	// gone are resources that were removed: the node keeps saying that it has none of them.
 	gone map[string]bool
 	// blind says that the checkpoint could not be read: containers that run may have devices that are not known here.
@@ -67,6 +71,8 @@ type resourceState struct {
 	listed bool
 	// preStart says that PreStartContainer must be called, as the last plugin said.
 	preStart bool
+	// arrived is closed when a plugin lists its devices; nil if one has since the agent started.
+	arrived chan struct{}
 	// stopped is when the last plugin ended; zero while one is connected.
 	stopped time.Time
 	expiry  *time.Timer
@@ -93,8 +99,8 @@ func New(cfg Config) (*Manager, error) {
 	if !filepath.IsAbs(cfg.Dir) {
 		return nil, fmt.Errorf("device: Config.Dir %q: want an absolute path", cfg.Dir)
 	}
-	if cfg.Ended == nil || cfg.Complete == nil || cfg.Active == nil || cfg.Runs == nil {
-		return nil, errors.New("device: Config needs Ended, Complete, Active and Runs")
+	if cfg.Ended == nil || cfg.Complete == nil || cfg.Active == nil || cfg.Runs == nil || cfg.Exists == nil {
+		return nil, errors.New("device: Config needs Ended, Complete, Active, Runs and Exists")
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func() {}
@@ -103,6 +109,6 @@ func New(cfg Config) (*Manager, error) {
 		cfg.HealthChanged = func([]types.UID) {}
 	}
 	return &Manager{
-		cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, near: map[types.UID]map[string]numa.Mask{}, gone: map[string]bool{},
+		cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, near: map[types.UID]map[string]numa.Mask{}, gone: map[string]bool{}, deferred: map[types.UID]bool{},
 	}, nil
 }

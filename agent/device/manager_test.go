@@ -469,7 +469,7 @@ func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := New(Config{
 			Dir: "/nowhere", Ended: func(types.UID) bool { return false }, Complete: func() bool { return true }, Active: func() []*v1.Pod { return nil },
-			Runs: func(types.UID) bool { return false },
+			Runs: func(types.UID) bool { return false }, Exists: func(types.UID) bool { return false },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -44,6 +44,7 @@ func (m *Manager) Release(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.near, uid)
+	delete(m.deferred, uid)
 	if _, has := m.holds[uid]; has {
 		delete(m.holds, uid)
 		m.markDirty()
@@ -132,6 +133,9 @@ func (m *Manager) reserve(pod *v1.Pod, c *v1.Container, want request, now view) 
 	r := m.known(want.resource)
 	if r == nil {
 		return fmt.Errorf("cannot allocate unregistered device %s", want.resource)
+	}
+	if m.defers(pod, r) {
+		return nil
 	}
 	healthy := r.devices.healthy()
 	if len(healthy) == 0 {

@@ -45,7 +45,7 @@ func (m *Manager) Restore(ctx context.Context) error {
 		if !extendedName(name) || len(m.resources) >= maxResources {
 			continue
 		}
-		r := &resourceState{devices: list{}, listed: true, stopped: time.Now()}
+		r := &resourceState{devices: list{}, listed: true, stopped: time.Now(), arrived: make(chan struct{})}
 		m.resources[name] = r
 		m.expire(name, r)
 	}

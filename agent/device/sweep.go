@@ -33,6 +33,11 @@ func (m *Manager) look() view {
 			uids = append(uids, uid)
 		}
 	}
+	for uid := range m.deferred {
+		if m.holds[uid] == nil && m.near[uid] == nil {
+			uids = append(uids, uid)
+		}
+	}
 	blind := m.blind
 	m.mu.Unlock()
 	if blind {

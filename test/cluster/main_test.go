@@ -43,7 +43,10 @@ func TestMain(m *testing.M) {
 	if existing != "" {
 		os.Exit(run())
 	}
-	ownnet.Main(run, lab.BuildCluster, product.Fetch)
+	ownnet.Main(run, lab.BuildCluster, product.Fetch, func(ctx context.Context, log io.Writer) error {
+		_, err := lab.BuildDRADriver(ctx, log) // its modules come from outside
+		return err
+	})
 }
 
 // setup returns the bench, which the first test that asks for it builds.

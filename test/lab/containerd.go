@@ -12,6 +12,7 @@ import (
 const (
 	containerdSocket = "containerd.sock"
 	ownPlugins       = "cni-bin"
+	cdiDir           = "cdi"
 	// maxPath keeps the longest socket path of a lab within the kernel's limit.
 	maxPath = 106 - len("/"+containerdSocket+".ttrpc")
 	// maxSocketDir is containerd's limit for the directory of shim sockets.
@@ -55,7 +56,7 @@ imports = []
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = %[12]t
   netns_mounts_under_state_dir = true
-  cdi_spec_dirs = []
+  cdi_spec_dirs = [%[19]s]
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = [%[13]q, %[18]s]
     conf_dir = %[14]s
@@ -68,7 +69,7 @@ imports = []
       Root = %[17]s
 `,
 		in("root"), in("state"), in("temp"), in(containerdSocket), in(containerdSocket+".ttrpc"), in("opt"), in("verifiers"),
-		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), shim, runc, in("runc"), in(ownPlugins))
+		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), shim, runc, in("runc"), in(ownPlugins), in(cdiDir))
 }
 
 // registryHosts tells containerd to speak plain HTTP to the lab's registry.
@@ -109,6 +110,9 @@ func writeConfig(dir string, s *state) error {
 		for _, host := range mirrored() {
 			files[filepath.Join("certs.d", host, "hosts.toml")] = registryHosts(s)
 		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, cdiDir), 0o755); err != nil { // containerd watches it from its start
+		return err
 	}
 	for path, text := range files {
 		path = filepath.Join(dir, path)

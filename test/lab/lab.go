@@ -50,6 +50,8 @@ type Lab struct {
 	// CNIOwnDir is where containerd looks for CNI plugins besides: it is this lab's alone, and is not
 	// there until somebody makes it.
 	CNIOwnDir string
+	// CDIDir is where containerd looks for specifications of CDI devices; empty at first.
+	CDIDir string
 	// ContainerdBin is the directory of containerd and ctr.
 	ContainerdBin string
 	// ContainerdLog and RegistryLog are files.
@@ -100,6 +102,7 @@ func newLab(dir string, s *state) *Lab {
 		CNIBinDir:       s.Tools.CNI,
 		CNIConfDir:      filepath.Join(dir, "cni"),
 		CNIOwnDir:       filepath.Join(dir, ownPlugins),
+		CDIDir:          filepath.Join(dir, cdiDir),
 		ContainerdBin:   s.Tools.Containerd,
 		ContainerdLog:   filepath.Join(dir, "containerd.log"),
 		RegistryLog:     filepath.Join(dir, "registry.log"),

@@ -58,8 +58,9 @@ func build() *cobra.Command {
 		Short: "Build and install all that labs, clusters and tests are made of, and start nothing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, driver := lab.BuildDRADriver(cmd.Context(), cmd.ErrOrStderr())
 			return errors.Join(
-				lab.BuildCluster(cmd.Context(), cmd.ErrOrStderr()),
+				lab.BuildCluster(cmd.Context(), cmd.ErrOrStderr()), driver,
 				lab.Chromium(cmd.Context(), cmd.ErrOrStderr()),
 			)
 		},
