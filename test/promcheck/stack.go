@@ -1,12 +1,14 @@
 package promcheck
 
 import (
+	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
@@ -17,7 +19,11 @@ func build(dir string) ([]runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	kinds := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(kinds), appsv1.AddToScheme(kinds), rbacv1.AddToScheme(kinds)); err != nil {
+		return nil, err
+	}
+	strict := serializer.NewCodecFactory(kinds, serializer.EnableStrict).UniversalDeserializer()
 	var out []runtime.Object
 	for _, r := range m.Resources() {
 		raw, err := r.AsYAML()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/config"
-	_ "github.com/prometheus/prometheus/discovery/kubernetes" // the configuration has it
 	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
