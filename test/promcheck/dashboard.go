@@ -52,11 +52,7 @@ func queries(d *dashboard.Dashboard) (map[string][]*prometheus.Dataquery, error)
 		for _, t := range p.Panel.Targets {
 			q, ok := t.(*prometheus.Dataquery)
 			if !ok {
-				if v, is := t.(prometheus.Dataquery); is {
-					q = &v
-				} else {
-					return nil, fmt.Errorf("panel %q: a query of another kind: %T", title, t)
-				}
+				return nil, fmt.Errorf("panel %q: a query of another kind: %T", title, t)
 			}
 			out[title] = append(out[title], q)
 		}

@@ -81,6 +81,9 @@ func TestDashboardStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := decodeDashboard(raw); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string][2]string{
 		"of the dashboard": {`"schemaVersion"`, `"schemaVersions"`},
 		"of a panel":       {`"gridPos"`, `"gridPositions"`},

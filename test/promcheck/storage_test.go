@@ -25,6 +25,7 @@ import (
 type prom struct {
 	db     *tsdb.DB
 	engine *promql.Engine
+	at     time.Time // when it scraped last; zero: it scrapes
 }
 
 // newProm creates a storage in a temporary directory; close removes it.
@@ -39,7 +40,7 @@ func newProm() (_ *prom, closeIt func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &prom{db, promql.NewEngine(promql.EngineOpts{
+	p := &prom{db: db, engine: promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true,
 		Parser: parser.NewParser(parser.Options{}),
 	})}
@@ -59,7 +60,7 @@ func (p *prom) scrape(ctx context.Context, targets map[string]model.LabelSet, te
 	cfg.ScrapeConfigs = slices.DeleteFunc(cfg.ScrapeConfigs, func(s *config.ScrapeConfig) bool { return targets[s.JobName] == nil })
 	for _, s := range cfg.ScrapeConfigs {
 		s.Scheme, s.HTTPClientConfig, s.ServiceDiscoveryConfigs = "http", promconfig.DefaultHTTPClientConfig, nil
-		s.ScrapeInterval, s.ScrapeTimeout = model.Duration(time.Second), model.Duration(time.Second)
+		s.ScrapeInterval, s.ScrapeTimeout = model.Duration(time.Second), model.Duration(10*time.Second) // other tests may run
 		if text {
 			off := false
 			s.ScrapeNativeHistograms, s.ScrapeProtocols = &off, []config.ScrapeProtocol{config.OpenMetricsText1_0_0}
@@ -82,12 +83,17 @@ func (p *prom) scrape(ctx context.Context, targets map[string]model.LabelSet, te
 	go func() { ended <- m.Run(sets) }()
 	<-ctx.Done()
 	m.Stop()
+	p.at = time.Now()
 	return <-ended
 }
 
-// ask evaluates an expression now.
+// ask evaluates an expression now, or when it scraped last.
 func (p *prom) ask(ctx context.Context, expr string) (promql.Vector, error) {
-	q, err := p.engine.NewInstantQuery(ctx, p.db, nil, expr, time.Now())
+	at := p.at
+	if at.IsZero() {
+		at = time.Now()
+	}
+	q, err := p.engine.NewInstantQuery(ctx, p.db, nil, expr, at)
 	if err != nil {
 		return nil, err
 	}
