@@ -138,6 +138,7 @@ func checkExpr(t *testing.T, of, expr string) {
 func loaded(t *testing.T, step, at time.Duration, series string) map[string][]*rules.Alert {
 	t.Helper()
 	p := parser.NewParser(parser.Options{})
+	series = strings.TrimSpace(strings.ReplaceAll(series, "\n\n", "\n")) // they end with the first empty line
 	suite, err := promqltest.NewLazyLoader(fmt.Sprintf("load %s\n%s", model.Duration(step), series), promqltest.LazyLoaderOpts{
 		EnableAtModifier: true, EnableNegativeOffset: true, Parser: p,
 	})
