@@ -23,7 +23,7 @@ func TestDocumented(t *testing.T) {
 	for _, name := range names {
 		for _, job := range []string{"kubeloupe", "kubeloupe-attach"} {
 			if job == "kubeloupe-attach" && strings.Contains(name, "_cause") {
-				continue // no start of the log was slow
+				continue // the log need not have one
 			}
 			if v := o.native.vector(t, name+`{job="`+job+`"}`); len(v) == 0 {
 				t.Errorf("%s: no %s in protobuf", job, name)
@@ -97,7 +97,7 @@ func TestStarts(t *testing.T) {
 		t.Errorf("medians %v, mean %v", median, mean)
 	}
 	for _, cause := range []string{"KL01", "KL05", "KL35"} {
-		if v := o.native.vector(t, `kubeloupe_pod_start_causes_total{job="kubeloupe",cause="`+cause+`"}`); len(v) != 1 || v[0].F != 1 {
+		if v := o.native.vector(t, `kubeloupe_pod_start_causes_total{job="kubeloupe",cause="`+cause+`"}`); len(v) != 1 || v[0].F < 1 {
 			t.Errorf("%s: %v", cause, v)
 		}
 	}

@@ -60,7 +60,7 @@ func (p *prom) scrape(ctx context.Context, targets map[string]model.LabelSet, te
 	cfg.ScrapeConfigs = slices.DeleteFunc(cfg.ScrapeConfigs, func(s *config.ScrapeConfig) bool { return targets[s.JobName] == nil })
 	for _, s := range cfg.ScrapeConfigs {
 		s.Scheme, s.HTTPClientConfig, s.ServiceDiscoveryConfigs = "http", promconfig.DefaultHTTPClientConfig, nil
-		s.ScrapeInterval, s.ScrapeTimeout = model.Duration(time.Second), model.Duration(10*time.Second) // other tests may run
+		s.ScrapeInterval, s.ScrapeTimeout = model.Duration(2*time.Second), model.Duration(2*time.Second)
 		if text {
 			off := false
 			s.ScrapeNativeHistograms, s.ScrapeProtocols = &off, []config.ScrapeProtocol{config.OpenMetricsText1_0_0}
