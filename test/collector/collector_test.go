@@ -59,18 +59,8 @@ service:
 `, c.addr, c.file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return c.startWith(t, config)
-}
-
-// startWith starts it with configurations, of which later ones change earlier ones.
-func (c *otelcol) startWith(t *testing.T, configs ...string) (end func()) {
-	t.Helper()
-	var args []string
-	for _, file := range configs {
-		args = append(args, "--config", "file:"+file)
-	}
 	var log bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), c.bin, args...)
+	cmd := exec.CommandContext(t.Context(), c.bin, "--config", "file:"+config)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second

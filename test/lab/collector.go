@@ -13,7 +13,7 @@ const CollectorVersion = "v0.165.0"
 //go:embed otelcol/*.txt
 var collectorSource embed.FS
 
-// BuildCollector builds an OpenTelemetry Collector with the OTLP receiver and exporter and the file exporter, and returns the path of the program. The
+// BuildCollector builds an OpenTelemetry Collector with the OTLP receiver and the file exporter, and returns the path of the program. The
 // first time it takes two minutes of a processor; one line then goes to log, which may be nil.
 func BuildCollector(ctx context.Context, log io.Writer) (string, error) {
 	b, err := newBuilder(log)
