@@ -175,6 +175,7 @@ test: ## run everything that CI checks (PKG=./trace/... for a part)
 	@echo '== vet';          $(MAKE) --no-print-directory vet
 	@echo '== goreleaser';   $(MAKE) --no-print-directory goreleaser-check
 	@echo '== exports';      $(MAKE) --no-print-directory export-check
+	@echo '== prometheus';   $(MAKE) --no-print-directory prom-check
 	@echo '== typecheck';    $(MAKE) --no-print-directory typecheck
 	@echo '== lint';         $(MAKE) --no-print-directory lint
 	@echo '== vulncheck';    $(MAKE) --no-print-directory vulncheck
@@ -238,6 +239,10 @@ goreleaser-check: ## check .goreleaser.yaml
 .PHONY: export-check
 export-check: ## check our OTLP output with another decoder
 	cd test/exportcheck && go vet . && go test -count=1 .
+
+.PHONY: prom-check
+prom-check: ## check our metrics, alerts, dashboard and example stack with Prometheus, Grafana's types and Kustomize
+	cd test/promcheck && go vet . && go test -count=1 .
 
 .PHONY: typecheck
 typecheck: ## type-check for the other platforms of a release, without compiling
