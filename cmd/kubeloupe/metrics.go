@@ -27,6 +27,7 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 	if err != nil {
 		return nil, err
 	}
+	sink.Expect(ship.Outcomes()...)
 	probes := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		all, err := reg.Gather()
 		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "prober_") }), err

@@ -20,6 +20,11 @@ const (
 	outcomeUnfinished = "unfinished"
 )
 
+// Outcomes returns the values of Start.Outcome.
+func Outcomes() []string {
+	return []string{outcomeReady, outcomeStarted, outcomeFailed, outcomeUnfinished}
+}
+
 // outline returns what is known of a start without its causes, from its case; nth counts how often it was sent before. It takes a small part of
 // the time that start takes, so it is made of all starts.
 func outline(c *cause.Case, nth int) (s Start) {

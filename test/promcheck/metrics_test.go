@@ -138,8 +138,8 @@ func TestExemplars(t *testing.T) {
 // TestCardinality counts series, exactly: by the values of labels, and by what the page says is the most.
 func TestCardinality(t *testing.T) {
 	o := watched(t)
-	series := func(outcomes, phases, waits, causes, results float64) (classic, native float64) {
-		return 11*outcomes + 10*phases + 10*waits + 11*causes + results + 1, 2*outcomes + phases + waits + 2*causes + results + 1
+	series := func(counted, outcomes, phases, waits, causes, results float64) (classic, native float64) {
+		return counted + 10*outcomes + 10*phases + 10*waits + 11*causes + results + 1, counted + outcomes + phases + waits + 2*causes + results + 1
 	}
 	const all = `__name__=~"kubeloupe_(pod_start|export).*"`
 	for _, job := range []string{"kubeloupe", "kubeloupe-attach"} {
@@ -149,7 +149,11 @@ func TestCardinality(t *testing.T) {
 			}
 			return 0
 		}
-		classic, native := series(n("kubeloupe_pod_starts_total", "outcome"), n("kubeloupe_pod_start_phase_seconds", "phase"),
+		counted, outcomes := n("kubeloupe_pod_starts_total", "outcome"), n("kubeloupe_pod_start_seconds", "outcome")
+		if counted != 4 {
+			t.Errorf("%s: counters of %v outcomes, want 4", job, counted)
+		}
+		classic, native := series(counted, outcomes, n("kubeloupe_pod_start_phase_seconds", "phase"),
 			n("kubeloupe_pod_start_wait_seconds", "kind"), n("kubeloupe_pod_start_causes_total", "cause"), n("kubeloupe_exported_spans_total", "result"))
 		for _, c := range []struct {
 			p    *prom
@@ -165,7 +169,7 @@ func TestCardinality(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	classic, native := series(4, 18, 18, float64(len(causes)), 3)
+	classic, native := series(4, 4, 18, 18, float64(len(causes)), 3)
 	if want := "| all values of all labels | " + strconv.Itoa(int(classic)) + " series | " + strconv.Itoa(int(native)) + " series |"; !strings.Contains(read(t, fleetPage), want) {
 		t.Errorf("%s has no line\n%s", fleetPage, want)
 	}

@@ -50,6 +50,14 @@ func newStarts() starts {
 	}
 }
 
+// Expect makes the counters of these outcomes of starts, with 0: from a counter that does not exist, Prometheus sees no increase to 1. It may
+// not be called while Start is.
+func (s *Sink) Expect(outcomes ...string) {
+	for _, o := range outcomes {
+		s.starts.total.WithLabelValues(s.starts.outcomeNames.label(o))
+	}
+}
+
 // Start applies an explained start. It may be called while Apply is, by one goroutine.
 func (s *Sink) Start(st Start) {
 	var at prometheus.Labels

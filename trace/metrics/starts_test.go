@@ -15,6 +15,7 @@ import (
 // TestStarts scrapes what was explained as OpenMetrics, in which exemplars are.
 func TestStarts(t *testing.T) {
 	s, reg := newSink(t)
+	s.Expect("ready", "failed")
 	s.Start(Start{
 		Outcome: "ready", Took: 6 * time.Second, Trace: trace.TraceID{Hi: 1, Lo: 2},
 		Phases: []Part{{"sandbox", 300 * ms}, {"image", 4 * time.Second}}, Waits: []Part{{"queue", time.Second}}, Causes: []Part{{"KL02", 4 * time.Second}},
@@ -31,6 +32,7 @@ func TestStarts(t *testing.T) {
 	const at = ` # {trace_id="00000000000000010000000000000002"} `
 	for _, want := range []string{
 		`kubeloupe_pod_starts_total{outcome="ready"} 2.0` + at + "1.0",
+		`kubeloupe_pod_starts_total{outcome="failed"} 0.0` + "\n",
 		`kubeloupe_pod_start_seconds_bucket{outcome="ready",le="0.5"} 1` + "\n",
 		`kubeloupe_pod_start_seconds_bucket{outcome="ready",le="30.0"} 2` + at + "6.0",
 		`kubeloupe_pod_start_phase_seconds_bucket{phase="image",le="5.0"} 1` + at + "4.0",
