@@ -25,7 +25,7 @@ func (p *parts) newDevices() (err error) {
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
 		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
-		Runs:          func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
+		Runs: func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
 		Exists: func(uid types.UID) bool {
 			seen := p.pleg.Cache().Get(uid)
 			return seen != nil && len(seen.Sandboxes)+len(seen.Containers) > 0

@@ -129,7 +129,7 @@ func outcome(e watch.Event, name string, uid types.UID) ([]byte, error) {
 	case watch.Added, watch.Modified:
 	case watch.Deleted:
 		return nil, fmt.Errorf("csr %q was deleted", name)
-	default:
+	case watch.Bookmark, watch.Error:
 		return nil, nil
 	}
 	r, ok := e.Object.(*certificatesv1.CertificateSigningRequest)

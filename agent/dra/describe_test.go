@@ -188,8 +188,10 @@ func TestDescribedLater(t *testing.T) {
 		t.Errorf("%d are described", len(n.described()))
 	}
 	n.Report(gpus, "s", []*healthapi.DeviceHealth{report("d", healthapi.HealthStatus_UNHEALTHY, "hot")})
-	if !n.describeSome() || !n.describeSome() || n.describeSome() {
-		t.Error("not all are described again")
+	for _, more := range []bool{true, true, false} {
+		if n.describeSome() != more {
+			t.Errorf("more is not %v", more)
+		}
 	}
 	if d := n.last("c0000").Devices[0]; d.Health != trace.DeviceUnhealthy || d.Message != "hot" {
 		t.Errorf("%+v", d)

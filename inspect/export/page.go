@@ -19,13 +19,16 @@ func (p *page) say(format string, text ...string) {
 	for i, t := range text {
 		args[i] = escape(t)
 	}
-	fmt.Fprintf(p, format, args...)
+	p.printf(format, args...)
 }
+
+// printf writes HTML. Arguments are numbers, or ours.
+func (p *page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
 // head writes all before the body. The policy lets a browser run and load only what is ours.
 func (p *page) head(f *waterfall.Waterfall, style string) {
 	p.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	fmt.Fprintf(p, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; "+
+	p.printf("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src %s; script-src %s; "+
 		"base-uri 'none'; form-action 'none'\">\n", hashOf(style), hashOf(pageScript))
 	p.WriteString("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n")
@@ -79,9 +82,9 @@ func (p *page) evidence(found []cause.Evidence) {
 	if len(found) == 1 {
 		records = "record"
 	}
-	fmt.Fprintf(p, "\n<details><summary>Evidence: %d %s</summary>\n<table>", len(found), records)
+	p.printf("\n<details><summary>Evidence: %d %s</summary>\n<table>", len(found), records)
 	for _, e := range found {
-		fmt.Fprintf(p, "\n<tr><td class=\"n\">#%d</td>", e.Seq)
+		p.printf("\n<tr><td class=\"n\">#%d</td>", e.Seq)
 		p.say("<td><time>%s</time></td><td>%s</td></tr>", e.Time.UTC().Format("15:04:05.000"), e.Text)
 	}
 	p.WriteString("\n</table></details>")

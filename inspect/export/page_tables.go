@@ -30,9 +30,9 @@ func (p *page) table(title string, of []part) {
 	p.WriteString("<table>\n<thead><tr><th>phase</th><th class=\"n\">time</th><th class=\"n\">share</th><th></th></tr></thead>\n<tbody>")
 	for _, x := range of {
 		p.say("\n<tr class=\"%s\"><td>%s</td><td class=\"n\">%s</td>", fmt.Sprint(x.Kind), x.Label(), x.Time())
-		fmt.Fprintf(p, "<td class=\"n\">%d %%</td><td class=\"bar\">", x.Share)
+		p.printf("<td class=\"n\">%d %%</td><td class=\"bar\">", x.Share)
 		p.say("<svg class=\"kl-critical kl-%s\" width=\"100\" height=\"8\" aria-hidden=\"true\">", fmt.Sprint(x.Stage()))
-		fmt.Fprintf(p, "<rect class=\"kl-bar\" width=\"%d\" height=\"8\" rx=\"2\"/></svg></td></tr>", x.Share)
+		p.printf("<rect class=\"kl-bar\" width=\"%d\" height=\"8\" rx=\"2\"/></svg></td></tr>", x.Share)
 	}
 	p.WriteString("\n</tbody>\n</table>\n</section>\n")
 }

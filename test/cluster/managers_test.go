@@ -133,7 +133,6 @@ func (m *managed) process(program string, args []string) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

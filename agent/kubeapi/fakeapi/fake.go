@@ -35,6 +35,7 @@ func (c clients) AuthorizationV1() kubeapi.AuthorizationV1 {
 }
 
 func (c clients) CertificatesV1() kubeapi.CertificatesV1 { return certificates{c.of.CertificatesV1()} }
+
 func (c clients) CoordinationV1() kubeapi.CoordinationV1 { return coordination{c.of.CoordinationV1()} }
 func (c clients) CoreV1() kubeapi.CoreV1                 { return core{c.of.CoreV1()} }
 func (c clients) NodeV1() kubeapi.NodeV1                 { return node{c.of.NodeV1()} }
