@@ -46,7 +46,7 @@ func (b *bench) startAgentOn(ctx context.Context, s *side, tty *os.File, extra .
 		}
 	}
 	config := filepath.Join(root, "config.yaml")
-	text := fmt.Sprintf("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: %s\nserializeImagePulls: false\n%s", filepath.Join(root, "log", "pods"), lab.AnyDisk)
+	text := fmt.Sprintf("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: %s\nserializeImagePulls: false\n%s%s", filepath.Join(root, "log", "pods"), lab.AnyDisk, b.config)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return err
 	}

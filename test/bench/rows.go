@@ -46,6 +46,7 @@ func allRows() []row {
 		{"recorded", func(ctx context.Context, b *bench) error {
 			return b.paired(ctx, "alone / recorded", withRecorder)
 		}},
+		{"exported", func(ctx context.Context, b *bench) error { return b.exported(ctx) }},
 		{"idle", func(ctx context.Context, b *bench) error { return b.idle(ctx) }},
 	}
 }

@@ -39,6 +39,8 @@ type bench struct {
 	o     options
 	dir   string
 	agent *agent // on ours
+	// config is added to the agent's configuration.
+	config string
 	ours  side
 	twin  side
 }
