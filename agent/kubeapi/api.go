@@ -39,8 +39,8 @@ type Review[T any] interface {
 	Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
 }
 
+// ConfigMaps and the other types are the kinds that the agent uses.
 type (
-	// ConfigMaps, and what follows, are the kinds that the agent uses.
 	ConfigMaps                 = Resource[*v1.ConfigMap, *v1.ConfigMapList]
 	Events                     = Resource[*v1.Event, *v1.EventList]
 	Nodes                      = Resource[*v1.Node, *v1.NodeList]

@@ -41,8 +41,8 @@ type bench struct {
 	agent *agent // on ours
 	// config is added to the agent's configuration.
 	config string
-	ours  side
-	twin  side
+	ours   side
+	twin   side
 }
 
 func run(ctx context.Context, o options) (err error) {
