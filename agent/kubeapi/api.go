@@ -39,28 +39,47 @@ type Review[T any] interface {
 	Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
 }
 
-// ConfigMaps and the other types are the kinds that the agent uses.
 type (
-	ConfigMaps                 = Resource[*v1.ConfigMap, *v1.ConfigMapList]
-	Events                     = Resource[*v1.Event, *v1.EventList]
-	Nodes                      = Resource[*v1.Node, *v1.NodeList]
-	PersistentVolumeClaims     = Resource[*v1.PersistentVolumeClaim, *v1.PersistentVolumeClaimList]
-	PersistentVolumes          = Resource[*v1.PersistentVolume, *v1.PersistentVolumeList]
-	Pods                       = Resource[*v1.Pod, *v1.PodList]
-	Secrets                    = Resource[*v1.Secret, *v1.SecretList]
-	Services                   = Resource[*v1.Service, *v1.ServiceList]
-	Leases                     = Resource[*coordinationv1.Lease, *coordinationv1.LeaseList]
-	CSIDrivers                 = Resource[*storagev1.CSIDriver, *storagev1.CSIDriverList]
-	CSINodes                   = Resource[*storagev1.CSINode, *storagev1.CSINodeList]
-	VolumeAttachments          = Resource[*storagev1.VolumeAttachment, *storagev1.VolumeAttachmentList]
+	// ConfigMaps are those of one namespace, or of all.
+	ConfigMaps = Resource[*v1.ConfigMap, *v1.ConfigMapList]
+	// Events are those of one namespace, or of all.
+	Events = Resource[*v1.Event, *v1.EventList]
+	// Nodes are those of the cluster.
+	Nodes = Resource[*v1.Node, *v1.NodeList]
+	// PersistentVolumeClaims are those of one namespace, or of all.
+	PersistentVolumeClaims = Resource[*v1.PersistentVolumeClaim, *v1.PersistentVolumeClaimList]
+	// PersistentVolumes are those of the cluster.
+	PersistentVolumes = Resource[*v1.PersistentVolume, *v1.PersistentVolumeList]
+	// Pods are those of one namespace, or of all.
+	Pods = Resource[*v1.Pod, *v1.PodList]
+	// Secrets are those of one namespace, or of all.
+	Secrets = Resource[*v1.Secret, *v1.SecretList]
+	// Services are those of one namespace, or of all.
+	Services = Resource[*v1.Service, *v1.ServiceList]
+	// Leases are those of one namespace, or of all.
+	Leases = Resource[*coordinationv1.Lease, *coordinationv1.LeaseList]
+	// CSIDrivers are those of the cluster.
+	CSIDrivers = Resource[*storagev1.CSIDriver, *storagev1.CSIDriverList]
+	// CSINodes are those of the cluster.
+	CSINodes = Resource[*storagev1.CSINode, *storagev1.CSINodeList]
+	// VolumeAttachments are those of the cluster.
+	VolumeAttachments = Resource[*storagev1.VolumeAttachment, *storagev1.VolumeAttachmentList]
+	// CertificateSigningRequests are those of the cluster.
 	CertificateSigningRequests = Resource[*certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequestList]
-	ClusterTrustBundles        = Resource[*certificatesv1.ClusterTrustBundle, *certificatesv1.ClusterTrustBundleList]
-	PodCertificateRequests     = Resource[*certificatesv1.PodCertificateRequest, *certificatesv1.PodCertificateRequestList]
-	RuntimeClasses             = Resource[*nodev1.RuntimeClass, *nodev1.RuntimeClassList]
-	ResourceClaims             = Resource[*resourcev1.ResourceClaim, *resourcev1.ResourceClaimList]
-	ResourceSlices             = Collection[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList]
-	TokenReviews               = Review[*authenticationv1.TokenReview]
-	SubjectAccessReviews       = Review[*authorizationv1.SubjectAccessReview]
+	// ClusterTrustBundles are those of the cluster.
+	ClusterTrustBundles = Resource[*certificatesv1.ClusterTrustBundle, *certificatesv1.ClusterTrustBundleList]
+	// PodCertificateRequests are those of one namespace, or of all.
+	PodCertificateRequests = Resource[*certificatesv1.PodCertificateRequest, *certificatesv1.PodCertificateRequestList]
+	// RuntimeClasses are those of the cluster.
+	RuntimeClasses = Resource[*nodev1.RuntimeClass, *nodev1.RuntimeClassList]
+	// ResourceClaims are those of one namespace, or of all.
+	ResourceClaims = Resource[*resourcev1.ResourceClaim, *resourcev1.ResourceClaimList]
+	// ResourceSlices are those of the cluster.
+	ResourceSlices = Collection[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList]
+	// TokenReviews asks the API server for reviews.
+	TokenReviews = Review[*authenticationv1.TokenReview]
+	// SubjectAccessReviews asks the API server for reviews.
+	SubjectAccessReviews = Review[*authorizationv1.SubjectAccessReview]
 )
 
 // ServiceAccounts also issue tokens.
