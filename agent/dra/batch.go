@@ -103,7 +103,8 @@ func unknown[T any](b *batch, answers map[string]T) (uid string, ok bool) {
 	return "", false
 }
 
-// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call. It returns the first error, in the order of the calls.
+// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call.
+// It returns the first error, in the order of the calls.
 func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch) outcome, keep func(c *claim, driver string, r result)) error {
 	outcomes := make([]outcome, len(calls))
 	var under sync.WaitGroup
@@ -121,7 +122,10 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 	defer m.mu.Unlock()
 	for i, b := range calls {
 		for n, c := range b.claims {
-			r := outcomes[i].each[c]
+			r, answered := outcomes[i].each[c]
+			if !answered {
+				r = b.problem(c, trace.FaultDriverAnswer, errors.New("the answer has nothing about the claim"))
+			}
 			ev := trace.ResourceClaim{Driver: b.driver, Method: outcomes[i].method, Took: outcomes[i].took}
 			if n == 0 {
 				ev.Batch = len(b.claims)
