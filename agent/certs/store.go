@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/cert"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
 // store keeps certificates with their keys in a directory: each pair in a file of its own, such as kubelet-client-2026-11-27-20-00-00.pem,
@@ -65,11 +67,11 @@ func (s *store) current() (*tls.Certificate, error) {
 		if !hasCert || !hasKey {
 			continue
 		}
-		pair, err := tls.LoadX509KeyPair(f[0], f[1]) // with its Leaf
+		pair, err := readPair(f[0], f[1])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f[0], err)
 		}
-		return &pair, nil
+		return pair, nil
 	}
 	return nil, fmt.Errorf("%w in %s", errNoPair, s.dir)
 }
@@ -100,7 +102,7 @@ func (s *store) update(certPEM, keyPEM []byte) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeSynced(path, text.Bytes()); err != nil {
+	if err := wholefile.Write(path, text.Bytes(), 0o600); err != nil {
 		return nil, err
 	}
 	return &pair, s.use(path)
@@ -122,16 +124,18 @@ func (s *store) use(path string) error {
 	return os.Rename(s.file("updated"), s.currentPath())
 }
 
-func writeSynced(path string, text []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+// readPair reads a certificate, with its Leaf, and its key. The files may be those that a kubeconfig names.
+func readPair(certFile, keyFile string) (*tls.Certificate, error) {
+	certPEM, err := wholefile.Read(certFile, wholefile.Large)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(text); err != nil {
-		return err
+	keyPEM, err := wholefile.Read(keyFile, wholefile.Large)
+	if err != nil {
+		return nil, err
 	}
-	return f.Sync()
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	return &pair, err
 }
 
 // link returns an error if a file does not exist, or is no symbolic link.
