@@ -14,17 +14,24 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
+// plugged returns a plugin that has registered, with these devices.
+func plugged(t *testing.T, dir string, devices ...string) *fakePlugin {
+	t.Helper()
+	f := &fakePlugin{}
+	f.serve(t, dir, "a.sock")
+	f.lists <- healthy(devices...)
+	if err := register(t, dir, gpu, "a.sock"); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // restarted returns a node whose agent ended while p1 had g1; its plugin has not registered since.
 func restarted(t *testing.T) (*node, *v1.Pod) {
 	t.Helper()
 	dir := shortDir(t)
 	n := newNode(t, dir).run(t)
-	f := &fakePlugin{}
-	f.serve(t, dir, "a.sock")
-	f.lists <- healthy("g0", "g1", "g2")
-	if err := register(t, dir, gpu, "a.sock"); err != nil {
-		t.Fatal(err)
-	}
+	f := plugged(t, dir, "g0", "g1", "g2")
 	n.await(t, gpu, 3, 3)
 	pod := podOf("p1", nil, asks("c", 1))
 	n.start(t, pod)
@@ -47,12 +54,7 @@ func TestLatePlugin(t *testing.T) {
 		go func() { done <- n.Allocate(t.Context(), p) }()
 	}
 	n.until(t, "waits", func() bool { return len(tracetest.Events[trace.Wait](n.rec)) >= 2 })
-	again := &fakePlugin{}
-	again.serve(t, n.dir, "a.sock")
-	again.lists <- healthy("g0", "g1", "g2")
-	if err := register(t, n.dir, gpu, "a.sock"); err != nil {
-		t.Fatal(err)
-	}
+	plugged(t, n.dir, "g0", "g1", "g2")
 	for name, done := range answers {
 		select {
 		case err := <-done:
@@ -80,12 +82,7 @@ func TestLatePluginLostDevice(t *testing.T) {
 	if err := n.Reserve(t.Context(), had); err != nil {
 		t.Fatal(err)
 	}
-	again := &fakePlugin{}
-	again.serve(t, n.dir, "a.sock")
-	again.lists <- healthy("g1", "g2")
-	if err := register(t, n.dir, gpu, "a.sock"); err != nil {
-		t.Fatal(err)
-	}
+	plugged(t, n.dir, "g1", "g2")
 	if err := n.Allocate(t.Context(), had); err == nil || !strings.Contains(err.Error(), "previously allocated devices are no longer healthy") {
 		t.Errorf("got %v", err)
 	}

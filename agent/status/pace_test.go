@@ -144,16 +144,7 @@ func TestPace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			running(t, func(c *Config) { c.Settle = DefaultSettle }, func(b *bench) {
-				b.api.takes = 10 * ms
-				p, began := b.pod("a"), time.Now()
-				for _, m := range c.life {
-					time.Sleep(m.at - time.Since(began))
-					b.Set(b.t.Context(), p, m.s)
-				}
-				time.Sleep(time.Minute)
-				if d := cmp.Diff(c.want, b.times(began)); d != "" {
-					t.Errorf("patches (-want +got):\n%s", d)
-				}
+				b.live(c.life, c.want)
 				last := c.life[len(c.life)-1].s
 				if got := b.now("a").Status; got.Phase != last.Phase || got.Message != last.Message {
 					t.Errorf("the API has %s %q", got.Phase, got.Message)
@@ -179,18 +170,24 @@ func TestPaceOfFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			running(t, func(c *Config) { c.Settle, c.Busy = DefaultSettle, func() bool { return true } }, func(b *bench) {
-				b.api.takes = 10 * ms
-				p, began := b.pod("a"), time.Now()
-				for _, m := range c.life {
-					time.Sleep(m.at - time.Since(began))
-					b.Set(b.t.Context(), p, m.s)
-				}
-				time.Sleep(time.Minute)
-				if d := cmp.Diff(c.want, b.times(began)); d != "" {
-					t.Errorf("patches (-want +got):\n%s", d)
-				}
+				b.live(c.life, c.want)
 			})
 		})
+	}
+}
+
+// live sets the statuses of a pod at their times, with API calls that take 10 ms, and checks when they are written.
+func (b *bench) live(life []moment, want string) {
+	b.t.Helper()
+	b.api.takes = 10 * ms
+	p, began := b.pod("a"), time.Now()
+	for _, m := range life {
+		time.Sleep(m.at - time.Since(began))
+		b.Set(b.t.Context(), p, m.s)
+	}
+	time.Sleep(time.Minute)
+	if d := cmp.Diff(want, b.times(began)); d != "" {
+		b.t.Errorf("patches (-want +got):\n%s", d)
 	}
 }
 
