@@ -12,7 +12,6 @@ import (
 // keeps it from doing harm.
 var opens = map[string]string{
 	"agent/allocatable/machine.go":             "/sys: the kernel",
-	"agent/certs/store.go":                     "a certificate with its key, to write, in the certificate directory: root",
 	"agent/cgroup/detect.go":                   "cgroups: the kernel, of names that root gave",
 	"agent/cgroup/dirs.go":                     "cgroup files, to write: the kernel",
 	"agent/cgroup/hugepages.go":                "/sys: the kernel",
