@@ -34,4 +34,17 @@ func TestVerdict(t *testing.T) {
 	if err := verdict([]count{base, base}, []error{errors.New("pod x does not end")}); err == nil {
 		t.Error("a pod that does not end is no failure")
 	}
+	// The memory may grow in the first half.
+	young := slices.Clone(base)
+	for i, col := range columns() {
+		if col.filled {
+			young[i] = 50
+		}
+	}
+	if err := verdict([]count{young, base, base}, nil); err != nil {
+		t.Error(err)
+	}
+	if err := verdict([]count{young, young, base}, nil); err == nil || !strings.Contains(err.Error(), "RSS") {
+		t.Errorf("%v, want that the memory grew", err)
+	}
 }
