@@ -43,6 +43,17 @@ help: ## list all targets
 build: ## build bin/kubeloupe
 	$(BUILD) -o bin/kubeloupe ./cmd/kubeloupe
 
+# In bytes, for linux/amd64. docs/size.md says what the program is made of.
+SIZE_LIMIT := 50000000
+
+.PHONY: size-check
+size-check: ## build bin/linux-amd64/kubeloupe as for a release, and check its size
+	GOOS=linux GOARCH=amd64 $(BUILD) -o bin/linux-amd64/kubeloupe ./cmd/kubeloupe
+	@size=$$(wc -c < bin/linux-amd64/kubeloupe); echo "$$size bytes of at most $(SIZE_LIMIT)"; \
+	if [ "$$size" -gt $(SIZE_LIMIT) ]; then \
+		echo 'bin/linux-amd64/kubeloupe is too large: docs/size.md says how to find out why' >&2; exit 1; \
+	fi
+
 .PHONY: demo
 demo: ## run real pods on a private containerd and show them live
 	go run ./test/demo
@@ -177,6 +188,7 @@ test: ## run everything that CI checks (PKG=./trace/... for a part)
 	@echo '== exports';      $(MAKE) --no-print-directory export-check
 	@echo '== prometheus';   $(MAKE) --no-print-directory prom-check
 	@echo '== typecheck';    $(MAKE) --no-print-directory typecheck
+	@echo '== size';         $(MAKE) --no-print-directory size-check
 	@echo '== lint';         $(MAKE) --no-print-directory lint
 	@echo '== vulncheck';    $(MAKE) --no-print-directory vulncheck
 	@echo '== lab';          $(MAKE) --no-print-directory lab-check

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/types"
-	translate "k8s.io/apiserver/pkg/util/proxy"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
@@ -15,9 +14,9 @@ import (
 //
 // Upstream: pkg/kubelet/server/server.go, getPortForward.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
-	tunnel := wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which sends its ports later
+	inWebSocket := wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which sends its ports later
 	opts := &portforward.V4Options{}
-	if !tunnel {
+	if !inWebSocket {
 		var err error
 		if opts, err = portforward.NewV4Options(r); err != nil {
 			fail(w, http.StatusBadRequest, err.Error())
@@ -44,9 +43,9 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
 		failRuntime(w, err)
 		return
 	}
-	h := s.upgrade(where)
-	if tunnel {
-		h = translate.NewTunnelingHandler(h)
+	if inWebSocket {
+		tunnel(w, r, where)
+		return
 	}
-	h.ServeHTTP(w, r)
+	s.upgrade(where).ServeHTTP(w, r)
 }

@@ -47,6 +47,7 @@ type streamed struct {
 	hanging, release chan struct{} // the command hang sends to hanging when it runs, and ends when release is closed
 	Runtime                        // for unused methods
 	server           streaming.Server
+	location         string // instead of the server's
 	err              error
 }
 
@@ -57,12 +58,23 @@ func (e exitError) String() string  { return e.Error() }
 func (e exitError) Exited() bool    { return true }
 func (e exitError) ExitStatus() int { return e.code }
 
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
 type echo struct{}
 
-func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, stderr io.WriteCloser, _ bool, _ <-chan criremote.TerminalSize) error {
+func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, stderr io.WriteCloser, _ bool, sizes <-chan criremote.TerminalSize) error {
 	if len(cmd) == 2 && cmd[0] == "exit" {
 		fmt.Fprint(stderr, "oh no")
 		return exitError{int(cmd[1][0] - '0')}
+	}
+	if len(cmd) == 2 && cmd[0] == "sizes" {
+		for range cmd[1][0] - '0' {
+			size := <-sizes
+			fmt.Fprintf(out, "%d×%d ", size.Width, size.Height)
+		}
+		return nil
 	}
 	fmt.Fprintf(out, "%s %v ", id, cmd)
 	_, err := io.Copy(out, in)
@@ -70,6 +82,9 @@ func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, 
 }
 
 func (echo) Attach(_ context.Context, id string, in io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan criremote.TerminalSize) error {
+	if out == nil { // the client does not read it
+		out = nopCloser{io.Discard}
+	}
 	fmt.Fprintf(out, "attached to %s ", id)
 	_, err := io.Copy(out, in)
 	return err
@@ -89,6 +104,9 @@ func (s *streamed) Exec(_ context.Context, r *runtimeapi.ExecRequest, _ ...grpc.
 	if s.err != nil {
 		return nil, s.err
 	}
+	if s.location != "" {
+		return &runtimeapi.ExecResponse{Url: s.location}, nil
+	}
 	return s.server.GetExec(r)
 }
 
@@ -97,6 +115,9 @@ func (s *streamed) Attach(_ context.Context, r *runtimeapi.AttachRequest, _ ...g
 }
 
 func (s *streamed) PortForward(_ context.Context, r *runtimeapi.PortForwardRequest, _ ...grpc.CallOption) (*runtimeapi.PortForwardResponse, error) {
+	if s.location != "" {
+		return &runtimeapi.PortForwardResponse{Url: s.location}, nil
+	}
 	return s.server.GetPortForward(r)
 }
 

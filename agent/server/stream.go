@@ -10,7 +10,6 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/proxy"
-	translate "k8s.io/apiserver/pkg/util/proxy"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
@@ -86,9 +85,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, 
 		return
 	}
 	if wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
-		translate.NewStreamTranslatorHandler(where, nil, 0, translate.Options{
-			Stdin: opts.Stdin, Stdout: opts.Stdout, Stderr: opts.Stderr, Tty: opts.TTY,
-		}).ServeHTTP(w, r)
+		translate(w, r, where, opts)
 		return
 	}
 	s.upgrade(where).ServeHTTP(w, r)

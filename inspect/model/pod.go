@@ -319,11 +319,14 @@ func (p *pod) view() Pod {
 
 // values returns copies of a map's values, oldest first.
 func values[T any](in map[trace.SpanID]*T, since func(T) time.Time) []T {
-	ids := slices.Sorted(maps.Keys(in))
-	out := make([]T, 0, len(in))
-	for _, id := range ids {
-		out = append(out, *in[id])
+	found := make([]*T, 0, len(in)) // addresses: to sort values would link the sort for each type
+	for _, id := range slices.Sorted(maps.Keys(in)) {
+		found = append(found, in[id])
 	}
-	slices.SortStableFunc(out, func(a, b T) int { return since(a).Compare(since(b)) })
+	slices.SortStableFunc(found, func(a, b *T) int { return since(*a).Compare(since(*b)) })
+	out := make([]T, 0, len(in))
+	for _, v := range found {
+		out = append(out, *v)
+	}
 	return out
 }

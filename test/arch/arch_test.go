@@ -136,6 +136,11 @@ func TestCheckImport(t *testing.T) {
 		{from: lab, to: "k8s.io/kubernetes/pkg/kubelet", want: "nobody imports k8s.io/kubernetes"},
 		{from: cmd, to: "k8s.io/kubernetes", isTest: true, want: "nobody imports k8s.io/kubernetes"},
 		{from: cmd, to: "k8s.io/kubernetes-csi"},
+		{from: agent, to: "k8s.io/apiserver/pkg/util/proxy", want: "the program does not link k8s.io/apiserver"},
+		{from: cmd, to: "text/template", want: "the program does not link text/template"},
+		{from: agent, to: "k8s.io/client-go/kubernetes/fake", isTest: true},
+		{from: agent + "/kubeapi/fakeapi", to: "k8s.io/client-go/kubernetes/fake"},
+		{from: lab, to: "k8s.io/client-go/kubernetes"},
 		{from: module + "/agents", to: "time", want: module + "/agents belongs to no part of the layout"},
 		{from: module, to: "time", want: module + " belongs to no part of the layout"},
 	} {

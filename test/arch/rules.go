@@ -35,6 +35,26 @@ var rules = []rule{
 // forbidden is what nobody imports.
 var forbidden = []string{"k8s.io/kubernetes"}
 
+// large is what the program does without: client-go's set of clients, and what uses it, links the types of every API group; with
+// text/template and html/template, the linker keeps every method of every type. docs/size.md has the figures.
+var large = []string{
+	"k8s.io/apiserver", "k8s.io/client-go/kubernetes", "k8s.io/client-go/informers", "k8s.io/client-go/listers", "text/template", "html/template",
+	"golang.org/x/net/trace",
+}
+
+// unlinked are packages that only tests import, though no file of theirs is a test.
+var unlinked = []string{module + "/test", module + "/agent/kubeapi/fakeapi"}
+
+// checkLarge returns why the package with the path from may not import the path to, because of the size of the program.
+func checkLarge(from, to string) string {
+	for _, l := range large {
+		if within(to, l) && !slices.ContainsFunc(unlinked, func(u string) bool { return within(from, u) }) {
+			return "the program does not link " + l
+		}
+	}
+	return ""
+}
+
 // checkImport returns why the package with the path from may not import the
 // path to, or the empty string. Tests may use what is in test/ besides.
 func checkImport(from, to string, isTest bool) string {
@@ -42,6 +62,9 @@ func checkImport(from, to string, isTest bool) string {
 		if within(to, f) {
 			return "nobody imports " + f
 		}
+	}
+	if why := checkLarge(from, to); why != "" && !isTest {
+		return why
 	}
 	r, ok := ruleOf(from)
 	if !ok {

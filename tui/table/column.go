@@ -43,9 +43,21 @@ type Column[R any] struct {
 	Took bool
 }
 
-// field is the name by which filters know the column.
-func (c *Column[R]) field() string {
-	return strings.ReplaceAll(strings.ToLower(c.Title), " ", "-")
+// look is a column without its type of rows. What only needs looks is linked once, not again for each type.
+type look struct {
+	title                    string
+	field                    string // the name by which filters know the column
+	width, flex, whole, drop int
+	right, desc              bool
+	sorts, figure, took      bool // it can be sorted by, it has figures, it is for how long rows took
+}
+
+func (c *Column[R]) look() look {
+	return look{
+		title: c.Title, field: strings.ReplaceAll(strings.ToLower(c.Title), " ", "-"),
+		width: c.Width, flex: c.Flex, whole: c.Whole, drop: c.Drop, right: c.Right, desc: c.Desc,
+		sorts: c.Compare != nil, figure: c.Figure != nil, took: c.Took,
+	}
 }
 
 // value is what filters compare.

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
@@ -14,60 +13,52 @@ const (
 )
 
 // Fields is what filters of this table can ask for.
-func (t *Table[R]) Fields() query.Fields {
-	var f query.Fields
-	names := slices.Concat(slices.Sorted(maps.Keys(t.cfg.Fields)), slices.Sorted(maps.Keys(t.cfg.Flags)))
-	for i := range t.cfg.Columns {
-		names = append(names, t.cfg.Columns[i].field())
+func (f *frame) Fields() query.Fields {
+	var out query.Fields
+	names := slices.Concat(f.fields, f.flags)
+	for i := range f.looks {
+		names = append(names, f.looks[i].field)
 	}
-	if took := t.took(); took != nil {
-		f.Took = took.field()
+	if took := f.took(); took >= 0 {
+		out.Took = f.looks[took].field
 	}
 	for _, name := range append(names, fieldErr, fieldDur) {
-		known := slices.ContainsFunc(f.All, func(f query.Field) bool { return f.Name == name })
-		if kind := t.kind(name); kind != 0 && !known {
-			f.All = append(f.All, query.Field{Name: name, Kind: kind})
+		known := slices.ContainsFunc(out.All, func(f query.Field) bool { return f.Name == name })
+		if kind := f.kind(name); kind != 0 && !known {
+			out.All = append(out.All, query.Field{Name: name, Kind: kind})
 		}
 	}
-	return f
+	return out
 }
 
-// took is the column that tells how long rows took, nil where none does.
-func (t *Table[R]) took() *Column[R] {
-	i := slices.IndexFunc(t.cfg.Columns, func(c Column[R]) bool { return c.Took })
-	if i < 0 {
-		return nil
-	}
-	return &t.cfg.Columns[i]
+// took is the column that tells how long rows took, -1 where none does.
+func (f *frame) took() int {
+	return slices.IndexFunc(f.looks, func(l look) bool { return l.took })
 }
 
-// column is the one that a field is about, nil where none is.
-func (t *Table[R]) column(field string) *Column[R] {
-	for i := range t.cfg.Columns {
-		if c := &t.cfg.Columns[i]; c.field() == field {
-			return c
-		}
+// column is the one that a field is about, -1 where none is.
+func (f *frame) column(field string) int {
+	i := slices.IndexFunc(f.looks, func(l look) bool { return l.field == field })
+	if i < 0 && field == fieldDur {
+		return f.took()
 	}
-	if field == fieldDur {
-		return t.took()
-	}
-	return nil
+	return i
 }
 
 // kind is what a field can be compared as, 0 where there is none of that name.
-func (t *Table[R]) kind(field string) (k query.Kind) {
-	c := t.column(field)
+func (f *frame) kind(field string) (k query.Kind) {
+	i := f.column(field)
 	switch {
-	case t.cfg.Fields[field] != nil:
+	case slices.Contains(f.fields, field):
 		k = query.Text
-	case c != nil && c.Figure != nil:
+	case i >= 0 && f.looks[i].figure:
 		k = query.Text | query.Figure
-	case c != nil:
+	case i >= 0:
 		k = query.Text
-	case field == fieldErr && t.cfg.Failed != nil:
+	case field == fieldErr && f.fails:
 		k = query.Text | query.Flag
 	}
-	if t.cfg.Flags[field] != nil {
+	if slices.Contains(f.flags, field) {
 		k |= query.Flag
 	}
 	return k
@@ -82,12 +73,12 @@ func (t *Table[R]) row(r R) query.Row {
 }
 
 func (t *Table[R]) value(r R, field string) (v query.Value) {
-	c := t.column(field)
+	i := t.column(field)
 	switch of := t.cfg.Fields[field]; {
 	case of != nil:
 		v.Text = of(r)
-	case c != nil:
-		v = c.value(r)
+	case i >= 0:
+		v = t.cfg.Columns[i].value(r)
 	case field == fieldErr && t.cfg.Failed != nil:
 		if v.True = t.cfg.Failed(r); v.True {
 			v.Text = t.cfg.Text(r)

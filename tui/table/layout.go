@@ -3,15 +3,15 @@ package table
 // layout returns the widths of all columns for a table of w columns; 0 is left
 // out. The column at keep, if there is one, is not. wants is what columns that
 // flex have use for.
-func layout[R any](cols []Column[R], w, keep int, wants []int) []int {
+func layout(cols []look, w, keep int, wants []int) []int {
 	widths := make([]int, len(cols))
 	for i, c := range cols {
-		widths[i] = max(c.Width, min(wants[i], c.Whole), 1)
+		widths[i] = max(c.width, min(wants[i], c.whole), 1)
 	}
 	for need(widths) > w {
 		worst := -1
 		for i, c := range cols {
-			if widths[i] > 0 && c.Drop > 0 && i != keep && (worst < 0 || c.Drop > cols[worst].Drop) {
+			if widths[i] > 0 && c.drop > 0 && i != keep && (worst < 0 || c.drop > cols[worst].drop) {
 				worst = i
 			}
 		}
@@ -37,12 +37,12 @@ func need(widths []int) int {
 
 // spread shares what is left over: first among the columns that want more, in
 // proportion to their Flex, and what nobody wants goes to the last one that flexes.
-func spread[R any](cols []Column[R], widths, wants []int, left int) {
+func spread(cols []look, widths, wants []int, left int) {
 	for left > 0 {
 		parts := 0
 		for i, c := range cols {
 			if widths[i] > 0 && widths[i] < wants[i] {
-				parts += c.Flex
+				parts += c.flex
 			}
 		}
 		if parts == 0 {
@@ -50,15 +50,15 @@ func spread[R any](cols []Column[R], widths, wants []int, left int) {
 		}
 		room := left
 		for i, c := range cols {
-			if widths[i] > 0 && widths[i] < wants[i] && c.Flex > 0 && left > 0 {
-				more := min(max(room*c.Flex/parts, 1), wants[i]-widths[i], left)
+			if widths[i] > 0 && widths[i] < wants[i] && c.flex > 0 && left > 0 {
+				more := min(max(room*c.flex/parts, 1), wants[i]-widths[i], left)
 				widths[i] += more
 				left -= more
 			}
 		}
 	}
 	for i := len(cols) - 1; i >= 0; i-- {
-		if widths[i] > 0 && cols[i].Flex > 0 {
+		if widths[i] > 0 && cols[i].flex > 0 {
 			widths[i] += max(left, 0)
 			return
 		}

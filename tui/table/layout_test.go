@@ -7,11 +7,11 @@ import (
 )
 
 func TestLayout(t *testing.T) {
-	cols := []Column[row]{
-		{Title: "pod", Width: 10, Flex: 1},
-		{Title: "took", Width: 6, Drop: 2},
-		{Title: "more", Width: 8, Drop: 1},
-		{Title: "text", Width: 10, Flex: 3},
+	cols := []look{
+		{title: "pod", width: 10, flex: 1},
+		{title: "took", width: 6, drop: 2},
+		{title: "more", width: 8, drop: 1},
+		{title: "text", width: 10, flex: 3},
 	}
 	for _, c := range []struct {
 		name    string
@@ -32,7 +32,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	cols[0].Whole = 20
+	cols[0].whole = 20
 	for want, wants := range map[[4]int]int{{15, 0, 8, 13}: 15, {27, 0, 0, 10}: 90, {10, 6, 8, 11}: 5} {
 		if got := [4]int(layout(cols, 39, -1, []int{wants, 0, 0, 0})); got != want {
 			t.Errorf("names of %d columns: %v, want %v", wants, got, want)
@@ -49,7 +49,7 @@ func TestWidthsDoNotJump(t *testing.T) {
 	at := func(ids ...string) int {
 		tbl.SetRows(rows(ids...))
 		tbl.View()
-		return layout(cols, 40, -1, tbl.wants)[0]
+		return layout(tbl.looks, 40, -1, tbl.wants)[0]
 	}
 	if at("aaaaaaaaaa") != 10 || at("b") != 10 || at("cccccccccccc") != 12 {
 		t.Errorf("widths %v", tbl.wants)

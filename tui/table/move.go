@@ -56,13 +56,13 @@ func (t *Table[R]) moveTo(i int) {
 		return
 	}
 	t.sel = t.cfg.ID(t.shown[i])
-	t.moved = i != t.edge()
+	t.moved = i != t.edge(len(t.shown))
 }
 
-// edge is where new rows arrive.
-func (t *Table[R]) edge() int {
-	if t.cfg.Tail != (t.upside && t.sort < 0) {
-		return max(len(t.shown)-1, 0)
+// edge is where new rows arrive, of shown ones.
+func (f *frame) edge(shown int) int {
+	if f.tail != (f.upside && f.sort < 0) {
+		return max(shown-1, 0)
 	}
 	return 0
 }
@@ -76,7 +76,7 @@ func (t *Table[R]) Follow() {
 	}
 	t.sort = -1
 	t.arrange()
-	t.moveTo(t.edge())
+	t.moveTo(t.edge(len(t.shown)))
 }
 
 // Hold makes the cursor stay on its row, wherever that moves.
@@ -87,23 +87,23 @@ func (t *Table[R]) Hold() {
 }
 
 // Following reports whether the cursor moves with the newest row.
-func (t *Table[R]) Following() bool { return !t.moved && t.sort < 0 }
+func (f *frame) Following() bool { return !f.moved && f.sort < 0 }
 
 // rows is how many rows fit below the heading.
-func (t *Table[R]) rows() int { return max(t.h-1, 0) }
+func (f *frame) rows() int { return max(f.h-1, 0) }
 
 // scroll brings the cursor into view.
-func (t *Table[R]) scroll() {
-	n := t.rows()
-	t.top = min(t.top, t.cur)
-	if t.cur >= t.top+n {
-		t.top = t.cur - n + 1
+func (f *frame) scroll(shown int) {
+	n := f.rows()
+	f.top = min(f.top, f.cur)
+	if f.cur >= f.top+n {
+		f.top = f.cur - n + 1
 	}
-	t.top = max(min(t.top, len(t.shown)-n), 0)
+	f.top = max(min(f.top, shown-n), 0)
 }
 
 // Blur has the table drawn without its cursor: keys go to another one.
-func (t *Table[R]) Blur(blurred bool) { t.blurred = blurred }
+func (f *frame) Blur(blurred bool) { f.blurred = blurred }
 
 // Ends reports whether the cursor is on the first row, and on the last one.
 func (t *Table[R]) Ends() (first, last bool) { return t.cur <= 0, t.cur >= len(t.shown)-1 }

@@ -4,26 +4,26 @@ import "slices"
 
 // Choose moves the choice of a column by n columns that are drawn and can be sorted by, from the one that the rows are sorted by at
 // first. It returns the column's title, "" if there is none.
-func (t *Table[R]) Choose(n int) string {
-	can := t.sortable()
+func (f *frame) Choose(n int) string {
+	can := f.sortable()
 	if len(can) == 0 {
 		return ""
 	}
-	at := slices.Index(can, t.pick)
+	at := slices.Index(can, f.pick)
 	if at < 0 {
-		if at = slices.Index(can, t.sort); at < 0 && n < 0 {
+		if at = slices.Index(can, f.sort); at < 0 && n < 0 {
 			at = len(can)
 		}
 	}
-	t.pick = can[max(min(at+n, len(can)-1), 0)]
-	return t.cfg.Columns[t.pick].Title
+	f.pick = can[max(min(at+n, len(can)-1), 0)]
+	return f.looks[f.pick].title
 }
 
 // sortable are the columns that are drawn and can be sorted by.
-func (t *Table[R]) sortable() (out []int) {
-	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
-	for i := range t.cfg.Columns {
-		if t.cfg.Columns[i].Compare != nil && widths[i] > 0 {
+func (f *frame) sortable() (out []int) {
+	widths := layout(f.looks, f.w, f.sort, f.wants)
+	for i := range f.looks {
+		if f.looks[i].sorts && widths[i] > 0 {
 			out = append(out, i)
 		}
 	}
@@ -53,37 +53,37 @@ func (t *Table[R]) Reverse() {
 
 // SortedBy returns the title of the column sorted by, "" for the order given, and
 // whether that order is reversed.
-func (t *Table[R]) SortedBy() string {
-	if t.sort < 0 {
+func (f *frame) SortedBy() string {
+	if f.sort < 0 {
 		return ""
 	}
-	return t.cfg.Columns[t.sort].Title
+	return f.looks[f.sort].title
 }
 
 // Reversed reports whether the order is reversed.
-func (t *Table[R]) Reversed() bool { return t.upside }
+func (f *frame) Reversed() bool { return f.upside }
 
-// order sorts what is shown.
-func (t *Table[R]) order() {
+// arrow is the glyph of the order: up where figures or letters grow downwards.
+func (f *frame) arrow() string {
+	if f.looks[f.sort].desc != f.upside {
+		return f.theme.Glyphs.Down
+	}
+	return f.theme.Glyphs.Up
+}
+
+// order sorts rows, by their addresses: to sort values would link the sort for each type.
+func (t *Table[R]) order(rows []*R) {
 	if t.sort < 0 {
 		if t.upside {
-			slices.Reverse(t.shown)
+			slices.Reverse(rows)
 		}
 		return
 	}
-	c := t.cfg.Columns[t.sort]
-	slices.SortStableFunc(t.shown, func(a, b R) int {
-		if c.Desc != t.upside {
-			return c.Compare(b, a)
+	compare, backward := t.cfg.Columns[t.sort].Compare, t.looks[t.sort].desc != t.upside
+	slices.SortStableFunc(rows, func(a, b *R) int {
+		if backward {
+			return compare(*b, *a)
 		}
-		return c.Compare(a, b)
+		return compare(*a, *b)
 	})
-}
-
-// arrow is the glyph of the order: up where figures or letters grow downwards.
-func (t *Table[R]) arrow() string {
-	if t.cfg.Columns[t.sort].Desc != t.upside {
-		return t.cfg.Theme.Glyphs.Down
-	}
-	return t.cfg.Theme.Glyphs.Up
 }

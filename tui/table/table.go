@@ -1,6 +1,7 @@
 package table
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kubeloupe/kubeloupe/inspect/query"
@@ -36,12 +37,24 @@ type Config[R any] struct {
 
 // Table draws rows of type R. It is for one goroutine.
 type Table[R any] struct {
-	cfg     Config[R]
+	frame
+	cfg    Config[R]
+	all    []R
+	shown  []R  // all, if nothing is left out and the order is the given one
+	some   []R  // the memory of shown otherwise
+	found  []*R // the memory in which all is filtered and sorted
+	filter *query.Filter
+}
+
+// frame is a table without its rows. See look for why.
+type frame struct {
+	theme   *style.Theme
+	looks   []look
+	fields  []string // the names of Config.Fields
+	flags   []string // and of Config.Flags
+	fails   bool     // rows can show an error
+	tail    bool
 	w, h    int
-	all     []R
-	shown   []R // all, if nothing is left out and the order is the given one
-	some    []R // the memory of shown otherwise
-	filter  *query.Filter
 	sort    int // column, -1 for the order given
 	pick    int // column that the user has chosen to sort by, -1 none
 	upside  bool
@@ -55,15 +68,22 @@ type Table[R any] struct {
 
 // New returns an empty table.
 func New[R any](cfg Config[R]) *Table[R] {
-	return &Table[R]{cfg: cfg, sort: -1, pick: -1, wants: make([]int, len(cfg.Columns))}
+	t := &Table[R]{cfg: cfg, frame: frame{
+		theme: cfg.Theme, tail: cfg.Tail, fails: cfg.Failed != nil, sort: -1, pick: -1, wants: make([]int, len(cfg.Columns)),
+		fields: slices.Sorted(maps.Keys(cfg.Fields)), flags: slices.Sorted(maps.Keys(cfg.Flags)),
+	}}
+	for i := range cfg.Columns {
+		t.looks = append(t.looks, cfg.Columns[i].look())
+	}
+	return t
 }
 
 // SetSize gives the box to draw in, heading included.
-func (t *Table[R]) SetSize(w, h int) {
-	if w != t.w {
-		clear(t.wants)
+func (f *frame) SetSize(w, h int) {
+	if w != f.w {
+		clear(f.wants)
 	}
-	t.w, t.h = max(w, 0), max(h, 0)
+	f.w, f.h = max(w, 0), max(h, 0)
 }
 
 // SetFilter shows only rows that it accepts; nil shows all.
@@ -96,20 +116,25 @@ func (t *Table[R]) arrange() {
 		t.find()
 		return
 	}
-	t.some = t.some[:0]
-	for _, r := range t.all {
-		if t.filter == nil || t.filter.Match(t.row(r)) {
-			t.some = append(t.some, r)
+	t.found = t.found[:0]
+	for i := range t.all {
+		if t.filter == nil || t.filter.Match(t.row(t.all[i])) {
+			t.found = append(t.found, &t.all[i])
 		}
 	}
+	t.order(t.found)
+	t.some = t.some[:0]
+	for _, r := range t.found {
+		t.some = append(t.some, *r)
+	}
+	clear(t.found)
 	t.shown = t.some
-	t.order()
 	t.find()
 }
 
 func (t *Table[R]) find() {
 	if !t.moved {
-		t.cur = t.edge()
+		t.cur = t.edge(len(t.shown))
 		return
 	}
 	old := t.cur

@@ -13,17 +13,22 @@ func (t *Table[R]) View() string {
 	if t.h <= 0 || t.w <= 0 {
 		return ""
 	}
-	t.scroll()
-	rows := t.drawn()
-	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
+	t.scroll(len(t.shown))
+	rows := t.drawn() // before the layout, which needs their widths
+	return t.draw(rows, len(t.shown), t.empty)
+}
+
+// draw draws the rows in sight, or in their place the text for none if none are shown.
+func (f *frame) draw(rows [][]Cell, shown int, empty func() string) string {
+	widths := layout(f.looks, f.w, f.sort, f.wants)
 	var b strings.Builder
-	t.heading(&b, widths)
-	if len(t.shown) == 0 && t.h > 1 {
-		b.WriteString("\n" + t.cfg.Theme.Paint(style.Dim, t.cfg.Theme.Cut(" "+t.empty(), t.w)))
+	f.heading(&b, widths)
+	if shown == 0 && f.h > 1 {
+		b.WriteString("\n" + f.theme.Paint(style.Dim, f.theme.Cut(" "+empty(), f.w)))
 	}
 	for i, cells := range rows {
 		b.WriteByte('\n')
-		t.line(&b, cells, widths, t.top+i == t.cur && !t.blurred)
+		f.line(&b, cells, widths, f.top+i == f.cur && !f.blurred)
 	}
 	return b.String()
 }
@@ -57,9 +62,9 @@ func (t *Table[R]) empty() string {
 	return t.cfg.Empty + "; " + t.cfg.Theme.Clean(t.cfg.Note())
 }
 
-func (t *Table[R]) heading(b *strings.Builder, widths []int) {
-	th := t.cfg.Theme
-	left, text, last := t.w, "", style.Head
+func (f *frame) heading(b *strings.Builder, widths []int) {
+	th := f.theme
+	left, text, last := f.w, "", style.Head
 	flush := func() {
 		cut := th.Cut(text, left)
 		left, text = left-fit.Width(cut), ""
@@ -71,29 +76,29 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 		}
 		text, last = text+s, tone
 	}
-	for i, c := range t.cfg.Columns {
+	for i, c := range f.looks {
 		if widths[i] == 0 {
 			continue
 		}
-		title := strings.ToUpper(c.Title)
-		if i == t.sort {
-			title = title[:min(len(title), widths[i]-1)] + t.arrow()
+		title := strings.ToUpper(c.title)
+		if i == f.sort {
+			title = title[:min(len(title), widths[i]-1)] + f.arrow()
 		}
 		lead := " "
 		switch { // the mark is for those who see no tones
-		case i != t.pick:
-		case c.Right && fit.Width(title) < widths[i]:
+		case i != f.pick:
+		case c.right && fit.Width(title) < widths[i]:
 			title = th.Glyphs.Mark + title
 		default:
 			lead = th.Glyphs.Mark
 		}
-		if c.Right {
+		if c.right {
 			title = th.Right(title, widths[i])
 		} else {
 			title = th.Left(title, widths[i])
 		}
 		tone := style.Head
-		if i == t.pick {
+		if i == f.pick {
 			tone = style.Accent
 		}
 		paint(tone, lead+title)
@@ -102,8 +107,8 @@ func (t *Table[R]) heading(b *strings.Builder, widths []int) {
 }
 
 // line draws one row. The one under the cursor has its own ground, and a mark for those who do not see that.
-func (t *Table[R]) line(b *strings.Builder, cells []Cell, widths []int, selected bool) {
-	th := t.cfg.Theme
+func (f *frame) line(b *strings.Builder, cells []Cell, widths []int, selected bool) {
+	th := f.theme
 	lead, width := " ", 0
 	if selected {
 		lead = th.Glyphs.Mark
@@ -115,22 +120,22 @@ func (t *Table[R]) line(b *strings.Builder, cells []Cell, widths []int, selected
 		}
 		b.WriteString(th.Paint(tone, text))
 	}
-	for i := range t.cfg.Columns {
+	for i := range f.looks {
 		if widths[i] == 0 {
 			continue
 		}
 		paint(style.Plain, lead)
 		lead = " "
-		t.cell(&cells[i], widths[i], t.cfg.Columns[i].Right, paint)
+		f.cell(&cells[i], widths[i], f.looks[i].right, paint)
 	}
 	if selected {
-		paint(style.Plain, fit.Spaces(t.w-width))
+		paint(style.Plain, fit.Spaces(f.w-width))
 	}
 }
 
 // cell draws one cell in w columns.
-func (t *Table[R]) cell(c *Cell, w int, right bool, paint func(style.Tone, string)) {
-	th := t.cfg.Theme
+func (f *frame) cell(c *Cell, w int, right bool, paint func(style.Tone, string)) {
+	th := f.theme
 	if len(c.Parts) == 0 {
 		text := th.Left(c.Text, w)
 		if right {

@@ -94,13 +94,16 @@ func (l *list[R]) Copy() (text, what string) {
 }
 
 // Keys implements Page.
-func (l *list[R]) Keys() []key.Binding {
-	ks := append(l.Look.Keys.Moving(), l.Look.Keys.ColumnLeft, l.Look.Keys.ColumnRight, l.Look.Keys.Sort, l.Look.Keys.Reverse)
-	if l.stream {
-		ks = append(ks, l.Look.Keys.Follow)
+func (l *list[R]) Keys() []key.Binding { return l.keysOf(l.stream, l.open != nil) }
+
+// keysOf are the keys of a page that is one table, whatever its rows are.
+func (l *Look) keysOf(stream, opens bool) []key.Binding {
+	ks := append(l.Keys.Moving(), l.Keys.ColumnLeft, l.Keys.ColumnRight, l.Keys.Sort, l.Keys.Reverse)
+	if stream {
+		ks = append(ks, l.Keys.Follow)
 	}
-	if l.open != nil {
-		ks = append(ks, l.Look.Keys.Enter)
+	if opens {
+		ks = append(ks, l.Keys.Enter)
 	}
 	return ks
 }
@@ -109,7 +112,7 @@ func (l *list[R]) Keys() []key.Binding {
 func (l *list[R]) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return l.key(msg)
+		return l.pressed(msg, l.tbl, l.stream, l.enter)
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {
 			l.tbl.Move(-wheel)
@@ -122,69 +125,6 @@ func (l *list[R]) Update(msg tea.Msg) tea.Cmd {
 		}
 	}
 	return nil
-}
-
-func (l *list[R]) key(msg tea.KeyPressMsg) tea.Cmd {
-	k := l.Look.Keys
-	switch {
-	case key.Matches(msg, k.Up):
-		l.tbl.Move(-1)
-	case key.Matches(msg, k.Down):
-		l.tbl.Move(1)
-	case key.Matches(msg, k.PageUp):
-		l.tbl.Page(-1)
-	case key.Matches(msg, k.PageDown):
-		l.tbl.Page(1)
-	case key.Matches(msg, k.Top):
-		l.tbl.Home()
-	case key.Matches(msg, k.Bottom):
-		l.tbl.End()
-	case key.Matches(msg, k.Enter):
-		return l.enter()
-	case key.Matches(msg, k.ColumnLeft):
-		return l.choose(-1)
-	case key.Matches(msg, k.ColumnRight):
-		return l.choose(1)
-	case key.Matches(msg, k.Sort):
-		l.tbl.Sort()
-		return send(Say{Text: l.order()})
-	case key.Matches(msg, k.Reverse):
-		l.tbl.Reverse()
-		return send(Say{Text: l.order()})
-	case key.Matches(msg, k.Follow) && l.stream:
-		return l.follow()
-	}
-	return nil
-}
-
-// choose chooses the column to sort by.
-func (l *list[R]) choose(n int) tea.Cmd {
-	title := l.tbl.Choose(n)
-	if title == "" {
-		return send(Say{Text: "no column to sort by"})
-	}
-	return send(Say{Text: "s sorts by " + title})
-}
-
-// order says how rows are ordered.
-func (l *list[R]) order() string {
-	by := l.tbl.SortedBy()
-	text := "sorted by " + by
-	if by == "" {
-		text = "in the usual order"
-	}
-	if l.tbl.Reversed() {
-		text += ", reversed"
-	}
-	return text
-}
-
-func (l *list[R]) follow() tea.Cmd {
-	l.tbl.Follow()
-	if l.tbl.Following() {
-		return send(Say{Text: "following the newest row"})
-	}
-	return send(Say{Text: "staying with this row"})
 }
 
 func (l *list[R]) enter() tea.Cmd {

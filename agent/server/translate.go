@@ -1,0 +1,151 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	constants "k8s.io/apimachinery/pkg/util/remotecommand"
+	client "k8s.io/client-go/tools/remotecommand"
+	clientspdy "k8s.io/client-go/transport/spdy"
+	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+)
+
+const (
+	// idleStream is how long a WebSocket may be idle; upstream's limit.
+	idleStream = 4 * time.Hour
+	// pingPeriod is the period of the pings that keep the connection to the runtime.
+	pingPeriod = 5 * time.Second
+	// statusDeadline is how long the last message of a WebSocket, its status, may take.
+	statusDeadline = 10 * time.Second
+)
+
+// translate connects a WebSocket that can close single streams (version 5) to the runtime's streaming server at where, over
+// SPDY. It reports every failure after the upgrade, and the exit code, as a status in the error stream.
+//
+// Upstream: k8s.io/apiserver/pkg/util/proxy/streamtranslator.go, websocket.go; KEP-4006. The package itself would link the types
+// of every API group.
+func translate(w http.ResponseWriter, r *http.Request, where *url.URL, opts *remotecommand.Options) {
+	ws := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
+		constants.StreamProtocolV5Name: {Binary: true, Channels: channels(opts)},
+	})
+	ws.SetIdleTimeout(idleStream)
+	_, streams, err := ws.Open(w, r)
+	if err != nil {
+		return // Open has responded
+	}
+	defer ws.Close() //nolint:errcheck // the client is gone
+	if _, err := streams[firstWritten(opts)].Write(nil); err != nil {
+		return
+	}
+	status := statusOf(overSPDY(r, where, streams, opts))
+	p, err := json.Marshal(status)
+	if err != nil { // impossible: a status has only texts and numbers
+		return
+	}
+	ws.SetWriteDeadline(statusDeadline)
+	_, _ = streams[constants.StreamErr].Write(p) // to whom could this be reported?
+}
+
+// channels returns the directions of a WebSocket's channels. A size is only read if there is a terminal.
+func channels(opts *remotecommand.Options) []wsstream.ChannelType {
+	is := make([]wsstream.ChannelType, constants.StreamResize+1)
+	for stream, c := range map[int]struct {
+		used bool
+		as   wsstream.ChannelType
+	}{
+		constants.StreamStdIn:  {opts.Stdin, wsstream.ReadChannel},
+		constants.StreamStdOut: {opts.Stdout, wsstream.WriteChannel},
+		constants.StreamStdErr: {opts.Stderr, wsstream.WriteChannel},
+		constants.StreamErr:    {true, wsstream.WriteChannel},
+		constants.StreamResize: {opts.TTY, wsstream.ReadChannel},
+	} {
+		is[stream] = wsstream.IgnoreChannel
+		if c.used {
+			is[stream] = c.as
+		}
+	}
+	return is
+}
+
+// firstWritten returns the lowest channel that the client reads. An empty message there says that the connection exists.
+func firstWritten(opts *remotecommand.Options) int {
+	switch {
+	case opts.Stdout:
+		return constants.StreamStdOut
+	case opts.Stderr:
+		return constants.StreamStdErr
+	}
+	return constants.StreamErr
+}
+
+// overSPDY copies the streams of a WebSocket to and from the runtime's streaming server, until the command exits.
+func overSPDY(r *http.Request, where *url.URL, streams []io.ReadWriteCloser, opts *remotecommand.Options) error {
+	transport, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{PingPeriod: pingPeriod})
+	if err != nil {
+		return err
+	}
+	runtime, err := client.NewSPDYExecutorRejectRedirects(transport, clientspdy.NewUpgraderForStreaming(transport), http.MethodPost, where)
+	if err != nil {
+		return err
+	}
+	copied := client.StreamOptions{Tty: opts.TTY}
+	if opts.Stdin {
+		copied.Stdin = streams[constants.StreamStdIn]
+	}
+	if opts.Stdout {
+		copied.Stdout = streams[constants.StreamStdOut]
+	}
+	if opts.Stderr {
+		copied.Stderr = streams[constants.StreamStdErr]
+	}
+	if opts.TTY {
+		copied.TerminalSizeQueue = &sizes{json.NewDecoder(streams[constants.StreamResize])}
+	}
+	return runtime.StreamWithContext(r.Context(), copied)
+}
+
+// sizes are a terminal's sizes, as the client sends them.
+type sizes struct{ from *json.Decoder }
+
+// Next implements remotecommand.TerminalSizeQueue.
+func (s *sizes) Next() *client.TerminalSize {
+	var size client.TerminalSize
+	if s.from.Decode(&size) != nil {
+		return nil // closed, or not a size
+	}
+	return &size
+}
+
+// statusOf returns the status that the client receives for the result of a command.
+func statusOf(err error) metav1.Status {
+	var (
+		status *apierrors.StatusError
+		exit   utilexec.CodeExitError
+	)
+	switch {
+	case err == nil:
+		return metav1.Status{Status: metav1.StatusSuccess}
+	case errors.As(err, &status):
+		return status.Status()
+	case errors.As(err, &exit) && exit.Exited():
+		return metav1.Status{
+			Status: metav1.StatusFailure, Reason: constants.NonZeroExitCodeReason,
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+				{Type: constants.ExitCodeCauseType, Message: strconv.Itoa(exit.ExitStatus())},
+			}},
+			Message: fmt.Sprintf("command terminated with non-zero exit code: %v", exit),
+		}
+	}
+	return apierrors.NewInternalError(err).Status()
+}
