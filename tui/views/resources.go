@@ -34,6 +34,7 @@ type Resources struct {
 	claims  list[*model.Claim]
 	owners  list[*model.Owner]
 	panes   []pane
+	notes   []string // below the claims: errors that the table cuts
 	at      int  // the pane with the cursor
 	moved   bool // the user has chosen it
 }
