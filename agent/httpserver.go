@@ -7,6 +7,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
+	"github.com/kubeloupe/kubeloupe/agent/device"
+	"github.com/kubeloupe/kubeloupe/agent/localrpc"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/server"
@@ -26,6 +28,9 @@ func (p *parts) newServer(l *loop.Loop) error {
 			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
 		},
+	}
+	if len(p.inRoot("device-plugins", device.Socket)) <= localrpc.MaxPath { // else it is not served: see addSocket
+		c.Checks = append(c.Checks, server.Check{Name: "device-plugin", Check: p.pods.devices.Healthy})
 	}
 	if p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
 		c.Checkpoints = filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")

@@ -16,13 +16,13 @@ type Alpha struct {
 // Alpha returns the older version of the API of the same pods.
 func (s *Service) Alpha() *Alpha { return &Alpha{of: s} }
 
-// List returns the devices that the app containers of all pods have that have not ended.
+// List returns the devices that the app containers of all pods have, also of those that have ended.
 //
 // Upstream: pkg/kubelet/apis/podresources/server_v1alpha1.go.
 func (a *Alpha) List(context.Context, *v1alpha1.ListPodResourcesRequest) (*v1alpha1.ListPodResourcesResponse, error) {
 	a.of.cfg.Devices.Refresh()
 	out := &v1alpha1.ListPodResourcesResponse{}
-	for _, pod := range a.of.cfg.Pods.Active() {
+	for _, pod := range a.of.cfg.Pods.Everyone() {
 		p := &v1alpha1.PodResources{Name: pod.Name, Namespace: pod.Namespace}
 		for i := range pod.Spec.Containers {
 			name := pod.Spec.Containers[i].Name

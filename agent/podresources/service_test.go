@@ -20,13 +20,8 @@ type fakes struct {
 }
 
 func (f *fakes) Active() []*v1.Pod { return f.pods }
-func (f *fakes) Pod(namespace, name string) *v1.Pod {
-	for _, p := range f.pods {
-		if p.Namespace == namespace && p.Name == name {
-			return p
-		}
-	}
-	return nil
+func (f *fakes) Everyone() []*v1.Pod {
+	return append(slices.Clone(f.pods), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "ended"}})
 }
 
 func (f *fakes) Refresh() { f.refreshed++ }
@@ -124,7 +119,7 @@ func TestService(t *testing.T) {
 			}
 		}
 		old, err := s.Alpha().List(t.Context(), nil)
-		if err != nil || len(old.PodResources) != 1 {
+		if err != nil || len(old.PodResources) != 2 || old.PodResources[1].Name != "ended" {
 			t.Fatal(old, err)
 		}
 		if p := old.PodResources[0]; p.Name != "web" || p.Namespace != "shop" || len(p.Containers) != 1 || p.Containers[0].Name != "app" || len(p.Containers[0].Devices) != 1 ||
@@ -135,7 +130,7 @@ func TestService(t *testing.T) {
 		if err != nil || len(all.Devices) != 1 || slices.Equal(all.CpuIds, []int64{1, 2, 3}) != managers || isBlock(all.Memory, "hugepages-2Mi", 7, 1) != managers {
 			t.Error(all, err)
 		}
-		if _, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "no"}); err == nil || !strings.Contains(err.Error(), "pod no in namespace shop not found") {
+		if _, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "ended"}); err == nil || !strings.Contains(err.Error(), "pod ended in namespace shop not found") {
 			t.Error(err)
 		}
 	}

@@ -109,7 +109,7 @@ const zGroup = "config.k8s.io"
 func zForms() []string { return []string{"application/json", "application/yaml", "text/plain"} }
 
 // statuszPaths are the paths that upstream's page names: those that are neither of pods nor of statistics.
-func statuszPaths() []string { return []string{"/debug", "/flagz", "/healthz", "/metrics"} }
+func statuszPaths() []string { return []string{"/configz", "/debug", "/flagz", "/healthz", "/metrics"} }
 
 // notAcceptable responds as upstream's API machinery does.
 func notAcceptable(w http.ResponseWriter) {

@@ -25,9 +25,9 @@ func TestZPages(t *testing.T) {
 		{"/flagz", "application/json;as=Statusz" + as, 406, "application/json", "only the following media types are accepted: application/json, application/yaml, text/plain"},
 		{"/statusz", "text/html, text/*;q=0.2", 200, "text/plain", "Up: 1 hr 00 min 00 sec\n"},
 		{"/statusz", "application/yaml;as=Statusz" + as, 200, "application/yaml", "binaryVersion: 1.37.1\n"},
-		{"/statusz", "application/json;as=Statusz" + as, 200, "application/json", `"emulationVersion":"1.37","paths":["/debug","/flagz","/healthz","/metrics"]`},
+		{"/statusz", "application/json;as=Statusz" + as, 200, "application/json", `"emulationVersion":"1.37","paths":["/configz","/debug","/flagz","/healthz","/metrics"]`},
 		{"/statusz", "application/json;as=Statusz;v=v1alpha1;g=config.k8s.io", 200, "application/json", `"apiVersion":"config.k8s.io/v1alpha1","kind":"Statusz"`},
-		{"/statusz", "application/json;q=0.1;as=Statusz" + as + ",text/plain;q=x", 200, "text/plain", "Paths: /debug /flagz /healthz /metrics\n"},
+		{"/statusz", "application/json;q=0.1;as=Statusz" + as + ",text/plain;q=x", 200, "text/plain", "Paths: /configz /debug /flagz /healthz /metrics\n"},
 		{"/statusz", "application/json", 406, "application/json", `"reason":"NotAcceptable"`},
 		{"/statusz", strings.Repeat("a/b,", 100) + "*/*", 406, "application/json", "NotAcceptable"},
 	} {
