@@ -34,6 +34,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "HASH"},
 	{regexp.MustCompile(`\b(kube-api-access|holder-claim\d|sharer-claim\d)-[a-z0-9]{5}\b`), "$1-ID"},
 	{regexp.MustCompile(`\b10\.88\.\d+\.\d+\b`), "IP"},
+	{regexp.MustCompile(`\bklbr[0-9a-f]+\b`), "BRIDGE"},
+	{regexp.MustCompile(`\bbeta-\d\b`), "beta-N"}, // upstream gives any of them
 }
 
 // text is a text without what is another with each run.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,12 @@ func (s spoken) walk(out facts, path string, v any, figures bool) {
 			out.add(path, "{}")
 		}
 		for k, one := range v {
+			switch k {
+			case "managedFields": // what of them there is does not matter
+				one = "present"
+			case "resourceVersion":
+				one = "VERSION"
+			}
 			p := s.text(k)
 			if path != "" {
 				p = path + "." + p
@@ -50,6 +57,7 @@ func (s spoken) walk(out facts, path string, v any, figures bool) {
 func (s spoken) list(out facts, path string, items []any, figures bool) {
 	var values []string
 	seen := map[string]int{}
+	slices.SortStableFunc(items, func(a, b any) int { return strings.Compare(s.sortKey(a), s.sortKey(b)) })
 	for i, one := range items {
 		object, ok := one.(map[string]any)
 		if !ok {
@@ -68,6 +76,18 @@ func (s spoken) list(out facts, path string, items []any, figures bool) {
 	if len(values) > 0 || len(items) == 0 {
 		out.add(path, "["+strings.Join(values, " ")+"]")
 	}
+}
+
+// sortKey is what orders the items of a list that are objects.
+func (s spoken) sortKey(item any) string {
+	if _, ok := item.(map[string]any); !ok {
+		return ""
+	}
+	text, err := json.Marshal(item)
+	if err != nil {
+		return ""
+	}
+	return s.text(string(text))
 }
 
 // itemName is what identifies an item of a list.

@@ -32,7 +32,7 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 			return nil, err
 		}
 	} else {
-		cfg.Program = o.program
+		cfg.Program, cfg.Args = o.program, []string{"--v=2"} // as the lab's kubelet
 	}
 	p, err := startPlugins(ctx, cluster, root)
 	if err != nil {
@@ -57,6 +57,9 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 		return nil, fmt.Errorf("the scene: %w", err)
 	}
 	time.Sleep(figuresAfter)
+	if err := s.await(ctx, "missing", backsOff); err != nil {
+		return nil, err
+	}
 	config, err := cluster.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -68,7 +71,7 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 	out, err = reader{
 		spoken: spoken{strings.NewReplacer(
 			filepath.Join(cluster.Dir, "cluster", "node", state), "STATE", cluster.Dir, "LAB", "kubelet-contents.yaml", "CONFIG", cluster.CgroupRoot, "/CGROUP",
-			cluster.NodeIP, "NODEIP", cluster.DNSIP, "DNSIP", sceneNamespace, "NS",
+			cluster.DNSIP, "DNSIP", sceneNamespace, "NS",
 		)},
 		address: net.JoinHostPort(cluster.NodeIP, strconv.Itoa(cluster.KubeletPort)), root: root, who: who,
 	}.read(ctx)

@@ -50,18 +50,24 @@ func (s scene) set(ctx context.Context) error {
 		return err
 	}
 	for name, arrived := range settled {
-		err := s.eventually(ctx, name, func(ctx context.Context) error {
-			p, err := pods.Get(ctx, name, metav1.GetOptions{})
-			if err == nil && !arrived(p) {
-				err = fmt.Errorf("%s: %s %v", p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses)
-			}
-			return err
-		})
-		if err != nil {
+		if err := s.await(ctx, name, arrived); err != nil {
 			return err
 		}
 	}
-	return s.remove(ctx, "brief")
+	if err := s.remove(ctx, "brief"); err != nil {
+		return err
+	}
+	return s.await(ctx, "crash", crashed)
+}
+
+func (s scene) await(ctx context.Context, name string, arrived func(*v1.Pod) bool) error {
+	return s.eventually(ctx, name, func(ctx context.Context) error {
+		p, err := s.client.CoreV1().Pods(sceneNamespace).Get(ctx, name, metav1.GetOptions{})
+		if err == nil && !arrived(p) {
+			err = fmt.Errorf("%s: %s %v", p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses)
+		}
+		return err
+	})
 }
 
 // settled says when each pod is where it stays.
@@ -69,14 +75,19 @@ var settled = map[string]func(*v1.Pod) bool{
 	"web": isReady, "holder": isReady, "sharer": isReady, "brief": isReady, "fixed-" + lab.NodeName: isReady,
 	"once":    func(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded },
 	"refused": func(p *v1.Pod) bool { return p.Status.Phase == v1.PodFailed },
-	"missing": func(p *v1.Pod) bool {
-		st := p.Status.ContainerStatuses
-		return len(st) == 1 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "ImagePullBackOff"
-	},
-	"crash": func(p *v1.Pod) bool {
-		st := p.Status.ContainerStatuses
-		return len(st) == 1 && st[0].RestartCount == 3 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "CrashLoopBackOff"
-	},
+	"missing": backsOff,
+}
+
+// backsOff reports whether the pull of the image failed some time ago.
+func backsOff(p *v1.Pod) bool {
+	st := p.Status.ContainerStatuses
+	return len(st) == 1 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "ImagePullBackOff"
+}
+
+// crashed waits for the fourth restart: the fifth is in 160 s, when the contents have been read.
+func crashed(p *v1.Pod) bool {
+	st := p.Status.ContainerStatuses
+	return len(st) == 1 && st[0].RestartCount == 4 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "CrashLoopBackOff"
 }
 
 func isReady(p *v1.Pod) bool {
@@ -88,7 +99,7 @@ func isReady(p *v1.Pod) bool {
 	return false
 }
 
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // eventually tries until there is no error.
 func (s scene) eventually(ctx context.Context, what string, try func(context.Context) error) error {
@@ -187,8 +198,8 @@ func (s scene) pods() []*v1.Pod {
 	spec.InitContainers = []v1.Container{first, side}
 	c := &spec.Containers[0]
 	c.ImagePullPolicy = v1.PullAlways
-	c.Resources = v1.ResourceRequirements{
-		Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("10m"), v1.ResourceMemory: resource.MustParse("16Mi")},
+	c.Resources = v1.ResourceRequirements{ // no CPU: holder gets the only one that is not reserved
+		Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse("16Mi")},
 		Limits:   v1.ResourceList{v1.ResourceMemory: resource.MustParse("64Mi")},
 	}
 	for _, name := range []string{"config", "secret", "scratch", "memory", "labels"} {

@@ -76,6 +76,30 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestContents compares what is kept of the contents of both agents' responses, and the page with that.
+func TestContents(t *testing.T) {
+	k, err := readKept("testdata/contents.json")
+	if err != nil || len(k.Upstream) < len(documents) || len(k.Kubeloupe) != len(k.Upstream) {
+		t.Fatalf("%d documents of upstream's, %d of kubeloupe's, %v", len(k.Upstream), len(k.Kubeloupe), err)
+	}
+	c := contrasted(k)
+	for _, one := range c.changes {
+		if one.reason == "" {
+			t.Error(one)
+		}
+	}
+	for _, why := range c.idle {
+		t.Errorf("a reason without a difference: %s", why)
+	}
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), c.section()) {
+		t.Error("docs/compatibility.md does not have the contents of testdata/contents.json: make compat")
+	}
+}
+
 const uid = "0a1b2c3d-0000-4000-8000-000000000001"
 
 // serve serves the pod on a port of its own.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/test/product"
 )
@@ -91,12 +93,23 @@ func hang(ctx context.Context, bin string, to *album) error {
 	}
 	for _, s := range sheets() {
 		for _, recording := range []string{standalone, cluster, machine, claims} {
+			if !to.wants(recording) {
+				continue
+			}
 			if err := s.fill(ctx, bin, recording, to); err != nil {
 				return fmt.Errorf("%s of %s: %w", s.name, recording, err)
 			}
 		}
 	}
+	if !strings.HasPrefix("film", to.only) {
+		return nil
+	}
 	return film(ctx, bin, to)
+}
+
+// wants reports whether any picture of a recording is to be written.
+func (a *album) wants(recording string) bool {
+	return slices.ContainsFunc(exhibits(), func(e exhibit) bool { return e.of == recording && strings.HasPrefix(e.name, a.only) })
 }
 
 // recorded is the file of a recording.
