@@ -34,6 +34,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "HASH"},
 	{regexp.MustCompile(`\b(kube-api-access|holder-claim\d|sharer-claim\d)-[a-z0-9]{5}\b`), "$1-ID"},
 	{regexp.MustCompile(`\b10\.88\.\d+\.\d+\b`), "IP"},
+	{regexp.MustCompile(`\bback-off [0-9ms]+ restarting`), "back-off TIME restarting"},
 	{regexp.MustCompile(`\bklbr[0-9a-f]+\b`), "BRIDGE"},
 	{regexp.MustCompile(`\bbeta-\d\b`), "beta-N"}, // upstream gives any of them
 }

@@ -29,6 +29,10 @@ func (s spoken) walk(out facts, path string, v any, figures bool) {
 			switch k {
 			case "managedFields": // what of them there is does not matter
 				one = "present"
+			case "restartCount":
+				if one != 0.0 {
+					one = "SOME"
+				}
 			case "resourceVersion":
 				one = "VERSION"
 			}

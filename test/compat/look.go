@@ -57,7 +57,7 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 		return nil, fmt.Errorf("the scene: %w", err)
 	}
 	time.Sleep(figuresAfter)
-	if err := s.await(ctx, "missing", backsOff); err != nil {
+	if err := errors.Join(s.await(ctx, "crash", crashed), s.await(ctx, "missing", backsOff)); err != nil {
 		return nil, err
 	}
 	config, err := cluster.RESTConfig()

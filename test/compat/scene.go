@@ -84,10 +84,10 @@ func backsOff(p *v1.Pod) bool {
 	return len(st) == 1 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "ImagePullBackOff"
 }
 
-// crashed waits for the fourth restart: the fifth is in 160 s, when the contents have been read.
+// crashed reports whether the container has failed so often that it stays as it is for minutes.
 func crashed(p *v1.Pod) bool {
 	st := p.Status.ContainerStatuses
-	return len(st) == 1 && st[0].RestartCount == 4 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "CrashLoopBackOff"
+	return len(st) == 1 && st[0].RestartCount >= 4 && st[0].State.Waiting != nil && st[0].State.Waiting.Reason == "CrashLoopBackOff"
 }
 
 func isReady(p *v1.Pod) bool {
