@@ -20,12 +20,16 @@ func because(document, path, why string) contentReason {
 const (
 	podList = `/pods|pods API ListPods`
 	summary = `/stats/summary.*`
+
+	errImagePull = "After a failed pull, kubeloupe's status keeps ErrImagePull until the pod is synced again, at the latest at the next attempt. Upstream syncs the pod in between, which changes the reason to ImagePullBackOff."
 )
 
 // contentReasons say why contents are not upstream's. The first that fits is the one; each must fit somewhere.
 var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
+	because(podList, `items\[missing\]\.status\.containerStatuses\[main\]\.state\.waiting\..*`, errImagePull),
+	because(`/containerLogs/\$\{NS\}/missing/main`, `line 1`, errImagePull),
 	because(`/runningpods/`, `items\[.*\]\.image`, "kubeloupe has the image's name from the pod; upstream has the runtime's ID of the image."),
 	because(`/flagz as JSON`, `flags\..*`, "kubeloupe has flags of its own, which upstream does not have. The defaults of the others are those of a configuration file; upstream's are the older ones of its command line, which a file replaces."),
 
