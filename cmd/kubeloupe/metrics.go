@@ -33,7 +33,9 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 	sink.Expect(ship.Outcomes()...)
 	probes := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		all, err := reg.Gather()
-		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "prober_") && f.GetName() != processStart }), err
+		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
+			return !strings.HasPrefix(f.GetName(), "prober_") && f.GetName() != processStart
+		}), err
 	})
 	return &metricsSink{
 		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),

@@ -30,6 +30,9 @@ var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
 	because(podList, `items\[missing\]\.status\.containerStatuses\[main\]\.state\.waiting\..*`, errImagePull),
 	because(`/containerLogs/\$\{NS\}/missing/main`, `line 1`, errImagePull),
+	because(`pods API ListPods`, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream's pods API had an older status of the pod: the exit of the container. Upstream's /pods had the back-off, as both of kubeloupe's lists."),
+	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
+	because(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
 	because(`/runningpods/`, `items\[.*\]\.image`, "kubeloupe has the image's name from the pod; upstream has the runtime's ID of the image."),
 	because(`/flagz as JSON`, `flags\..*`, "kubeloupe has flags of its own, which upstream does not have. The defaults of the others are those of a configuration file; upstream's are the older ones of its command line, which a file replaces."),
 

@@ -60,7 +60,6 @@ var documents = []document{
 	{path: "/containerLogs/${NS}/web/first"},
 	{path: "/containerLogs/${NS}/web/none"},
 	{path: "/containerLogs/${NS}/missing/main"},
-	{path: "/containerLogs/${NS}/crash/main?previous=true"},
 	{path: "/run/${NS}/web/main?cmd=cat%20/config/key", method: http.MethodPost},
 	{path: "/checkpoint/${NS}/web/none", method: http.MethodPost},
 	{path: "/checkpoint/${NS}/web/main", method: http.MethodPost},

@@ -36,7 +36,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b10\.88\.\d+\.\d+\b`), "IP"},
 	{regexp.MustCompile(`\bback-off [0-9ms]+ restarting`), "back-off TIME restarting"},
 	{regexp.MustCompile(`\bklbr[0-9a-f]+\b`), "BRIDGE"},
-	{regexp.MustCompile(`\bbeta-\d\b`), "beta-N"}, // upstream gives any of them
+	{regexp.MustCompile(`\bbeta-\d\b`), "beta-N"},       // upstream gives any of them
+	{regexp.MustCompile(`\bclaimed-\d\b`), "claimed-N"}, // the scheduler gives any of them
 }
 
 // text is a text without what is another with each run.

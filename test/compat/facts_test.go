@@ -12,7 +12,7 @@ func TestFacts(t *testing.T) {
 	s := spoken{strings.NewReplacer("/tmp/lab", "LAB")}
 	got, err := s.json([]byte(`{"a":1,"b":[{"name":"x","v":true},{"name":"x","v":null},{"n":2}],"c":["p","q"],"d":[],"e":{},"f":"at 2026-01-02T03:04:05Z in /tmp/lab","metadata":{"uid":"0a1b2c3d-0000-4000-8000-000000000001"}}`), false)
 	want := facts{
-		"a": "1", "b[x].v": "true", "b[x #2].v": "null", "b[2].n": "2", "c": "[p q]", "d": "[]", "e": "{}", "f": `"at TIME in LAB"`, "metadata.uid": `"UID"`,
+		"a": "1", "b[0].n": "2", "b[x].name": `"x"`, "b[x].v": "<nil>", "b[x #2].name": `"x"`, "b[x #2].v": "true", "c": "[p q]", "d": "[]", "e": "{}", "f": `"at TIME in LAB"`, "metadata.uid": `"UID"`,
 	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)

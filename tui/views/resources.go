@@ -35,8 +35,8 @@ type Resources struct {
 	owners  list[*model.Owner]
 	panes   []pane
 	notes   []string // below the claims: errors that the table cuts
-	at      int  // the pane with the cursor
-	moved   bool // the user has chosen it
+	at      int      // the pane with the cursor
+	moved   bool     // the user has chosen it
 }
 
 // pane is one of the tables.
