@@ -45,6 +45,8 @@ type Config struct {
 	Metrics http.Handler
 	// ProbeMetrics answers /metrics/probes; nil disables it.
 	ProbeMetrics http.Handler
+	// Flags returns the command line's flags with their values, without secrets, for /flagz; nil means none.
+	Flags func() map[string]string
 	// Bus receives all events; nil publishes nothing.
 	Bus *trace.Bus
 

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
+	podresourcesalpha "k8s.io/kubelet/pkg/apis/podresources/v1alpha1"
 	podsapiv1 "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/device"
@@ -70,7 +71,10 @@ func (p *parts) addLocal() error {
 	}
 	err = p.serveLocal("podresources", localrpc.Config{
 		Path: p.inRoot("pod-resources", podresources.Socket), Name: trace.ServerPodResources, QPS: podresources.QPS, Burst: podresources.Burst,
-		Register: func(r grpc.ServiceRegistrar) { podresourcesapi.RegisterPodResourcesListerServer(r, of) },
+		Register: func(r grpc.ServiceRegistrar) {
+			podresourcesapi.RegisterPodResourcesListerServer(r, of)
+			podresourcesalpha.RegisterPodResourcesListerServer(r, of.Alpha())
+		},
 	})
 	if err != nil || !p.cfg.Kubelet.Gates.Enabled("PodsAPI") {
 		return err

@@ -18,5 +18,8 @@ func (c *Config) Shown() *kubeletv1beta1.KubeletConfiguration {
 	if kc.StaticPodURL != "" {
 		kc.StaticPodURL = redact.URL(kc.StaticPodURL)
 	}
+	if kc.EnableSystemLogQuery == nil { // has no default in the file, but is shown
+		kc.EnableSystemLogQuery = new(false)
+	}
 	return kc
 }

@@ -20,6 +20,9 @@ func TestShownHasNoCredentials(t *testing.T) {
 	if got := string(text); strings.Contains(got, "password") || !strings.Contains(got, `"https://host/pods"`) || !strings.Contains(got, "cluster.local") {
 		t.Errorf("got %s, want all but the credentials", got)
 	}
+	if !strings.Contains(string(text), `"enableSystemLogQuery":false`) { // upstream shows it, although it has no default
+		t.Errorf("got %s, want enableSystemLogQuery", text)
+	}
 	if c.Kubelet.StaticPodURLHeader["Authorization"][0] != "password3" {
 		t.Error("the configuration in force was changed")
 	}

@@ -77,6 +77,16 @@ func (m *Manager) serve(g *registry) {
 	m.registry = g
 }
 
+// Healthy returns an error while plugins cannot register.
+func (m *Manager) Healthy() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.registry == nil {
+		return errors.New("device plugins cannot register")
+	}
+	return nil
+}
+
 // saveSoon writes the checkpoint, and returns when it may be written again. What cannot be written is tried again.
 func (m *Manager) saveSoon(ctx context.Context) {
 	err := m.save()

@@ -26,8 +26,8 @@ const (
 type Pods interface {
 	// Active returns the pods that have not ended.
 	Active() []*v1.Pod
-	// Pod returns the pod of that name, nil if there is none.
-	Pod(namespace, name string) *v1.Pod
+	// Everyone returns all pods, also those that have ended.
+	Everyone() []*v1.Pod
 }
 
 // Devices are the devices of device plugins.
@@ -79,13 +79,14 @@ func (s *Service) List(context.Context, *api.ListPodResourcesRequest) (*api.List
 	return out, nil
 }
 
-// Get returns what the containers of one pod have. The error is upstream's.
+// Get returns what the containers of one pod have that has not ended. The error is upstream's.
 func (s *Service) Get(_ context.Context, req *api.GetPodResourcesRequest) (*api.GetPodResourcesResponse, error) {
-	pod := s.cfg.Pods.Pod(req.GetPodNamespace(), req.GetPodName())
-	if pod == nil {
-		return nil, fmt.Errorf("pod %s in namespace %s not found", req.GetPodName(), req.GetPodNamespace())
+	for _, pod := range s.cfg.Pods.Active() {
+		if pod.Namespace == req.GetPodNamespace() && pod.Name == req.GetPodName() {
+			return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil
+		}
 	}
-	return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil
+	return nil, fmt.Errorf("pod %s in namespace %s not found", req.GetPodName(), req.GetPodNamespace())
 }
 
 // GetAllocatableResources returns what the node can give to containers, whether it is in use or not.

@@ -20,13 +20,8 @@ type fakes struct {
 }
 
 func (f *fakes) Active() []*v1.Pod { return f.pods }
-func (f *fakes) Pod(namespace, name string) *v1.Pod {
-	for _, p := range f.pods {
-		if p.Namespace == namespace && p.Name == name {
-			return p
-		}
-	}
-	return nil
+func (f *fakes) Everyone() []*v1.Pod {
+	return append(slices.Clone(f.pods), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "ended"}})
 }
 
 func (f *fakes) Refresh() { f.refreshed++ }
@@ -123,16 +118,24 @@ func TestService(t *testing.T) {
 				t.Errorf("got %s", names)
 			}
 		}
+		old, err := s.Alpha().List(t.Context(), nil)
+		if err != nil || len(old.PodResources) != 2 || old.PodResources[1].Name != "ended" {
+			t.Fatal(old, err)
+		}
+		if p := old.PodResources[0]; p.Name != "web" || p.Namespace != "shop" || len(p.Containers) != 1 || p.Containers[0].Name != "app" || len(p.Containers[0].Devices) != 1 ||
+			p.Containers[0].Devices[0].ResourceName != "example.com/gpu" || !slices.Equal(p.Containers[0].Devices[0].DeviceIds, []string{"u1-app"}) {
+			t.Errorf("v1alpha1: %v, want the device of the app container alone", p)
+		}
 		all, err := s.GetAllocatableResources(t.Context(), nil)
 		if err != nil || len(all.Devices) != 1 || slices.Equal(all.CpuIds, []int64{1, 2, 3}) != managers || isBlock(all.Memory, "hugepages-2Mi", 7, 1) != managers {
 			t.Error(all, err)
 		}
-		if _, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "no"}); err == nil || !strings.Contains(err.Error(), "pod no in namespace shop not found") {
+		if _, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "ended"}); err == nil || !strings.Contains(err.Error(), "pod ended in namespace shop not found") {
 			t.Error(err)
 		}
 	}
-	if f.refreshed != 2 {
-		t.Errorf("devices of pods that ended were freed %d times, want 2", f.refreshed)
+	if f.refreshed != 4 {
+		t.Errorf("devices of pods that ended were freed %d times, want 4", f.refreshed)
 	}
 	if _, err := New(Config{}); err == nil {
 		t.Error("took an empty Config")

@@ -196,9 +196,7 @@ func (s *Store) Pods() []v1.Pod {
 	defer s.mu.Unlock()
 	out := make([]v1.Pod, 0, len(s.pods))
 	for _, e := range s.pods {
-		p := e.pod.DeepCopy()
-		p.Status = *e.status.DeepCopy()
-		out = append(out, *p)
+		out = append(out, *e.copied())
 	}
 	return out
 }
@@ -211,9 +209,7 @@ func (s *Store) Copy(uid types.UID) *v1.Pod {
 	if e == nil {
 		return nil
 	}
-	p := e.pod.DeepCopy()
-	p.Status = *e.status.DeepCopy()
-	return p
+	return e.copied()
 }
 
 // Active returns the pods, without their statuses, that have not ended as far as their statuses show. They must not be changed.
@@ -225,6 +221,17 @@ func (s *Store) Active() []*v1.Pod {
 		if e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed {
 			out = append(out, e.pod)
 		}
+	}
+	return out
+}
+
+// Everyone returns all pods, without their statuses, also those that have ended. They must not be changed.
+func (s *Store) Everyone() []*v1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*v1.Pod, 0, len(s.pods))
+	for _, e := range s.pods {
+		out = append(out, e.pod)
 	}
 	return out
 }
@@ -252,8 +259,16 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 	if found == nil {
 		return nil
 	}
-	p := found.pod.DeepCopy()
-	p.Status = *found.status.DeepCopy()
+	return found.copied()
+}
+
+// copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set.
+func (e *entry) copied() *v1.Pod {
+	p := e.pod.DeepCopy()
+	s := e.status.DeepCopy()
+	s.ResourceClaimStatuses, s.ExtendedResourceClaimStatus = p.Status.ResourceClaimStatuses, p.Status.ExtendedResourceClaimStatus
+	s.NodeAllocatableResourceClaimStatuses = p.Status.NodeAllocatableResourceClaimStatuses
+	p.Status = *s
 	return p
 }
 

@@ -32,3 +32,23 @@ func TestStoreTells(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What other components than a kubelet write into a pod's status is in what local readers get.
+func TestStoreHasForeignStatus(t *testing.T) {
+	s := NewStore(func(types.UID) {})
+	p := podOf("a", "u1")
+	p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("a-gpu-x")}}
+	p.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "a-extended-x"}
+	s.put(p, time.Now())
+	s.with("u1", func(e *entry) { e.status.Phase = v1.PodFailed })
+	all := s.Pods()
+	if len(all) != 1 || len(s.Everyone()) != 1 {
+		t.Fatal(all)
+	}
+	for _, got := range []*v1.Pod{&all[0], s.Copy("u1"), s.Pod(p.Namespace, "a")} {
+		st := got.Status
+		if st.Phase != v1.PodFailed || len(st.ResourceClaimStatuses) != 1 || *st.ResourceClaimStatuses[0].ResourceClaimName != "a-gpu-x" || st.ExtendedResourceClaimStatus == nil {
+			t.Errorf("%+v", st)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func writePods(w http.ResponseWriter, items []v1.Pod) {
 	slices.SortFunc(list.Items, func(a, b v1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
+	for i := range list.Items {
+		list.Items[i].TypeMeta = metav1.TypeMeta{} // a static pod's is that of its manifest
+	}
 	marshal(w, &list)
 }
 

@@ -63,7 +63,7 @@ func (s *Server) installDebug(mux *http.ServeMux) {
 	route(mux, "/containerLogs"+container, s.about(s.containerLogs), http.MethodGet)
 	mux.Handle("/runningpods/", exactly("/runningpods", only(inJSON(s.runningPods), http.MethodGet)))
 	mux.HandleFunc("/configz", s.configz)
-	mux.HandleFunc("/statusz", s.statusz)
+	mux.HandleFunc("/statusz", s.statusz(statuszPaths()))
 	mux.HandleFunc("/flagz", s.flagz)
 	if s.cfg.Checkpoints != "" {
 		route(mux, "/checkpoint"+container, inJSON(s.about(s.checkpoint)), http.MethodPost)

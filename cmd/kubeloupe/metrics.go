@@ -15,6 +15,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/metrics"
 )
 
+// processStart is the metric that is on each page.
+const processStart = "process_start_time_seconds"
+
 // metricsSink folds the stream into Prometheus metrics while it is asked to run.
 type metricsSink struct {
 	sink *metrics.Sink
@@ -30,7 +33,9 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 	sink.Expect(ship.Outcomes()...)
 	probes := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		all, err := reg.Gather()
-		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "prober_") }), err
+		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
+			return !strings.HasPrefix(f.GetName(), "prober_") && f.GetName() != processStart
+		}), err
 	})
 	return &metricsSink{
 		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
@@ -123,7 +124,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, err
 	}
-	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots, Flags: func() map[string]string { return flagsOf(c) }}
 	if n.cfg.NodeName, err = nodeName(k); err != nil {
 		n.sim.remove()
 		return nil, userError{err}
@@ -153,6 +154,18 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		trace.Point(n.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: name + " is not supported and is ignored"})
 	}
 	return n, nil
+}
+
+// flagsOf are the flags of a command line with their values. A header can have a password.
+func flagsOf(c *cobra.Command) map[string]string {
+	out := map[string]string{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		out[f.Name] = f.Value.String()
+		if f.Name == "manifest-url-header" && f.Changed {
+			out[f.Name] = "CLASSIFIED"
+		}
+	})
+	return out
 }
 
 // snapshotOf says what there is of a pod on this node.

@@ -25,7 +25,7 @@ func claimsOf(r *model.Resources, args Args) *Table {
 		{Key: "pod_count"},
 		{Key: "fault"},
 		{Key: "fault_driver"},
-		{Name: "ERROR", Key: "error", Long: true},
+		{Name: "ERROR", Key: "error", Long: true, Below: true},
 	}}
 	for _, c := range r.Claims {
 		if !args.wantsClaim(c) {

@@ -151,7 +151,7 @@ func devicesOf(r *model.Resources, args Args) *Table {
 		{Name: "UNHEALTHY", Key: "unhealthy", Right: true},
 		{Name: "ALLOCATED", Key: "allocated", Right: true},
 		{Name: "FREE", Key: "free", Right: true, Drop: 1},
-		{Name: "ERROR", Key: "error", Long: true},
+		{Name: "ERROR", Key: "error", Long: true, Below: true},
 	}}
 	for i := range r.Devices {
 		d := &r.Devices[i]
@@ -175,7 +175,7 @@ func refusedOf(r *model.Resources, args Args) *Table {
 		{Key: "policy"},
 		{Key: "scope"},
 		{Key: "hints"},
-		{Name: "WHY", Long: true},
+		{Name: "WHY", Long: true, Below: true},
 	}}
 	for i := range r.Refused {
 		f := &r.Refused[i]

@@ -39,6 +39,7 @@ type Column struct {
 	Right     bool // numbers
 	Wide      bool // in text for -o wide only
 	Long      bool // cut when the line is too long for the terminal
+	Below     bool // in text below the rows, wrapped, if lines with it are too long for the terminal
 	Ends      bool // tells rows apart: cut in the middle, after the long ones, and not below whole
 	Drop      int  // above 0: hidden if that is not enough, the highest first
 }

@@ -75,6 +75,7 @@ func (p *printer) line(s string, depth int) {
 func (p *printer) rows(t *Table, depth int) {
 	shown := p.shown(t)
 	room := p.width - depth*indent
+	shown, below := p.below(t, shown, room)
 	for p.width > 0 && t.least(shown, enough) > room {
 		less := t.drop(shown)
 		if less == nil {
@@ -89,6 +90,47 @@ func (p *printer) rows(t *Table, depth int) {
 	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, t.head()) {
 		p.line(t.cells(shown, widths, row), depth)
 	}
+	p.details(t, below, depth)
+}
+
+// below separates the columns that are written below the rows: none, if all columns fit.
+func (p *printer) below(t *Table, shown []int, room int) (rest, below []int) {
+	if p.width == 0 || t.least(shown, room) <= room {
+		return shown, nil
+	}
+	for _, i := range shown {
+		if t.Columns[i].Below {
+			below = append(below, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return rest, below
+}
+
+// details writes what is known of columns below the rows, after the names of these.
+func (p *printer) details(t *Table, below []int, depth int) {
+	for _, i := range below {
+		p.line(t.Columns[i].Name, depth)
+		for _, row := range t.Rows {
+			if row[i].text == "" {
+				continue
+			}
+			for _, line := range fit.Paragraph("  ", t.title(row)+": "+row[i].text, p.width-depth*indent) {
+				p.line(line, depth)
+			}
+		}
+	}
+}
+
+// title is what tells a row apart.
+func (t *Table) title(row []Value) string {
+	for i, c := range t.Columns {
+		if c.Ends {
+			return row[i].String()
+		}
+	}
+	return row[0].String()
 }
 
 // head are the names of the columns.

@@ -25,10 +25,7 @@ func (m *managed) consistent(pods map[string]given) {
 		}
 		uid := string(p.UID)
 		if g.CPUs == m.own.String() {
-			want["cpu "+uid] = g.CPUs
-			if m.memory {
-				want["memory "+uid] = "0"
-			}
+			want["cpu "+uid], want["memory "+uid] = g.CPUs, "0"
 		}
 		want["alpha "+uid], want["beta "+uid] = strings.Join(g.Alpha, " "), strings.Join(g.Beta, " ")
 		want["claimed "+uid] = strings.Join(g.Claimed, " ")
@@ -76,7 +73,7 @@ func (m *managed) stateFiles() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := mem.PolicyName == "Static"; got != m.memory {
+	if mem.PolicyName != "Static" {
 		return nil, fmt.Errorf("the memory manager's policy is %s", mem.PolicyName)
 	}
 	for uid, containers := range mem.Entries {

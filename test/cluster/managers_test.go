@@ -38,19 +38,34 @@ type managed struct {
 	config, journal, hooks string
 	// all are the node's CPUs; own is the only one that a container can have for itself.
 	all, own cpuset.CPUSet
-	// memory says that the memory manager has the policy Static.
-	memory bool
+	// memory is a directory with the agents' view of the memory of NUMA nodes; "" if they see the machine's.
+	memory string
 }
 
-// steadyMemory reports whether the machine's memory stays as it is. A host that gives a virtual machine more and less memory while it runs changes
-// what the memory manager's state file is about: then no agent starts with it, neither upstream's nor kubeloupe.
-func steadyMemory() bool {
+// freezeMemory returns a directory with the size of each NUMA node's memory, which agents get in place of the machine's. A host that gives a virtual
+// machine more and less memory while it runs changes what the memory manager's state file is about: then no agent starts with it, neither upstream's
+// nor kubeloupe. It returns "" if the machine's memory stays as it is.
+func freezeMemory(t *testing.T) string {
+	t.Helper()
 	var devices []string
 	for _, driver := range []string{"virtio_mem", "virtio_balloon"} {
 		found, _ := filepath.Glob("/sys/bus/virtio/drivers/" + driver + "/virtio*")
 		devices = append(devices, found...)
 	}
-	return len(devices) == 0
+	if len(devices) == 0 {
+		return ""
+	}
+	dir := t.TempDir()
+	files, err := filepath.Glob("/sys/devices/system/node/node*/meminfo")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no NUMA node: %v", err)
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(filepath.Dir(f))), []byte(read(t, f)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // managed prepares the node. No agent runs then.
@@ -65,13 +80,11 @@ func (b *bench) managed(t *testing.T) *managed {
 		t.Skipf("CPUs %s, %v: a container can have one for itself only if there are two", online, err)
 	}
 	list := online.List()
-	m.all, m.own = online, cpuset.New(list[len(list)-1])
+	m.all, m.own, m.memory = online, cpuset.New(list[len(list)-1]), freezeMemory(t)
 	m.config, err = b.WriteKubeletConfig("managers", func(c map[string]any) {
 		c["cpuManagerPolicy"], c["reservedSystemCPUs"], c["cpuManagerReconcilePeriod"] = "static", m.all.Difference(m.own).String(), "1s"
-		if m.memory = steadyMemory(); m.memory {
-			c["memoryManagerPolicy"] = "Static"
-			c["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]any{"memory": "100Mi"}}} // as evictionHard
-		}
+		c["memoryManagerPolicy"] = "Static"
+		c["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]any{"memory": "100Mi"}}} // as evictionHard
 		c["topologyManagerPolicy"] = "single-numa-node"
 	})
 	if err != nil {
@@ -171,21 +184,38 @@ func (m *managed) run(kind lab.AgentKind) *agent {
 	t.Helper()
 	cfg := lab.AgentConfig{Kind: kind, State: managersState, KubeletConfig: m.config}
 	if kind == lab.Kubeloupe {
+		cfg.Program = m.inside(m.binary)
 		return m.start(t, cfg)
 	}
-	// Upstream's device plugins are in /var/lib/kubelet, whatever its root directory: the kubelet gets a mount namespace where that is the agents'
-	// directory, as on a node. The pods here need no mounts that others must see.
-	cfg.Program = filepath.Join(t.TempDir(), "kubelet")
-	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave sh -c 'mkdir -p \"$0\" /var/lib/kubelet/device-plugins && mount --bind \"$0\" /var/lib/kubelet/device-plugins && exec \"$@\"' '%s' '%s' \"$@\"\n",
-		m.root("device-plugins"), m.Cluster.Program("kubelet"))
-	if err := os.WriteFile(cfg.Program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	cfg.Program = m.inside(m.Cluster.Program("kubelet"))
 	a, err := m.StartAgent(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &agent{Agent: a, bench: m.bench, t: t}
+}
+
+// inside writes a program that runs an agent in a mount namespace of its own. There, NUMA nodes have as much memory as in the file of memory, and
+// /var/lib/kubelet/device-plugins is the agents' directory, as on a node: upstream's kubelet has its device plugins there, whatever its root directory
+// is. The pods here need no mounts that others must see.
+func (m *managed) inside(program string) string {
+	path := filepath.Join(m.t.TempDir(), filepath.Base(program))
+	script := fmt.Sprintf(`#!/bin/sh
+export memory='%s' plugins='%s'
+exec unshare --mount --propagation slave sh -ec '
+	mkdir -p "$plugins" /var/lib/kubelet/device-plugins
+	mount --bind "$plugins" /var/lib/kubelet/device-plugins
+	if [ -n "$memory" ]; then
+		for node in "$memory"/*; do
+			mount --bind "$node" /sys/devices/system/node/"${node##*/}"/meminfo
+		done
+	fi
+	exec "$@"' sh '%s' "$@"
+`, m.memory, m.root("device-plugins"), program)
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	return path
 }
 
 // wants is a pod that requests devices of each kind, as many claims, and a CPU for itself if exclusive. The scheduler places it: it is who

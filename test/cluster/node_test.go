@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -34,7 +35,7 @@ func (b *bench) node(t *testing.T) *agent {
 // start begins an agent and does not wait for its node.
 func (b *bench) start(t *testing.T, cfg lab.AgentConfig) *agent {
 	t.Helper()
-	cfg.Program = b.binary
+	cfg.Program = cmp.Or(cfg.Program, b.binary)
 	cfg.Args = append([]string{"-o", "json"}, cfg.Args...)
 	state := cfg.State
 	if state == "" {

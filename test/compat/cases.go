@@ -231,6 +231,18 @@ func wire(add adder) {
 	line("accept of protobuf", "GET", plain("GET", "/pods", "Accept: application/vnd.kubernetes.protobuf"))
 	line("accept of XML for the summary", "GET", plain("GET", "/stats/summary", "Accept: application/xml"))
 	line("accept of OpenMetrics", "GET", plain("GET", "/metrics", "Accept: application/openmetrics-text"))
+	for _, kind := range []string{"Statusz", "Flagz"} {
+		path := "/" + strings.ToLower(kind)
+		for id, accept := range map[string]string{
+			"anything": "*/*", "text": "text/plain", "JSON": "application/json", "an object": "application/json;as=" + kind + ";v=v1beta1;g=config.k8s.io",
+			"an older object": "application/json;as=" + kind + ";v=v1alpha1;g=config.k8s.io", "an object of no known version": "application/json;as=" + kind + ";v=v9;g=config.k8s.io",
+			"an object of no known kind": "application/json;as=Nope;v=v1beta1;g=config.k8s.io", "an object in YAML": "application/yaml;as=" + kind + ";v=v1beta1;g=config.k8s.io",
+			"text as an object": "text/plain;as=" + kind + ";v=v1beta1;g=config.k8s.io", "an object or text": "application/json;as=Nope;v=v1;g=x, text/plain;q=0.5",
+			"text sooner than an object": "application/json;as=" + kind + ";v=v1beta1;g=config.k8s.io;q=0.1,text/plain;q=0.9", "protobuf": "application/vnd.kubernetes.protobuf", "nonsense": "x", "nothing": " ",
+		} {
+			line("accept of "+id+" for "+path, "GET", plain("GET", path, "Accept: "+accept))
+		}
+	}
 	line("gzip", "GET", plain("GET", "/metrics", "Accept-Encoding: gzip"))
 	line("content type of nonsense", "GET", plain("GET", "/pods", "Content-Type: x/y"))
 	line("range", "GET", plain("GET", "/logs/nope", "Range: bytes=0-1"))

@@ -19,6 +19,8 @@ type options struct {
 	dir, program string
 	order        string
 	answers, doc string
+	contents     string
+	requests     bool
 }
 
 func main() {
@@ -27,6 +29,8 @@ func main() {
 	flag.StringVar(&o.program, "program", "", "kubeloupe's executable; built if empty")
 	flag.StringVar(&o.order, "order", "upstream,kubeloupe", "the agents to ask; without upstream its answers are those of -answers")
 	flag.StringVar(&o.answers, "answers", "test/compat/testdata/upstream.json", "where upstream's answers are kept")
+	flag.StringVar(&o.contents, "contents", "test/compat/testdata/contents.json", "where the contents of both agents are kept")
+	flag.BoolVar(&o.requests, "requests", true, "also send all requests; without them, upstream's answers stay as they are, and no page is written")
 	flag.StringVar(&o.doc, "doc", "docs/compatibility.md", "the page with the differences; \"\" writes none")
 	flag.Parse()
 	if o.dir == "" {
@@ -60,34 +64,50 @@ func run(ctx context.Context, o options) (unexplained int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	said, err := readKept(o.contents)
+	if err != nil {
+		return 0, err
+	}
 	var ours map[string]answer
 	for kind := range strings.SplitSeq(o.order, ",") {
-		got, err := askAgent(ctx, cluster, o, lab.AgentKind(kind), all)
+		what, err := lookAt(ctx, cluster, o, lab.AgentKind(kind))
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", kind, err)
 		}
+		var got map[string]answer
+		if o.requests {
+			if got, err = askAgent(ctx, cluster, o, lab.AgentKind(kind), all); err != nil {
+				return 0, fmt.Errorf("%s: %w", kind, err)
+			}
+		}
 		if lab.AgentKind(kind) == lab.Kubeloupe {
-			ours = got
-			continue
-		}
-		upstream = got
-		if err := writeAnswers(o.answers, got); err != nil {
-			return 0, err
+			ours, said.Kubeloupe = got, what
+		} else {
+			said.Upstream = what
+			if o.requests {
+				upstream = got
+			}
 		}
 	}
-	if ours == nil {
-		return 0, nil
+	if err := errors.Join(writeAnswers(o.answers, upstream), said.write(o.contents)); err != nil || ours == nil {
+		return 0, err
 	}
-	c := compare(all, upstream, ours)
+	c, of := compare(all, upstream, ours), contrasted(said)
 	for _, d := range c.differences {
 		fmt.Println(d)
 	}
+	for _, d := range of.changes {
+		fmt.Println(d)
+	}
+	for _, why := range of.idle {
+		fmt.Println("a reason without a difference:", why)
+	}
 	if o.doc != "" {
-		if err := os.WriteFile(o.doc, []byte(c.page()), 0o644); err != nil {
+		if err := os.WriteFile(o.doc, []byte(c.page(of)), 0o644); err != nil {
 			return 0, err
 		}
 	}
-	return c.unexplained(), nil
+	return c.unexplained() + of.unexplained() + len(of.idle), nil
 }
 
 // askAgent asks an agent that is the cluster's node as long as that takes.
@@ -109,5 +129,12 @@ func askAgent(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Age
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "asking %s %d times\n", kind, len(all))
-	return t.askAll(ctx, all)
+	if answers, err = t.askAll(ctx, all); err != nil {
+		return nil, err
+	}
+	client, err := cluster.Client()
+	if err != nil {
+		return nil, err
+	}
+	return answers, scene{cluster, client}.removeFrom(ctx, namespace, podName) // the next agent begins without pods
 }

@@ -18,7 +18,7 @@ cluster with the same configuration. It compares the status codes, media types a
 `
 
 // page is docs/compatibility.md.
-func (c comparison) page() string {
+func (c comparison) page(of contrast) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, head, lab.KubernetesVersion)
 	var sum [4]int
@@ -40,10 +40,9 @@ func (c comparison) page() string {
 		}
 	}
 	fmt.Fprintf(&out, "| **all** | %d | %d | %d | %d |\n", sum[0], sum[1], sum[2], sum[3])
-	if len(c.differences) == 0 {
-		return out.String() + limits
+	if len(c.differences) > 0 {
+		out.WriteString("\n## Differences of responses\n")
 	}
-	out.WriteString("\n## Differences\n")
 	for _, why := range c.reasons() {
 		fmt.Fprintf(&out, "\n%s\n\n| request | upstream | kubeloupe |\n| --- | --- | --- |\n", why)
 		for _, d := range c.differences {
@@ -52,7 +51,7 @@ func (c comparison) page() string {
 			}
 		}
 	}
-	return out.String() + limits
+	return out.String() + of.section() + limits
 }
 
 const noReason = "No reason is known."

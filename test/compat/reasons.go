@@ -31,6 +31,12 @@ var reasons = []struct {
 		func(d difference) bool { return about(d, "stream=Std") && d.upstream.Code == 400 },
 		"kubeloupe can return one stream of a log (stdout or stderr). Upstream has the feature gate PodLogsQuerySplitStreams for this, which is off by default.",
 	},
+	{
+		func(d difference) bool {
+			return about(d, "accept of OpenMetrics") && d.upstream.Code == d.ours.Code && d.ours.Type == "application/openmetrics-text"
+		},
+		"kubeloupe also has OpenMetrics, for the exemplars of pod starts. Upstream has the text format only.",
+	},
 }
 
 func about(d difference, part string) bool { return strings.Contains(d.id, part) }

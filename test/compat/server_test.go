@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/big"
@@ -73,6 +74,38 @@ func TestPage(t *testing.T) {
 	}
 	if want := fmt.Sprintf("| **all** | %d |", len(cases())); !strings.Contains(string(page), want) || strings.Contains(string(page), noReason) || !strings.HasSuffix(string(page), limits) {
 		t.Errorf("docs/compatibility.md has no %q, or a difference without a reason: make compat", want)
+	}
+}
+
+var update = flag.Bool("update", false, "write the page's part about contents anew, from what is kept")
+
+// TestContents compares what is kept of the contents of both agents' responses, and the page with that.
+func TestContents(t *testing.T) {
+	k, err := readKept("testdata/contents.json")
+	if err != nil || len(k.Upstream) < len(documents) || len(k.Kubeloupe) != len(k.Upstream) {
+		t.Fatalf("%d documents of upstream's, %d of kubeloupe's, %v", len(k.Upstream), len(k.Kubeloupe), err)
+	}
+	c := contrasted(k)
+	for _, one := range c.changes {
+		if one.reason == "" {
+			t.Error(one)
+		}
+	}
+	for _, why := range c.idle {
+		t.Errorf("a reason without a difference: %s", why)
+	}
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before, _, ok := strings.Cut(string(page), contentHead[:len("\n## Contents\n")]); *update && ok {
+		if err := os.WriteFile("../../docs/compatibility.md", []byte(before+c.section()+limits), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !strings.Contains(string(page), c.section()) {
+		t.Error("docs/compatibility.md does not have the contents of testdata/contents.json: make compat")
 	}
 }
 

@@ -3,7 +3,9 @@ package lab
 import (
 	"context"
 	"embed"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 )
 
@@ -56,4 +58,28 @@ func BuildDRADriver(ctx context.Context, log io.Writer) (string, error) {
 		})
 	})
 	return filepath.Join(dir, "dradriver"), err
+}
+
+// pluginKubelet runs the kubelet in a mount namespace where the directory of device plugins is the agent's. What the kubelet mounts in its root
+// directory appears outside, as on a node, but not that directory.
+const pluginKubelet = `
+export plugins
+grep -qF " $root " /proc/self/mountinfo || { mount --bind "$root" "$root"; mount --make-shared "$root"; }
+mkdir -p "$plugins" /var/lib/kubelet/device-plugins
+exec unshare --mount --propagation unchanged sh -ec '
+	mount --make-private "$(stat -c %m /var/lib/kubelet/device-plugins)"
+	mount --bind "$plugins" /var/lib/kubelet/device-plugins
+	exec "$@"' sh "$kubelet" "$@"
+`
+
+// PluginKubelet writes a program that runs upstream's kubelet with the device plugins of the agents with that State, and returns its path, for
+// [AgentConfig]. Upstream's kubelet has its device plugins in /var/lib/kubelet, whatever its root directory is.
+func (c *Cluster) PluginKubelet(state string) (string, error) {
+	root := c.path("node", state, "root")
+	path := c.path("node", state+"-kubelet")
+	text := fmt.Sprintf("#!/bin/sh\nset -e\nroot='%s' plugins='%s' kubelet='%s'\n", root, filepath.Join(root, "device-plugins"), c.Program("kubelet")) + pluginKubelet[1:]
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, []byte(text), 0o700)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/test/product"
 )
@@ -39,11 +41,12 @@ type exhibit struct {
 }
 
 // standalone and cluster are recordings of the UI's tests: an agent on containerd, and one that is the node of a cluster. machine is a
-// scripted session: a machine with two NUMA nodes and devices.
+// scripted session: a machine with two NUMA nodes and devices; claims is another one, with ResourceClaims in all states.
 const (
 	standalone = "standalone.klr"
 	cluster    = "cluster.klr"
 	machine    = "machine.jsonl"
+	claims     = "claims.jsonl"
 )
 
 func exhibits() []exhibit {
@@ -68,6 +71,7 @@ func exhibits() []exhibit {
 		{"sources", cluster, []string{"o"}},
 		{"eviction", cluster, []string{"x"}},
 		{"resources", machine, []string{"n", "m", "m", "m", "j", "j"}},
+		{"claims", claims, []string{"n", "m", "j", "j", "j", "j", "j"}},
 		{"starts", standalone, []string{"r"}},
 	}
 }
@@ -88,13 +92,24 @@ func hang(ctx context.Context, bin string, to *album) error {
 		return err
 	}
 	for _, s := range sheets() {
-		for _, recording := range []string{standalone, cluster, machine} {
+		for _, recording := range []string{standalone, cluster, machine, claims} {
+			if !to.wants(recording) {
+				continue
+			}
 			if err := s.fill(ctx, bin, recording, to); err != nil {
 				return fmt.Errorf("%s of %s: %w", s.name, recording, err)
 			}
 		}
 	}
+	if !strings.HasPrefix("film", to.only) {
+		return nil
+	}
 	return film(ctx, bin, to)
+}
+
+// wants reports whether any picture of a recording is to be written.
+func (a *album) wants(recording string) bool {
+	return slices.ContainsFunc(exhibits(), func(e exhibit) bool { return e.of == recording && strings.HasPrefix(e.name, a.only) })
 }
 
 // recorded is the file of a recording.

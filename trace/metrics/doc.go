@@ -15,7 +15,8 @@
 // kubelet_image_pull_duration_seconds, from its turn on (queueing is in kubeloupe_wait_seconds_total); prober_probe_* do not name
 // pods, so their number does not grow with the pods; rest_client_* do not name hosts, because there is only one;
 // storage_operation_duration_seconds counts staging with mounting; kubelet_cpu_manager_allocation_per_numa has all NUMA nodes, also those
-// of which no container has CPUs, and goes back to 0; kubelet_pleg_* are about relists only, which are rare while CRI
+// of which no container has CPUs, and goes back to 0; kubelet_terminated_containers_total also counts exits that no status shows, because the
+// container waits for its restart at once; kubelet_pleg_* are about relists only, which are rare while CRI
 // events arrive.
 //
 // Upstream: pkg/kubelet/metrics/metrics.go.

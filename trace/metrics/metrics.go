@@ -94,6 +94,10 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.allocations.apply(e)
 	case *trace.Shutdown:
 		s.shutdown(e)
+	case *trace.Agent:
+		s.identity.named(e)
+	case *trace.Certificate:
+		s.identity.certified(e)
 	case *trace.SpanExport:
 		s.export(e)
 	}

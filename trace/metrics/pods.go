@@ -20,6 +20,7 @@ type pod struct {
 	init    map[string]bool   // names of init containers
 	running bool              // its sandbox runs, according to the last status
 	states  map[string]string // running or exited by container name, of the last status
+	exits   map[string]string // the last exits by container name, that each counts once
 	known   bool              // there was a status
 }
 
@@ -32,7 +33,7 @@ func (s *Sink) pod(key trace.Pod) *pod {
 				break
 			}
 		}
-		p = &pod{init: map[string]bool{}}
+		p = &pod{exits: map[string]string{}, init: map[string]bool{}}
 		s.pods[key] = p
 	}
 	return p
@@ -74,7 +75,7 @@ func (s *Sink) gate(r *trace.Record) {
 // status updates the gauges from a pod's status and counts containers that exited.
 func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 	p := s.pod(r.Pod)
-	was, known := p.states, p.known
+	known := p.known
 	p.known, p.running = true, e.SandboxID != "" && (e.Phase == trace.PodPending || e.Phase == trace.PodRunning)
 	p.states = map[string]string{}
 	for _, c := range e.Containers {
@@ -86,15 +87,35 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 			p.states[c.Name] = "running"
 		case trace.ContainerTerminated:
 			p.states[c.Name] = "exited"
-			// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
-			if known && was[c.Name] != "exited" {
-				s.terminatedContainers.WithLabelValues(p.kind(c.Name), s.exits.label(strconv.Itoa(int(c.ExitCode))), s.reasons.label(c.Reason)).Inc()
-			}
+			s.exit(p, known, c.Name, &trace.ContainerExit{ID: c.ID, Finished: c.Finished, ExitCode: c.ExitCode, Reason: c.Reason})
 		case trace.ContainerWaiting:
+		}
+		if c.Last != nil && c.State != trace.ContainerTerminated { // no status had the exit itself if the container waits or runs again at once
+			s.exit(p, known, c.Name, c.Last)
 		}
 	}
 	s.count()
 }
+
+// exit counts how a container exited, once; of a pod that was not known, what is there already does not count.
+//
+// Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
+func (s *Sink) exit(p *pod, known bool, container string, e *trace.ContainerExit) {
+	if len(p.exits) >= mostExits {
+		clear(p.exits)
+	}
+	id := e.ID + e.Finished.String()
+	if p.exits[container] == id {
+		return
+	}
+	p.exits[container] = id
+	if known {
+		s.terminatedContainers.WithLabelValues(p.kind(container), s.exits.label(strconv.Itoa(int(e.ExitCode))), s.reasons.label(e.Reason)).Inc()
+	}
+}
+
+// mostExits limits the containers of a pod whose last exits are kept.
+const mostExits = 512
 
 // count sets the gauges from the pods' last statuses.
 func (s *Sink) count() {

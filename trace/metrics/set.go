@@ -51,6 +51,7 @@ type set struct {
 	claimsInUse                       *prometheus.GaugeVec
 	podResources, podsAPI             localAPI
 	allocations                       allocations
+	identity                          identity
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 	exportedSpans                     *prometheus.CounterVec
@@ -103,6 +104,7 @@ func newSet() set {
 		podResources:         podResourcesAPI(),
 		podsAPI:              podsAPI(),
 		allocations:          newAllocations(),
+		identity:             newIdentity(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -131,7 +133,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
-	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all())
+	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all())
 }
 
 func counter(name, help string) prometheus.Counter {

@@ -49,6 +49,18 @@ func (t *Table[R]) drawn() [][]Cell {
 	return out
 }
 
+// Room returns how wide the column with this title is drawn; 0 if it is left out or there is none.
+func (t *Table[R]) Room(title string) int {
+	t.drawn()
+	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
+	for i, c := range t.cfg.Columns {
+		if c.Title == title {
+			return widths[i]
+		}
+	}
+	return 0
+}
+
 func (t *Table[R]) empty() string {
 	if len(t.all) > 0 {
 		return "nothing matches the filter"

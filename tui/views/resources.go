@@ -34,8 +34,9 @@ type Resources struct {
 	claims  list[*model.Claim]
 	owners  list[*model.Owner]
 	panes   []pane
-	at      int  // the pane with the cursor
-	moved   bool // the user has chosen it
+	notes   []string // below the claims: errors that the table cuts
+	at      int      // the pane with the cursor
+	moved   bool     // the user has chosen it
 }
 
 // pane is one of the tables.

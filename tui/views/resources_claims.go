@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/fit"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -44,7 +45,7 @@ func firstPod(c *model.Claim) trace.Pod {
 func (p *Resources) claimColumns() []table.Column[*model.Claim] {
 	name := text("claim", 17, 2, 0, func(c *model.Claim) string { return p.Theme.Clean(c.String()) })
 	name.Whole = 30
-	devices := table.Column[*model.Claim]{Title: "devices or error", Width: 16, Flex: 3, Cell: p.claimCell}
+	devices := table.Column[*model.Claim]{Title: claimWhat, Width: 16, Flex: 3, Cell: p.claimCell}
 	users := text("used by", 12, 2, 0, p.claimUsers)
 	users.Compare = nil
 	return []table.Column[*model.Claim]{
@@ -56,6 +57,26 @@ func (p *Resources) claimColumns() []table.Column[*model.Claim] {
 		oddity("unhealthy", 9, 1, style.Fail, unhealthy),
 		users,
 	}
+}
+
+// claimWhat is the title of the column with a claim's error.
+const claimWhat = "devices or error"
+
+// mostNotes limits the lines with errors below the claims.
+const mostNotes = 6
+
+// claimNotes are the errors that the table cuts, wrapped, after the names of the claims.
+func (p *Resources) claimNotes(w int) (out []string) {
+	if p.filter != nil || w <= 0 {
+		return nil
+	}
+	room := p.claims.tbl.Room(claimWhat)
+	for _, c := range p.res.Claims {
+		if text := p.Theme.Clean(c.Err); text != "" && fit.Width(text) > room {
+			out = append(out, fit.Paragraph(" "+p.Theme.Clean(c.String())+": ", text, w)...)
+		}
+	}
+	return out[:min(len(out), mostNotes)]
 }
 
 // claimState is the state in short.

@@ -63,6 +63,13 @@ func (p *Resources) lay() {
 			rows[i], left = rows[i]+more, left-more
 		}
 	}
+	p.notes = nil
+	if drawn[paneClaims] && left > 0 {
+		p.claims.SetSize(p.w-p.sides(), paneHead+rows[paneClaims])
+		p.notes = p.claimNotes(p.w - p.sides())
+		p.notes = p.notes[:min(len(p.notes), left)]
+		left -= len(p.notes)
+	}
 	if drawn[paneOwners] { // it is the last
 		rows[paneOwners] += max(left, 0)
 	}
@@ -73,6 +80,9 @@ func (p *Resources) lay() {
 		if drawn[i] {
 			q.lines = paneHead + p.sides() + rows[i]
 			q.SetSize(p.w-p.sides(), paneHead+rows[i])
+		}
+		if i == paneClaims {
+			q.lines += len(p.notes)
 		}
 		from += q.lines
 		q.blur(i != p.at)
@@ -91,6 +101,11 @@ func (p *Resources) View() string {
 			continue
 		}
 		lines := strings.Split(q.View(), "\n")
+		if i == paneClaims {
+			for _, note := range p.notes {
+				lines = append(lines, p.Theme.Paint(style.Fail, note))
+			}
+		}
 		if p.Scene.Panels {
 			out = append(out, p.Theme.Panel(style.Panel{Title: q.title, Count: p.count(i), Focus: i == p.at}, lines, p.w, q.lines)...)
 			continue

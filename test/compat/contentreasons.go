@@ -1,0 +1,67 @@
+package main
+
+import "regexp"
+
+// contentReason says why facts differ: those of the documents and paths that match.
+type contentReason struct {
+	document, path *regexp.Regexp
+	why            string
+}
+
+func (w contentReason) fits(c change) bool {
+	return w.document.MatchString(c.document) && w.path.MatchString(c.path)
+}
+
+// because makes a reason. Both patterns match as a whole.
+func because(document, path, why string) contentReason {
+	return contentReason{regexp.MustCompile("^(" + document + ")$"), regexp.MustCompile("^(" + path + ")$"), why}
+}
+
+const (
+	podList = `/pods|pods API ListPods`
+	summary = `/stats/summary.*`
+
+	errImagePull = "After a failed pull, kubeloupe's status keeps ErrImagePull until the pod is synced again, at the latest at the next attempt. Upstream syncs the pod in between, which changes the reason to ImagePullBackOff."
+)
+
+// contentReasons say why contents are not upstream's. The first that fits is the one; each must fit somewhere.
+var contentReasons = []contentReason{
+	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
+	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
+	because(podList, `items\[missing\]\.status\.containerStatuses\[main\]\.state\.waiting\..*`, errImagePull),
+	because(`/containerLogs/\$\{NS\}/missing/main`, `line 1`, errImagePull),
+	because(`pods API ListPods`, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream's pods API had an older status of the pod: the exit of the container. Upstream's /pods had the back-off, as both of kubeloupe's lists."),
+	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
+	because(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
+	because(`/runningpods/`, `items\[.*\]\.image`, "kubeloupe has the image's name from the pod; upstream has the runtime's ID of the image."),
+	because(`/flagz as JSON`, `flags\..*`, "kubeloupe has flags of its own, which upstream does not have. The defaults of the others are those of a configuration file; upstream's are the older ones of its command line, which a file replaces."),
+
+	because(summary, `(node|pods)\b.*\.psi\..*|(node|pods)\b.*\.io\.time`, "On cgroup v1, the kernel has the pressure (PSI) of the node only. Upstream has zeros for the pods; kubeloupe omits what is not known."),
+	because(summary, `.*\.swap\..*`, "kubeloupe has no figures of swap on cgroup v1. It has them on cgroup v2."),
+	because(summary, `pods\[.*\]\.containers\[.*\]\.memory\.availableBytes`, "On cgroup v1, upstream subtracts from the kernel's largest number if a container has no memory limit. kubeloupe omits the figure then."),
+	because(summary, `node\.systemContainers\[kubelet\]\..*`, "kubeloupe reports its own usage, also if the configuration names no cgroup for it. Upstream does so only with kubeletCgroups."),
+	because(summary, `node\.network\..*`, "The lab has a network namespace of its own: kubeloupe reads the interfaces there, and the default one from the routes. Upstream reads them from /sys, which is another namespace's here, and expects eth0."),
+	because(summary, `pods\[(crash|missing)\]\..*`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
+	because(summary, `pods\[.*\]\.(network|process_stats)\..*`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream has no figures of networks and processes of pods here."),
+
+	because(`/metrics/resource`, `.*_swap_.*`, "kubeloupe has no figures of swap on cgroup v1. It has them on cgroup v2."),
+	because(`/metrics/resource`, `pod_.* of NS/(crash|missing)`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
+	because(`/metrics/cadvisor`, `.* of NS/.*|.* of no pod|container_(network_.*_(bytes|errors)_total|processes|threads.*|sockets|file_descriptors|ulimits_soft|oom_events_total)`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream's lines are about cgroups here, not about containers and pods."),
+	because(`/metrics/cadvisor`, `container_pressure_.*`, "kubeloupe has the node's pressure (PSI). Upstream has none on cgroup v1."),
+	because(`/metrics/cadvisor`, `machine_(cpu_cores|memory_bytes)`, "kubeloupe does not repeat the machine's IDs as labels; the Node object has them."),
+	because(`/metrics/cadvisor`, `(container|machine|cadvisor)_.*`, "kubeloupe has the series of cAdvisor that dashboards of Kubernetes use. It does not have these, or not with these labels."),
+
+	because(`/metrics/probes`, `prober_probe_.*`, "kubeloupe counts probes by type and result. Upstream also has the container, the pod and the namespace, so that the number of series grows with the pods."),
+	because(`/metrics/slis`, `kubernetes_healthcheck.*`, "kubeloupe has its health checks as metrics. Upstream's kubelet registers none."),
+	because(`/metrics/slis`, `process_start_time_seconds`, "kubeloupe has this metric on the other pages."),
+
+	because(`/metrics`, `kubeloupe_.*`, "These are kubeloupe's own metrics: see fleet.md."),
+	because(`/metrics`, `prober_.*`, "kubeloupe has the metrics of /metrics/probes on this page, too."),
+	because(`/metrics`, `go_.*`, "kubeloupe has the default metrics of the Go runtime. Upstream registers all of them."),
+	because(`/metrics`, `(aggregator|apiserver|cardinality_enforcement|disabled_metrics|hidden_metrics|registered_metrics|kubernetes)_.*`, "Libraries of the API server register these, which upstream links; all but the build and the feature gates have no meaning on a node."),
+	because(`/metrics`, `(rest_client|workqueue)_.*`, "kubeloupe's requests to the API server have the host in events, and no other metrics of client-go's. There is only one host. It has no work queues of client-go's."),
+	because(`/metrics`, `(force_cleaned|reconstruct_volume|volume_manager|volume_operation|plugin_manager|kubelet_(orphan|evented_pleg|volume_metric|pleg_)).*`, "These are about parts of upstream that kubeloupe does not have: the reconciler of volumes and its state, the plugin manager's cache, and a second PLEG beside the first."),
+	because(`/metrics`, `.* of operation_type=.*|kubelet_memory_manager.* of .*`, "kubeloupe calls the runtime for other reasons: it receives events, reads statistics on demand, and counts syncs and operations of cgroups by its own kinds."),
+	because(`/metrics`, `kubelet_device_plugin_registration_total of resource_name=.*`, "kubeloupe also counts plugins that register in plugins_registry."),
+	because(`/metrics`, `kubelet_.*`, "kubeloupe does not have these metrics yet. Its events have what most of them count: see events.md."),
+}
