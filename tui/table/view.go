@@ -51,11 +51,14 @@ func (t *Table[R]) drawn() [][]Cell {
 
 // Room returns how wide the column with this title is drawn; 0 if it is left out or there is none.
 func (t *Table[R]) Room(title string) int {
-	t.drawn()
-	widths := layout(t.cfg.Columns, t.w, t.sort, t.wants)
-	for i, c := range t.cfg.Columns {
-		if c.Title == title {
-			return widths[i]
+	t.drawn() // before the layout, which needs their widths
+	return t.room(title)
+}
+
+func (f *frame) room(title string) int {
+	for i, w := range layout(f.looks, f.w, f.sort, f.wants) {
+		if f.looks[i].title == title {
+			return w
 		}
 	}
 	return 0
