@@ -25,6 +25,24 @@ func parcelOf(spans []*tracepb.ResourceSpans, n int, urgent bool) parcel {
 	return p
 }
 
+// cut returns a parcel of at most so many bytes, but not of less than one resource's spans, and the rest.
+func (p parcel) cut(most int) (piece, rest parcel) {
+	if p.bytes <= most || len(p.spans) < 2 {
+		return p, parcel{}
+	}
+	for i, rs := range p.spans {
+		size := proto.Size(rs)
+		if i > 0 && piece.bytes+size > most {
+			break
+		}
+		for _, ss := range rs.GetScopeSpans() {
+			piece.n += len(ss.GetSpans())
+		}
+		piece.spans, piece.bytes = p.spans[:i+1], piece.bytes+size
+	}
+	return piece, parcel{spans: p.spans[len(piece.spans):], n: p.n - piece.n, bytes: p.bytes - piece.bytes}
+}
+
 // queue has the parcels that wait to be sent, in order. It is safe for concurrent use, and nothing waits for room.
 type queue struct {
 	mu           sync.Mutex
