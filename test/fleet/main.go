@@ -24,6 +24,7 @@ type options struct {
 	bin    string // kubeloupe
 	root   string // directory of the module
 	tls    bool   // the receiver has a certificate
+	flood  bool   // a third agent fills its queue
 	prom   bool   // Prometheus scrapes the nodes
 	drawn  int    // how many starts of each node the program draws; the others are drawn in this process
 }
@@ -31,13 +32,14 @@ type options struct {
 func main() {
 	var o options
 	var only string
-	flag.IntVar(&o.starts, "starts", 200, "how many pods start on each node, while all is well")
+	flag.IntVar(&o.starts, "starts", 200, "how many pods start on each node, while all is well; 0: only the flood")
 	flag.DurationVar(&o.outage, "outage", time.Minute, "how long each outage of the receiver lasts; 0 for none")
 	flag.IntVar(&o.rounds, "rounds", 2, "how many outages of each kind there are")
 	flag.StringVar(&only, "only", "", "comma-separated kinds of outages, all by default: "+strings.Join(kinds(), ","))
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the program")
 	flag.StringVar(&o.dir, "dir", "", "directory that is created for the labs and removed; by default, a temporary one")
 	flag.BoolVar(&o.prom, "prometheus", true, "let Prometheus scrape the nodes, with our alerts")
+	flag.BoolVar(&o.flood, "flood", true, "let an agent on the simulated runtime start pods until its queue of spans is full")
 	flag.BoolVar(&o.tls, "tls", false, "the receiver has TLS")
 	flag.Parse()
 	o.drawn, o.root = 20, "."
@@ -58,8 +60,8 @@ func main() {
 
 // check returns what is wrong with the options.
 func (o *options) check() (err error) {
-	if o.starts < 1 || o.rounds < 1 || o.outage < 0 {
-		return fmt.Errorf("-starts %d, -rounds %d, -outage %s: want 1 or more, 1 or more, and no negative time", o.starts, o.rounds, o.outage)
+	if o.starts < 0 || o.rounds < 1 || o.outage < 0 {
+		return fmt.Errorf("-starts %d, -rounds %d, -outage %s: want 0 or more, 1 or more, and no negative time", o.starts, o.rounds, o.outage)
 	}
 	for _, k := range o.kinds {
 		if outages[k] == nil {

@@ -55,35 +55,44 @@ func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
 	return o.end(ctx, f.receiver)
 }
 
+// report is what a node says of its export.
+type report struct {
+	State, Err       string
+	Refused, Dropped uint64
+}
+
 // shown waits until each node says that its spans cannot be sent.
 func (f *fleet) shown(ctx context.Context, o *outage) error {
 	for _, n := range f.nodes {
-		var told string
-		err := until(ctx, "report of "+n.name()+" that it cannot send", func() (bool, error) {
-			time.Sleep(time.Second)
-			out, err := exec.CommandContext(ctx, f.bin, "events", "--socket", n.socket(), "--kind", "span.export", "-o", "json").Output()
-			if err != nil {
-				return false, err
-			}
-			lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-			told = string(lines[len(lines)-1])
-			var r struct {
-				Event struct {
-					State, Err string
-					Refused    uint64
-				}
-			}
-			if told == "" {
-				return false, nil
-			}
-			if err := json.Unmarshal([]byte(told), &r); err != nil {
-				return false, fmt.Errorf("%w: %s", err, told)
-			}
-			return r.Event.State == "failing" && r.Event.Err != "" && (!o.forGood || r.Event.Refused > 0), nil
-		})
+		err := shownBy(ctx, f.bin, n, func(r *report) bool { return r.State == "failing" && r.Err != "" && (!o.forGood || r.Refused > 0) })
 		if err != nil {
-			return fmt.Errorf("%w; the last one is %s", err, told)
+			return err
 		}
+	}
+	return nil
+}
+
+// shownBy waits until the last report of a node is as expected.
+func shownBy(ctx context.Context, bin string, n node, is func(*report) bool) error {
+	var told string
+	err := until(ctx, "report of "+n.name()+" that it cannot send", func() (bool, error) {
+		time.Sleep(time.Second)
+		out, err := exec.CommandContext(ctx, bin, "events", "--socket", n.socket(), "--kind", "span.export", "-o", "json").Output()
+		if err != nil {
+			return false, err
+		}
+		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+		if told = string(lines[len(lines)-1]); told == "" {
+			return false, nil
+		}
+		var r struct{ Event report }
+		if err := json.Unmarshal([]byte(told), &r); err != nil {
+			return false, fmt.Errorf("%w: %s", err, told)
+		}
+		return is(&r.Event), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w; the last one is %s", err, told)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type fleet struct {
 	ca       string // file with the CA of the receiver; empty without TLS
 	nodes    []node
 	scraper  *prometheus // nil if nobody scrapes
-	tallies  []*tally // of the nodes
+	tallies  []*tally    // of the nodes
 }
 
 // tally is what is known of a node's starts.
@@ -60,6 +60,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	f := &fleet{options: o, out: out, dir: dir}
 	defer func() { err = errors.Join(err, f.close(context.WithoutCancel(ctx))) }()
+	if o.starts == 0 {
+		return f.flood(ctx)
+	}
 	if err := f.open(ctx); err != nil {
 		return err
 	}
@@ -81,7 +84,10 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 	}
-	return errors.Join(f.judge(ctx), f.compare())
+	if err = errors.Join(f.judge(ctx), f.compare()); o.flood {
+		err = errors.Join(err, f.flood(ctx))
+	}
+	return err
 }
 
 func (f *fleet) sayf(format string, args ...any) {

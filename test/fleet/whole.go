@@ -27,20 +27,15 @@ func (r *received) whole(pod string) error {
 	if outcome := t.root.Attributes.text("kubeloupe.start.outcome"); outcome != "ready" && outcome != "started" || t.root.Parent != "" || t.root.Attributes.has("kubeloupe.incomplete") {
 		return fmt.Errorf("%s: the outcome %q, the parent %q, incomplete %t", pod, outcome, t.root.Parent, t.root.Attributes.has("kubeloupe.incomplete"))
 	}
-	ids := map[string]bool{}
-	for i := range t.spans {
-		ids[t.spans[i].ID] = true
+	if err := t.linked(); err != nil {
+		return fmt.Errorf("%s: %w", pod, err)
 	}
 	missing := map[string]bool{}
 	for _, p := range parts {
 		missing[p] = true
 	}
 	for i := range t.spans {
-		s := &t.spans[i]
-		delete(missing, s.Name)
-		if s.Parent == "" && s.ID != t.root.ID || s.Parent != "" && !ids[s.Parent] {
-			return fmt.Errorf("%s: the span %q has the parent %q, which is not there", pod, s.Name, s.Parent)
-		}
+		delete(missing, t.spans[i].Name)
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%s: no %v among %d spans", pod, missing, len(t.spans))
@@ -50,6 +45,20 @@ func (r *received) whole(pod string) error {
 		return fmt.Errorf("%s: %w", pod, err)
 	}
 	return isDrawn(pod, text)
+}
+
+// linked says which span of a start has no parent.
+func (t *start) linked() error {
+	ids := map[string]bool{}
+	for i := range t.spans {
+		ids[t.spans[i].ID] = true
+	}
+	for i := range t.spans {
+		if s := &t.spans[i]; s.Parent == "" && s.ID != t.root.ID || s.Parent != "" && !ids[s.Parent] {
+			return fmt.Errorf("the span %q has the parent %q, which is not there", s.Name, s.Parent)
+		}
+	}
+	return nil
 }
 
 // isDrawn says what a drawing lacks.
