@@ -86,7 +86,7 @@ func (f *fleet) flood(ctx context.Context) (err error) {
 			return false, err
 		}
 		got, err = read(c.File)
-		return err == nil && e.queued == 0 && int(e.sent) == got.spans[n.name()], err
+		return err == nil && e.queued == 0 && e.sent > 0 && got.spans[n.name()]-int(e.sent) <= got.late(n.name(), time.Now().Add(-lag)), err
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %+v, and %d spans came", err, e, got.spans[n.name()])
@@ -127,8 +127,11 @@ func (f *fleet) fill(ctx context.Context, n *flooded, manifests string) (most in
 			most = max(most, now)
 			return e.starts >= float64((b+1)*batch), err
 		})
-		if err != nil || e.dropped > 0 {
-			return most, e, err
+		if err != nil {
+			return most, e, fmt.Errorf("batch %d: %w: %+v", b+1, err, e)
+		}
+		if e.dropped > 0 {
+			return most, e, nil
 		}
 		for _, file := range files {
 			if err := os.Remove(file); err != nil {

@@ -18,27 +18,32 @@ const (
 	// budget is how much memory a program may have resident, room what an outage may add: the queue (docs/budgets.md), and garbage of its size.
 	budget = 120 << 20
 	room   = 32 << 20
+	// lag is how old a count may be, with what it takes to be published and scraped.
+	lag = 150 * time.Second
 	// mistakes are how many starts are named that did not arrive whole.
 	mistakes = 5
 )
 
 // judge checks that each start has arrived whole or was refused, and that all spans are counted.
 func (f *fleet) judge(ctx context.Context) error {
-	// What is sent is counted once a minute while it changes.
 	var errs []error
-	err := until(ctx, "counts of all spans", func() (bool, error) {
-		got, err := read(f.receiver.collector.File)
-		if err != nil {
-			return false, err
-		}
+	var got *received
+	// Counts are published once a minute while they change, so spans of the last minutes may be missing in them.
+	counted := until(ctx, "counts of all spans", func() (_ bool, err error) {
 		errs = nil
-		for _, n := range f.nodes {
-			e, err := scrape(ctx, n)
-			if err != nil {
+		counts := make([]exported, len(f.nodes))
+		for i, n := range f.nodes {
+			if counts[i], err = scrape(ctx, n); err != nil {
 				return false, err
 			}
-			if refused := f.receiver.refuser.of(n.name()); int(e.sent) != got.spans[n.name()] || int(e.refused) != refused || e.dropped != 0 {
-				errs = append(errs, fmt.Errorf("%s counts %+v; the Collector has %d spans and %d doubles of it, and %d were refused", n.name(), e, got.spans[n.name()], got.doubles[n.name()], refused))
+		}
+		if got, err = read(f.receiver.collector.File); err != nil {
+			return false, err
+		}
+		for i, n := range f.nodes {
+			e, has, refused := counts[i], got.spans[n.name()], f.receiver.refuser.of(n.name())
+			if missing := has - int(e.sent); missing < 0 || missing > got.late(n.name(), time.Now().Add(-lag)) || int(e.refused) != refused || e.dropped != 0 {
+				errs = append(errs, fmt.Errorf("%s counts %+v; the Collector has %d spans and %d doubles of it, and %d were refused", n.name(), e, has, got.doubles[n.name()], refused))
 			}
 		}
 		if len(errs) > 0 {
@@ -46,12 +51,11 @@ func (f *fleet) judge(ctx context.Context) error {
 		}
 		return len(errs) == 0, nil
 	})
-	if err != nil {
-		return errors.Join(append(errs, err)...)
+	if counted != nil {
+		errs = append(errs, counted)
 	}
-	got, err := read(f.receiver.collector.File)
-	if err != nil {
-		return err
+	if got == nil {
+		return errors.Join(errs...)
 	}
 	for i, n := range f.nodes {
 		errs = append(errs, f.arrived(ctx, got, n, f.tallies[i])...)

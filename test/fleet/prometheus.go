@@ -138,7 +138,7 @@ func (p *prometheus) judge(ctx context.Context, f *fleet, got *received) error {
 		}
 		for _, expr := range []string{
 			fmt.Sprintf(`sum(kubeloupe_pod_starts_total{job=%q}) >= %d`, job, len(f.tallies[i].pods)), // there are starts of others in a cluster
-			fmt.Sprintf(`sum(kubeloupe_exported_spans_total{job=%q,result="sent"}) == %d`, job, got.spans[n.name()]),
+			fmt.Sprintf(`sum(kubeloupe_exported_spans_total{job=%q,result="sent"}) >= %d`, job, got.spans[n.name()]-got.late(n.name(), time.Now().Add(-lag))),
 			fmt.Sprintf(`sum(kubeloupe_exported_spans_total{job=%q,result=~"refused|dropped"}) == %d`, job, refused),
 			fmt.Sprintf(`(count(ALERTS{alertname="KubeloupeSpansLost",job=%q}) or vector(0)) %s`, job, lost),
 			`(count(ALERTS{alertname=~"KubeloupeDown|KubeloupeAbsent|KubeloupeRestarts"}) or vector(0)) == 0`,

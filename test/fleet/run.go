@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/test/collector"
@@ -67,10 +68,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	began := time.Now()
-	for range o.starts {
-		if err := f.each(ctx, "", false); err != nil {
-			return err
-		}
+	if err := f.all(ctx); err != nil {
+		return err
 	}
 	f.sayf("%d starts on each of two nodes in %s\n", o.starts, time.Since(began).Round(time.Second))
 	if err := f.settled(ctx); err != nil {
@@ -155,38 +154,61 @@ func (f *fleet) close(ctx context.Context) error {
 	return os.RemoveAll(f.dir)
 }
 
+// all starts the pods of all nodes, one after the other on each, beside those of the others.
+func (f *fleet) all(ctx context.Context) error {
+	errs := make([]error, len(f.nodes))
+	var wg sync.WaitGroup
+	for i := range f.nodes {
+		wg.Go(func() {
+			for n := 0; n < f.starts && errs[i] == nil; n++ {
+				errs[i] = f.one(ctx, i, "", false)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 // each starts one pod on each node, one after the other. kind is that of the outages that are compared, if there are any.
 func (f *fleet) each(ctx context.Context, kind string, ill bool) error {
-	for i, n := range f.nodes {
-		t := f.tallies[i]
-		took, pod, err := n.start(ctx, len(t.pods))
-		if err != nil {
-			return fmt.Errorf("node %s: %w", n.name(), err)
-		}
-		t.pods = append(t.pods, pod)
-		memory, err := resident(n.pid())
-		if err != nil {
+	for i := range f.nodes {
+		if err := f.one(ctx, i, kind, ill); err != nil {
 			return err
 		}
-		of := ""
-		if ill {
-			of = kind
-		}
-		t.memory[of] = max(t.memory[of], memory)
-		if kind == "" {
-			continue
-		}
-		s := t.samples[kind]
-		if s == nil {
-			s = &sides{}
-			t.samples[kind] = s
-		}
-		ms := float64(took) / float64(time.Millisecond)
-		if ill {
-			s.ill = append(s.ill, ms)
-		} else {
-			s.well = append(s.well, ms)
-		}
+	}
+	return nil
+}
+
+// one starts one pod on a node.
+func (f *fleet) one(ctx context.Context, i int, kind string, ill bool) error {
+	n, t := f.nodes[i], f.tallies[i]
+	took, pod, err := n.start(ctx, len(t.pods))
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.name(), err)
+	}
+	t.pods = append(t.pods, pod)
+	memory, err := resident(n.pid())
+	if err != nil {
+		return err
+	}
+	of := ""
+	if ill {
+		of = kind
+	}
+	t.memory[of] = max(t.memory[of], memory)
+	if kind == "" {
+		return nil
+	}
+	s := t.samples[kind]
+	if s == nil {
+		s = &sides{}
+		t.samples[kind] = s
+	}
+	ms := float64(took) / float64(time.Millisecond)
+	if ill {
+		s.ill = append(s.ill, ms)
+	} else {
+		s.well = append(s.well, ms)
 	}
 	return nil
 }

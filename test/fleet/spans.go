@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
+	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
@@ -45,7 +47,10 @@ type span struct {
 	ID         string `json:"spanId"`
 	Parent     string `json:"parentSpanId"`
 	Name       string
+	Start      string `json:"startTimeUnixNano"`
 	Attributes attributes
+
+	node string
 }
 
 // request is a line of the Collector's file.
@@ -99,6 +104,7 @@ func read(file string) (*received, error) {
 					} else {
 						seen[key] = true
 						got.spans[node]++
+						s.node = node
 						got.add(s)
 					}
 				}
@@ -125,6 +131,19 @@ func (r *received) add(s span) {
 		pod := s.Attributes.text("k8s.pod.name")
 		r.pods[pod] = append(r.pods[pod], s.Trace)
 	}
+}
+
+// late is how many of a node's spans since a time are of no start: those of the garbage collection, which runs each minute, and of syncs.
+func (r *received) late(node string, since time.Time) (n int) {
+	for _, t := range r.traces {
+		for i := range t.spans {
+			at, err := strconv.ParseInt(t.spans[i].Start, 10, 64)
+			if t.root == nil && t.spans[i].node == node && err == nil && at > since.UnixNano() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // valueOf is the text of an attribute.
