@@ -62,7 +62,7 @@ func (s *sender) send(ctx, last context.Context, p parcel) {
 		s.set(func(t *told) { t.flying = p.n })
 		piece, rest := p.cut(s.most)
 		one, cancel := context.WithTimeout(last, oneSend)
-		out := s.up.Upload(one, piece.spans)
+		out := s.up.Upload(one, piece.open())
 		cancel()
 		switch {
 		case out.Err == nil:

@@ -201,8 +201,8 @@ func TestCut(t *testing.T) {
 	each := all.bytes / 5
 	for most, want := range map[int]int{0: 1, each: 1, 2 * each: 2, 3*each - 1: 2, 5*each - 1: 4, 5 * each: 5} {
 		piece, rest := all.cut(most)
-		if len(piece.spans) != want || piece.n != 2*want || piece.n+rest.n != 10 || len(piece.spans)+len(rest.spans) != 5 || piece.bytes+rest.bytes != all.bytes {
-			t.Errorf("at most %d bytes: %d trees with %d spans and %d bytes, and %d with %d and %d", most, len(piece.spans), piece.n, piece.bytes, len(rest.spans), rest.n, rest.bytes)
+		if len(piece.parts) != want || piece.n != 2*want || piece.n+rest.n != 10 || len(piece.parts)+len(rest.parts) != 5 || piece.bytes+rest.bytes != all.bytes {
+			t.Errorf("at most %d bytes: %d trees with %d spans and %d bytes, and %d with %d and %d", most, len(piece.parts), piece.n, piece.bytes, len(rest.parts), rest.n, rest.bytes)
 		}
 	}
 }
