@@ -47,14 +47,14 @@ func (r *received) whole(pod string) error {
 	return isDrawn(pod, text)
 }
 
-// linked says which span of a start has no parent.
+// linked says which span of a start has no parent. A slow or failed sync after the start is a tree of its own in the same trace.
 func (t *start) linked() error {
 	ids := map[string]bool{}
 	for i := range t.spans {
 		ids[t.spans[i].ID] = true
 	}
 	for i := range t.spans {
-		if s := &t.spans[i]; s.Parent == "" && s.ID != t.root.ID || s.Parent != "" && !ids[s.Parent] {
+		if s := &t.spans[i]; s.Parent == "" && s.ID != t.root.ID && !s.Attributes.has("kubeloupe.sent_because") || s.Parent != "" && !ids[s.Parent] {
 			return fmt.Errorf("the span %q has the parent %q, which is not there", s.Name, s.Parent)
 		}
 	}
