@@ -51,6 +51,7 @@ type attaching struct {
 	spans              *otlp.Receiver
 	// Where spans are sent, and the fraction of ordinary starts.
 	endpoint string
+	caFile   string
 	sampling float64
 	// Where metrics are served, and who serves them; nil if nobody does.
 	address string
@@ -94,7 +95,8 @@ it gives, what is missing and how to get it. It changes nothing and connects to 
 	f.BoolVar(&a.find.InCluster, "in-cluster", false, "use the service account of the pod that attach runs in for the API server and the kubelet's API")
 	f.StringVar(&a.otlpGRPC, "otlp-grpc", "", "receive spans of the container runtime and of the kubelet on this loopback address (OTLP over gRPC), such as 127.0.0.1:4317; --check tells the runtime's settings")
 	f.StringVar(&a.otlpHTTP, "otlp-http", "", "receive the container runtime's spans over HTTP, such as 127.0.0.1:4318")
-	f.StringVar(&a.endpoint, "otlp-endpoint", "", "send each pod start as spans to the OpenTelemetry collector at this address (OTLP over gRPC, without TLS), such as 127.0.0.1:4317; slow and failed ones always")
+	f.StringVar(&a.endpoint, "otlp-endpoint", "", "send each pod start as spans to the OpenTelemetry collector at this address (OTLP over gRPC), such as 127.0.0.1:4317, or https://HOST:PORT for TLS; slow and failed ones always")
+	f.StringVar(&a.caFile, "otlp-ca-file", "", "with an https --otlp-endpoint: the certificates of the CA of the collector, in PEM; by default OTEL_EXPORTER_OTLP_CERTIFICATE, or those of the system")
 	f.Float64Var(&a.sampling, "sampling", 0, "with --otlp-endpoint: the fraction of the other starts that are sent, 0 to 1")
 	f.StringVar(&a.address, "metrics-address", "", "serve metrics of pod starts at this address, such as :9464, to anybody who can connect (/metrics, HTTP without TLS)")
 	a.raise.add(c)
@@ -142,6 +144,15 @@ func (a *attaching) export(ctx context.Context, b *beside, node string) (err err
 		return nil
 	}
 	e := exporting{endpoint: a.endpoint}
+	if a.endpoint != "" {
+		var secure bool
+		if e.address, secure, err = ship.ParseEndpoint(a.endpoint); err != nil {
+			return userError{err}
+		}
+		if secure {
+			e.secure = exportFiles(a.caFile).config
+		}
+	}
 	if e.perMillion, err = perMillion(a.sampling); err != nil {
 		return userError{err}
 	}
@@ -161,14 +172,23 @@ func (a *attaching) export(ctx context.Context, b *beside, node string) (err err
 // checkExport checks the flags about the export of spans.
 func (a *attaching) checkExport() error {
 	if a.endpoint == "" {
-		if a.sampling != 0 {
+		switch {
+		case a.sampling != 0:
 			return errors.New("--sampling can only be used with --otlp-endpoint")
+		case a.caFile != "":
+			return errors.New("--otlp-ca-file can only be used with --otlp-endpoint")
 		}
 		return nil
 	}
 	_, err := perMillion(a.sampling)
-	if bad := ship.CheckEndpoint(a.endpoint); bad != nil {
+	switch _, secure, bad := ship.ParseEndpoint(a.endpoint); {
+	case bad != nil:
 		err = errors.Join(err, fmt.Errorf("--otlp-endpoint: %w", bad))
+	case secure:
+		_, bad = exportFiles(a.caFile).config()
+		err = errors.Join(err, bad)
+	case a.caFile != "":
+		err = errors.Join(err, fmt.Errorf("--otlp-ca-file: --otlp-endpoint %q must begin with https:// for TLS", a.endpoint))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,6 +11,8 @@ import (
 // exporting says where spans are sent, and which of the ordinary ones.
 type exporting struct {
 	endpoint   string // empty: nothing is sent
+	address    string // that of endpoint, where that is a URL
+	secure     ship.Secure
 	perMillion int32
 	explained  func(ship.Start) // may be nil
 }
@@ -18,7 +21,7 @@ type exporting struct {
 func (b *beside) export(ctx context.Context, e exporting, node string) error {
 	cfg := ship.Config{Bus: b.bus, Node: node, Version: versionText(), Endpoint: e.endpoint, PerMillion: e.perMillion, Explained: e.explained}
 	if e.endpoint != "" {
-		client, err := ship.Dial(ctx, e.endpoint)
+		client, err := ship.Dial(ctx, cmp.Or(e.address, e.endpoint), e.secure)
 		if err != nil {
 			return err
 		}

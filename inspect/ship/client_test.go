@@ -2,9 +2,11 @@ package ship_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,7 +72,7 @@ func newCollector(t *testing.T) *collector {
 
 func dial(t *testing.T, endpoint string) *ship.Client {
 	t.Helper()
-	cl, err := ship.Dial(t.Context(), endpoint)
+	cl, err := ship.Dial(t.Context(), endpoint, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestUpload(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			},
-			want: ship.Outcome{Retry: true}, wantErr: "DeadlineExceeded",
+			want: ship.Outcome{Retry: true, Late: true}, wantErr: "DeadlineExceeded",
 		},
 		"takes some": {
 			answer: func(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
@@ -167,9 +169,64 @@ func TestUploadAgain(t *testing.T) {
 	}
 }
 
+// TestUploadGone: the receiver is gone without a word, as when a pod behind the address of a Service is replaced: its connection takes what is sent,
+// and nobody answers. The client connects anew.
+func TestUploadGone(t *testing.T) {
+	to := newCollector(t)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var gone atomic.Bool
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mute := !gone.Load() // this connection is the old receiver's
+			out, err := new(net.Dialer).DialContext(t.Context(), "tcp", to.addr)
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { in.Close(); out.Close() })
+			go io.Copy(in, out)
+			go func() {
+				buf := make([]byte, 4096)
+				for {
+					n, err := in.Read(buf)
+					if err != nil {
+						return
+					}
+					if !mute || !gone.Load() {
+						out.Write(buf[:n])
+					}
+				}
+			}()
+		}
+	}()
+	cl := dial(t, l.Addr().String())
+	if out := cl.Upload(t.Context(), one()); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	gone.Store(true)
+	for n := range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		out := cl.Upload(ctx, one())
+		cancel()
+		if n < 2 && (!out.Late || !out.Retry) {
+			t.Errorf("request %d to the one that is gone: %+v", n, out)
+		}
+		if n == 2 && out.Err != nil {
+			t.Errorf("after it connected anew: %v", out.Err)
+		}
+	}
+}
+
 func TestDialAddresses(t *testing.T) {
 	for endpoint, ok := range map[string]bool{"localhost:4317": true, "dns:///collector.tracing:4317": true, "unix:///run/otel.sock": true, "\x00": false} {
-		cl, err := ship.Dial(t.Context(), endpoint)
+		cl, err := ship.Dial(t.Context(), endpoint, nil)
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", endpoint, err)
 		}

@@ -31,6 +31,7 @@ const (
 	maxQueueBytes = 16 << 20    // their size
 	maxSend       = 1024        // spans of a request, unless one tree has more
 	maxSendBytes  = 1 << 20     // the size of a request, unless one tree has more
+	minSendBytes  = 16 << 10    // to which that shrinks while answers do not come in time
 	maxDue        = 4096        // starts, syncs and runs of the garbage collection that wait to be made
 	maxStore      = 32 << 20    // bytes of records that are kept
 	syncEvery     = time.Second // how often a slow or failed sync is sent, on average
@@ -44,6 +45,8 @@ type Outcome struct {
 	// Retry says that the same request may succeed later, After is how long the receiver wants to be left alone.
 	Retry bool
 	After time.Duration
+	// Late says that there was no answer in time: a smaller request may succeed.
+	Late bool
 	// Rejected is how many spans of a successful request the receiver rejected, Why its reason.
 	Rejected int64
 	Why      string

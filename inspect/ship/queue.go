@@ -9,20 +9,62 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// parcel is a tree on its way.
+// parcel is a tree on its way. It is kept as it is sent: in memory, a span is several times as large.
 type parcel struct {
-	spans  []*tracepb.ResourceSpans
+	parts  []packed
 	n      int
 	bytes  int
 	urgent bool // slow or failed
+	bad    int  // spans that cannot be sent
+}
+
+// packed has the spans of one resource.
+type packed struct {
+	wire []byte
+	n    int
 }
 
 func parcelOf(spans []*tracepb.ResourceSpans, n int, urgent bool) parcel {
-	p := parcel{spans: spans, n: n, urgent: urgent}
+	p := parcel{n: n, urgent: urgent, parts: make([]packed, 0, len(spans))}
 	for _, rs := range spans {
-		p.bytes += proto.Size(rs)
+		var t packed
+		for _, ss := range rs.GetScopeSpans() {
+			t.n += len(ss.GetSpans())
+		}
+		var err error
+		if t.wire, err = proto.Marshal(rs); err != nil { // a text that is not UTF-8
+			p.n, p.bad = p.n-t.n, p.bad+t.n
+			continue
+		}
+		p.parts, p.bytes = append(p.parts, t), p.bytes+len(t.wire)
 	}
 	return p
+}
+
+// open returns the spans.
+func (p parcel) open() []*tracepb.ResourceSpans {
+	out := make([]*tracepb.ResourceSpans, 0, len(p.parts))
+	for _, t := range p.parts {
+		rs := &tracepb.ResourceSpans{}
+		if proto.Unmarshal(t.wire, rs) == nil { // we wrote it
+			out = append(out, rs)
+		}
+	}
+	return out
+}
+
+// cut returns a parcel of at most so many bytes, but not of less than one resource's spans, and the rest.
+func (p parcel) cut(most int) (piece, rest parcel) {
+	if p.bytes <= most || len(p.parts) < 2 {
+		return p, parcel{}
+	}
+	for i, t := range p.parts {
+		if i > 0 && piece.bytes+len(t.wire) > most {
+			break
+		}
+		piece.parts, piece.n, piece.bytes = p.parts[:i+1], piece.n+t.n, piece.bytes+len(t.wire)
+	}
+	return piece, parcel{parts: p.parts[len(piece.parts):], n: p.n - piece.n, bytes: p.bytes - piece.bytes}
 }
 
 // queue has the parcels that wait to be sent, in order. It is safe for concurrent use, and nothing waits for room.
@@ -41,6 +83,7 @@ func (q *queue) put(p parcel) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.parcels = append(q.parcels, p)
+	q.dropped += uint64(p.bad)
 	q.spans, q.bytes = q.spans+p.n, q.bytes+p.bytes
 	for q.spans > maxQueue || q.bytes > maxQueueBytes {
 		q.drop(max(slices.IndexFunc(q.parcels, func(p parcel) bool { return !p.urgent }), 0))
@@ -68,7 +111,7 @@ func (q *queue) take() (out parcel) {
 		if i > 0 && (out.n+p.n > maxSend || out.bytes+p.bytes > maxSendBytes) {
 			break
 		}
-		out.spans, out.n, out.bytes = append(out.spans, p.spans...), out.n+p.n, out.bytes+p.bytes
+		out.parts, out.n, out.bytes = append(out.parts, p.parts...), out.n+p.n, out.bytes+p.bytes
 	}
 	q.parcels = slices.Delete(q.parcels, 0, i)
 	q.spans, q.bytes = q.spans-out.n, q.bytes-out.bytes

@@ -20,6 +20,7 @@ type sender struct {
 	queue  *queue
 	up     Uploader
 	change func() // called when what tell returns has changed
+	most   int    // bytes of a request
 
 	mu   sync.Mutex
 	told told
@@ -52,26 +53,34 @@ func (s *sender) run(ctx, last context.Context) {
 	s.queue.abandon()
 }
 
-// send sends a parcel until it is sent, refused, or nothing may be sent any more. Once ctx has ended, it tries once more.
+// send sends a parcel until it is sent, refused, or nothing may be sent any more. Once ctx has ended, it tries once more. While answers do not
+// come in time, it sends smaller pieces: the receiver or the way to it is slow.
 func (s *sender) send(ctx, last context.Context, p parcel) {
-	wait := firstRetry
-	s.set(func(t *told) { t.flying = p.n })
 	defer s.set(func(t *told) { t.flying = 0 })
-	for {
+	wait := firstRetry
+	for p.n > 0 {
+		s.set(func(t *told) { t.flying = p.n })
+		piece, rest := p.cut(s.most)
 		one, cancel := context.WithTimeout(last, oneSend)
-		out := s.up.Upload(one, p.spans)
+		out := s.up.Upload(one, piece.open())
 		cancel()
 		switch {
 		case out.Err == nil:
 			s.note(func(t *told) {
-				t.failing, t.err, t.flying = out.Rejected > 0, out.Why, 0
-				t.sent += uint64(max(int64(p.n)-max(out.Rejected, 0), 0))
-				t.refused += uint64(min(max(out.Rejected, 0), int64(p.n)))
+				t.failing, t.err, t.flying = out.Rejected > 0, out.Why, rest.n
+				t.sent += uint64(max(int64(piece.n)-max(out.Rejected, 0), 0))
+				t.refused += uint64(min(max(out.Rejected, 0), int64(piece.n)))
 			})
-			return
+			p, wait, s.most = rest, firstRetry, min(s.most+s.most/4, maxSendBytes)
+			continue
 		case !out.Retry:
-			s.note(func(t *told) { t.failing, t.err, t.refused, t.flying = true, out.Err.Error(), t.refused+uint64(p.n), 0 })
-			return
+			s.note(func(t *told) {
+				t.failing, t.err, t.refused, t.flying = true, out.Err.Error(), t.refused+uint64(piece.n), rest.n
+			})
+			p, wait = rest, firstRetry
+			continue
+		case out.Late:
+			s.most = max(min(s.most, piece.bytes)/2, minSendBytes)
 		}
 		s.note(func(t *told) { t.failing, t.err = true, out.Err.Error() })
 		if !pause(ctx, last, max(wait/2+rand.N(wait/2), min(out.After, maxRetry))) {

@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,7 +73,7 @@ func TestSend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				up := &script{began: time.Now(), answers: c.answers, hangs: c.hangs}
-				s := &sender{queue: newQueue(), up: up, change: func() {}}
+				s := &sender{queue: newQueue(), up: up, change: func() {}, most: maxSendBytes}
 				s.queue.put(parcel{n: 10})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
@@ -117,7 +118,7 @@ func TestSendAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.up.began = time.Now()
-				s := &sender{queue: newQueue(), up: &c.up, change: func() {}}
+				s := &sender{queue: newQueue(), up: &c.up, change: func() {}, most: maxSendBytes}
 				s.queue.put(parcel{n: 1, bytes: maxSendBytes})
 				s.queue.put(parcel{n: 2, bytes: maxSendBytes})
 				ctx, cancel := context.WithCancel(t.Context())
@@ -134,5 +135,74 @@ func TestSendAtTheEnd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// narrow is a receiver to which so many bytes come in time.
+type narrow struct {
+	most  int
+	sizes []int
+	spans int
+}
+
+func (n *narrow) Upload(ctx context.Context, spans []*tracepb.ResourceSpans) Outcome {
+	p := parcelOf(spans, 0, false)
+	n.sizes = append(n.sizes, p.bytes)
+	if p.bytes > n.most {
+		<-ctx.Done()
+		return Outcome{Err: ctx.Err(), Retry: true, Late: true}
+	}
+	for _, rs := range spans {
+		n.spans += len(rs.GetScopeSpans()[0].GetSpans())
+	}
+	return Outcome{}
+}
+
+// TestSendSlowly: what does not come in time as a whole is sent in pieces, larger ones again when they do.
+func TestSendSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var trees []*tracepb.ResourceSpans
+		for range 40 {
+			trees = append(trees, &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{Name: strings.Repeat("x", 10<<10)}, {Name: "y"}}}}})
+		}
+		up := &narrow{most: 100 << 10}
+		s := &sender{queue: newQueue(), up: up, change: func() {}, most: maxSendBytes}
+		s.queue.put(parcelOf(trees, 80, false))
+		last, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour/2)
+		defer cancel()
+		began := time.Now()
+		s.send(ctx, last, s.queue.take())
+		if got := s.tell(); got != (told{sent: 80}) || up.spans != 80 {
+			t.Errorf("told %+v; %d spans came", got, up.spans)
+		}
+		if took := time.Since(began); took > 3*time.Minute {
+			t.Errorf("it took %s; requests of %v bytes", took, up.sizes)
+		}
+		up.most = maxSendBytes // it is fast again
+		for range 30 {
+			s.queue.put(parcelOf(trees[:1], 2, false))
+			s.send(ctx, last, s.queue.take())
+		}
+		if s.most != maxSendBytes {
+			t.Errorf("requests of %d bytes when it is fast, want %d", s.most, maxSendBytes)
+		}
+	})
+}
+
+// TestCut cuts a parcel of five trees.
+func TestCut(t *testing.T) {
+	var trees []*tracepb.ResourceSpans
+	for range 5 {
+		trees = append(trees, &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{Name: "a"}, {Name: "b"}}}}})
+	}
+	all := parcelOf(trees, 10, true)
+	each := all.bytes / 5
+	for most, want := range map[int]int{0: 1, each: 1, 2 * each: 2, 3*each - 1: 2, 5*each - 1: 4, 5 * each: 5} {
+		piece, rest := all.cut(most)
+		if len(piece.parts) != want || piece.n != 2*want || piece.n+rest.n != 10 || len(piece.parts)+len(rest.parts) != 5 || piece.bytes+rest.bytes != all.bytes {
+			t.Errorf("at most %d bytes: %d trees with %d spans and %d bytes, and %d with %d and %d", most, len(piece.parts), piece.n, piece.bytes, len(rest.parts), rest.n, rest.bytes)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func New(cfg Config) *Shipper {
 		})),
 		changed: make(chan struct{}, 1),
 	}
-	s.sender = &sender{queue: s.queue, up: cfg.Uploader, change: s.wake}
+	s.sender = &sender{queue: s.queue, up: cfg.Uploader, change: s.wake, most: maxSendBytes}
 	return s
 }
 

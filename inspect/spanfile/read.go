@@ -49,12 +49,13 @@ type value struct {
 	jaegerTrace
 }
 
-// Read returns the records of a trace, in order, and how many spans of it they lack: those beyond 20,000, and those of a time that no
+// Read returns the records of a trace, in order, of each span once, and how many spans of it they lack: those beyond 20,000, and those of a time that no
 // record has. The error names what is wrong with the file, or says that the trace is not in it.
 func Read(r io.Reader, id trace.TraceID) (recs []trace.Record, lost int, err error) {
 	budget := &budget{from: r, left: maxValue}
 	d := json.NewDecoder(budget)
 	var spans []span
+	seen := map[trace.SpanID]bool{} // a sender that gets no answer sends a span again
 	for n := 1; ; n++ {
 		var v value
 		err := d.Decode(&v)
@@ -66,10 +67,14 @@ func Read(r io.Reader, id trace.TraceID) (recs []trace.Record, lost int, err err
 		}
 		budget.left = maxValue
 		for _, s := range v.spans(id) {
+			if s.id != 0 && seen[s.id] {
+				continue
+			}
 			if s.start > maxTime || s.end > maxTime || len(spans) == maxSpans {
 				lost++
 				continue
 			}
+			seen[s.id] = true
 			spans = append(spans, s)
 		}
 	}

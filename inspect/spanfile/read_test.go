@@ -154,6 +154,7 @@ func TestRead(t *testing.T) {
 	for name, file := range map[string]string{
 		"collector":              collected(t, spans),
 		"collector, many lines":  other + lines.String() + other,
+		"collector, sent again":  collected(t, spans) + lines.String() + other + collected(t, spans),
 		"tempo":                  tempo(t, spans, `{"batches":`, "}"),
 		"tempo, older":           strings.ReplaceAll(tempo(t, spans, `{"batches":`, "}"), `"scopeSpans"`, `"instrumentationLibrarySpans"`),
 		"tempo, version 2":       tempo(t, spans, `{"trace":{"resourceSpans":`, "}}"),
@@ -204,12 +205,16 @@ func TestReadLost(t *testing.T) {
 	file := collected(t, spans)
 	const most = 20_000
 	times := most/n + 1
+	var many strings.Builder
+	for i := range times {
+		many.WriteString(strings.ReplaceAll(file, `"spanId":"00000000`, fmt.Sprintf(`"spanId":"%08x`, i)) + "\n")
+	}
 	late := strings.Replace(file, `"endTimeUnixNano":"1`, `"endTimeUnixNano":"8`, 1)
 	for name, c := range map[string]struct {
 		file string
 		want int
 	}{
-		"many": {strings.Repeat(file+"\n", times), times*n - most},
+		"many": {many.String(), times*n - most},
 		"late": {late, 1},
 	} {
 		if recs, lost, err := spanfile.Read(strings.NewReader(c.file), id); err != nil || len(recs) == 0 || lost != c.want {

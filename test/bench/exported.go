@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/test/collector"
 	"github.com/kubeloupe/kubeloupe/test/interval"
-	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
 // A block is one agent, which exports spans or does not. Spans are sent 8 to 13 s after a start, so the first starts of a block are not
@@ -26,13 +22,16 @@ const (
 
 // exported has agents start pods one by one, in blocks with and without the export of the spans of each start to a Collector on this machine.
 func (b *bench) exported(ctx context.Context) (err error) {
-	col, err := startCollector(ctx, b.dir)
+	col, err := collector.New(ctx, b.dir, os.Stderr)
 	if err != nil {
+		return err
+	}
+	if err := col.Start(ctx); err != nil {
 		return err
 	}
 	defer func() {
 		b.config = ""
-		err = errors.Join(err, b.stopAgent(), col.stop())
+		err = errors.Join(err, b.stopAgent(), col.Stop())
 	}()
 	each := max(1, b.o.pairs*2/blocks)
 	var took [2][]time.Duration
@@ -42,7 +41,7 @@ func (b *bench) exported(ctx context.Context) (err error) {
 		on := (i + 1) / 2 % 2 // 0 1 1 0 0 1 1 0
 		b.config = ""
 		if on == 1 {
-			b.config = fmt.Sprintf("tracing: {endpoint: %q, samplingRatePerMillion: 1000000}\n", col.addr)
+			b.config = fmt.Sprintf("tracing: {endpoint: %q, samplingRatePerMillion: 1000000}\n", col.Addr)
 		}
 		t, u, err := b.block(ctx, each)
 		if err != nil {
@@ -51,16 +50,16 @@ func (b *bench) exported(ctx context.Context) (err error) {
 		took[on] = append(took[on], t...)
 		used[on] += u
 	}
-	sent, err := col.size()
+	received, err := os.Stat(col.File)
 	if err != nil {
 		return err
 	}
-	if sent == 0 {
+	if received.Size() == 0 {
 		return errors.New("the Collector received nothing")
 	}
 	r := interval.Of(millis(took[0]), millis(took[1]))
 	fmt.Printf("%-34s %10s %10s %7.3f  ≤ %-6.2f %s\n", "alone / exported, p50", ms(p50(took[0])), ms(p50(took[1])), r.Ratio, watchedReach, r.Verdict(watchedReach))
-	fmt.Printf("  %s, of %d starts of each in %s; %d bytes were received\n", r, len(took[0]), time.Since(began).Round(time.Second), sent)
+	fmt.Printf("  %s, of %d starts of each in %s; %d bytes were received\n", r, len(took[0]), time.Since(began).Round(time.Second), received.Size())
 	perStart := func(on int) time.Duration { return used[on] / time.Duration(len(took[on])) }
 	share := float64(perStart(1)-perStart(0)) / float64(time.Second) * 100
 	fmt.Printf("  agent's CPU time for a start and its end: %s and %s: %.2f %% of a core more at one start a second (target ≤ %.0f %%)\n",
@@ -91,52 +90,4 @@ func (b *bench) block(ctx context.Context, n int) (took []time.Duration, used ti
 	}
 	after, _, err := usage(b.agent.cmd.Process.Pid)
 	return took, after - before, err
-}
-
-// collector is an OpenTelemetry Collector that writes what it receives to a file.
-type collector struct {
-	cmd        *exec.Cmd
-	addr, file string
-}
-
-func startCollector(ctx context.Context, dir string) (*collector, error) {
-	bin, err := lab.BuildCollector(ctx, os.Stderr)
-	if err != nil {
-		return nil, err
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	c := &collector{addr: l.Addr().String(), file: filepath.Join(dir, "spans.json")}
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	config := filepath.Join(dir, "collector.yaml")
-	err = os.WriteFile(config, fmt.Appendf(nil, `
-receivers: {otlp: {protocols: {grpc: {endpoint: %q}}}}
-exporters: {file: {path: %q}}
-service:
-  telemetry: {metrics: {level: none}}
-  pipelines: {traces: {receivers: [otlp], exporters: [file]}}
-`, c.addr, c.file), 0o600)
-	if err != nil {
-		return nil, err
-	}
-	c.cmd = exec.Command(bin, "--config", config)
-	return c, c.cmd.Start()
-}
-
-// size is how many bytes were received.
-func (c *collector) size() (int64, error) {
-	s, err := os.Stat(c.file)
-	if err != nil {
-		return 0, err
-	}
-	return s.Size(), nil
-}
-
-func (c *collector) stop() error {
-	_ = c.cmd.Process.Signal(syscall.SIGTERM)
-	return c.cmd.Wait()
 }

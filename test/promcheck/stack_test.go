@@ -323,3 +323,48 @@ func TestAttach(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachTLS builds the components for TLS to a Collector: the file that the variable names is mounted, from the Secret that has the headers, too.
+func TestAttachTLS(t *testing.T) {
+	dir := t.TempDir()
+	root, err := filepath.Abs("../../deploy/attach")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root, err = filepath.Rel(dir, root); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [%[1]s]\ncomponents: [%[1]s/otlp, %[1]s/otlp-tls]\n", root)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		set, ok := o.(*appsv1.DaemonSet)
+		if !ok {
+			continue
+		}
+		pod := &set.Spec.Template.Spec
+		var file, headers string
+		for _, e := range pod.Containers[0].Env {
+			switch e.Name {
+			case "OTEL_EXPORTER_OTLP_CERTIFICATE":
+				file = e.Value
+			case "OTEL_EXPORTER_OTLP_HEADERS":
+				headers = e.ValueFrom.SecretKeyRef.Name
+			}
+		}
+		if !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.ReadOnly && m.MountPath == filepath.Dir(file) && slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+				return v.Name == m.Name && v.Secret != nil && v.Secret.SecretName == headers && v.Secret.Items[0].Path == filepath.Base(file)
+			})
+		}) {
+			t.Errorf("%s is not mounted from the Secret %q", file, headers)
+		}
+		return
+	}
+	t.Error("no DaemonSet")
+}

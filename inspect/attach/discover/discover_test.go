@@ -459,3 +459,17 @@ func TestRuntimeLog(t *testing.T) {
 		}
 	}
 }
+
+// TestLogDevices: what is in /dev/shm is a file, and so are logs there; other names in /dev are devices.
+func TestLogDevices(t *testing.T) {
+	for fd2, want := range map[string]LogKind{"/dev/pts/3": LogTerminal, "/dev/null": LogNowhere, "/dev/shm/lab/kubelet.log": LogFile} {
+		m := newMachine(proc{pid: 700, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}, fd2: fd2})
+		f, err := Discover(m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Log.Kind != want {
+			t.Errorf("%s: %v, want %v", fd2, f.Log, want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (t *table) logOf(v View, p *Process, file string, depth int) Log {
 	switch {
 	case link == "/dev/null":
 		l.Kind = LogNowhere
-	case strings.HasPrefix(link, "/dev/"):
+	case strings.HasPrefix(link, "/dev/") && !strings.HasPrefix(link, "/dev/shm/"): // that has files
 		l.Kind = LogTerminal
 	case strings.HasSuffix(link, " (deleted)"):
 		l.Kind, l.Path, l.Open = LogFile, strings.TrimSuffix(link, " (deleted)"), path.Join("/", procFile(p.PID, "fd/2"))

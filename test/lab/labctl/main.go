@@ -59,8 +59,9 @@ func build() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, driver := lab.BuildDRADriver(cmd.Context(), cmd.ErrOrStderr())
+			_, collector := lab.BuildCollector(cmd.Context(), cmd.ErrOrStderr())
 			return errors.Join(
-				lab.BuildCluster(cmd.Context(), cmd.ErrOrStderr()), driver,
+				lab.BuildCluster(cmd.Context(), cmd.ErrOrStderr()), driver, collector,
 				lab.Chromium(cmd.Context(), cmd.ErrOrStderr()),
 			)
 		},

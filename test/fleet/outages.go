@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+// before is how long pods start in a block before those that are measured: spans are sent 8 to 13 s after a start.
+const before = 15 * time.Second
+
+// outages has each kind of outage, in turn with as long without: well, ill, ill, well, and so on.
+func (f *fleet) outages(ctx context.Context) error {
+	for _, kind := range f.kinds {
+		for i := range 2 * f.rounds {
+			ill := (i+1)/2%2 == 1
+			if err := f.block(ctx, kind, ill); err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+		}
+		f.sayf("%s: %d outages\n", kind, f.rounds)
+	}
+	return nil
+}
+
+// block starts pods, for as long as an outage takes, with one or without.
+func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
+	o := outages[kind]
+	if ill {
+		if err := o.begin(ctx, f.receiver); err != nil {
+			return err
+		}
+	}
+	lead := min(before, f.outage/4)
+	for began := time.Now(); time.Since(began) < f.outage; {
+		of := kind
+		if time.Since(began) < lead {
+			of = ""
+		}
+		if err := f.each(ctx, of, ill); err != nil {
+			return err
+		}
+	}
+	if !ill {
+		return nil
+	}
+	if o.fails {
+		if err := f.shown(ctx, o); err != nil {
+			return err
+		}
+	}
+	return o.end(ctx, f.receiver)
+}
+
+// report is what a node says of its export.
+type report struct {
+	State, Err       string
+	Refused, Dropped uint64
+}
+
+// shown waits until each node says that its spans cannot be sent.
+func (f *fleet) shown(ctx context.Context, o *outage) error {
+	for _, n := range f.nodes {
+		err := shownBy(ctx, f.bin, n, func(r *report) bool { return r.State == "failing" && r.Err != "" && (!o.forGood || r.Refused > 0) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownBy waits until the last report of a node is as expected.
+func shownBy(ctx context.Context, bin string, n node, is func(*report) bool) error {
+	var told string
+	err := until(ctx, "report of "+n.name()+" that it cannot send", func() (bool, error) {
+		time.Sleep(time.Second)
+		out, err := exec.CommandContext(ctx, bin, "events", "--socket", n.socket(), "--kind", "span.export", "-o", "json").Output()
+		if err != nil {
+			return false, err
+		}
+		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+		if told = string(lines[len(lines)-1]); told == "" {
+			return false, nil
+		}
+		var r struct{ Event report }
+		if err := json.Unmarshal([]byte(told), &r); err != nil {
+			return false, fmt.Errorf("%w: %s", err, told)
+		}
+		return is(&r.Event), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w; the last one is %s", err, told)
+	}
+	return nil
+}
+
+// settled waits until each node has sent what it can, and has counted it.
+func (f *fleet) settled(ctx context.Context) error {
+	for i, n := range f.nodes {
+		var last exported
+		err := until(ctx, "end of the export of "+n.name(), func() (_ bool, err error) {
+			time.Sleep(time.Second)
+			last, err = scrape(ctx, n)
+			return last.starts >= float64(len(f.tallies[i].pods)) && last.queued == 0, err
+		})
+		if err != nil {
+			return fmt.Errorf("%w: %+v, after %d starts", err, last, len(f.tallies[i].pods))
+		}
+	}
+	return nil
+}
