@@ -25,8 +25,9 @@ const (
 
 // plan is what the first process tells the others.
 type plan struct {
-	// Dir is the directory of the run, Cache the lab's, Results that of the reports and logs.
-	Dir, Cache, Results string
+	// Dir is the directory of the run, Results that of the reports and logs. Cache is the lab's, which keeps its path; Layout is there, and
+	// has the images of the tests.
+	Dir, Results, Cache, Layout string
 	// Cgroup is the name of the run's cgroup in each of Trees.
 	Cgroup string
 	Trees  []tree
@@ -69,7 +70,10 @@ func onHost(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := furnish(o, tests); err != nil {
 		return err
 	}
-	p := plan{Dir: o.dir, Cache: cache, Cgroup: cgroupOf(o.dir), Trees: trees, Hidden: programsOf(os.Getenv("PATH"), "systemd-run", "systemctl", "journalctl")}
+	p := plan{
+		Dir: o.dir, Cache: cache, Layout: tests.Layout, Cgroup: cgroupOf(o.dir), Trees: trees,
+		Hidden: programsOf(os.Getenv("PATH"), "systemd-run", "systemctl", "journalctl"),
+	}
 	defer func() { err = errors.Join(err, removeCgroups(p)) }()
 	if err := createCgroups(p); err != nil {
 		return err

@@ -18,9 +18,8 @@ import (
 const (
 	// inside is the directory of the run. Its name is short, because sockets are below it.
 	inside = "/run/e2e"
-	// insideResults receives the reports and logs, insideCache is the lab's cache.
+	// insideResults receives the reports and logs.
 	insideResults = inside + "/results"
-	insideCache   = inside + "/cache"
 	insideWork    = inside + "/work"
 	insideConfig  = inside + "/config.yaml"
 	insideResolv  = inside + "/resolv.conf"
@@ -30,7 +29,7 @@ const (
 // hostDirs are made in the directory of a run: the places above, and what takes the place of the host's /var and /tmp.
 func hostDirs() []string {
 	return []string{
-		"results", "cache", "work", "program", "bin", "tmp", "var/lib/kubelet", "var/lib/cni", "var/log/pods", "var/log/containers",
+		"results", "work", "program", "bin", "tmp", "var/lib/kubelet", "var/lib/cni", "var/log/pods", "var/log/containers",
 		"var/tmp", "var/cache", "var/spool",
 	}
 }

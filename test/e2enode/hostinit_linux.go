@@ -56,7 +56,7 @@ func initHost() error {
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), stageEnv+"="+stageTests, "KUBELOUPE_CACHE="+insideCache, "PATH="+inside+"/bin:"+os.Getenv("PATH"), "TMPDIR=/tmp")
+	cmd.Env = append(os.Environ(), stageEnv+"="+stageTests, "KUBELOUPE_CACHE="+p.Cache, "PATH="+inside+"/bin:"+os.Getenv("PATH"), "TMPDIR=/tmp")
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +43,7 @@ func furnishNamespaces(p plan) error {
 func mountDirs(p plan) error {
 	type bind struct{ from, to string }
 	var binds []bind
-	for _, b := range []bind{{p.Dir, inside}, {p.Cache, insideCache}, {p.Results, insideResults}} {
+	for _, b := range []bind{{p.Dir, inside}, {p.Results, insideResults}, {p.Cache, p.Cache}} {
 		fd, err := unix.Open(b.from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open %s: %w", b.from, err)
@@ -52,12 +54,14 @@ func mountDirs(p plan) error {
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return fmt.Errorf("mount /run: %w", err)
 	}
-	for _, d := range []string{inside, "/run/lock"} {
-		if err := os.Mkdir(d, 0o755); err != nil {
+	if err := os.Mkdir("/run/lock", 0o755); err != nil {
+		return err
+	}
+	ours := []bind{{inside + "/var", "/var"}, {inside + "/tmp", "/tmp"}}
+	for _, b := range slices.Concat(binds[:2], ours, binds[2:]) {
+		if err := os.MkdirAll(b.to, 0o755); err != nil {
 			return err
 		}
-	}
-	for _, b := range append(binds, bind{inside + "/var", "/var"}, bind{inside + "/tmp", "/tmp"}) {
 		if err := unix.Mount(b.from, b.to, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("mount %s: %w", b.to, err)
 		}
@@ -96,7 +100,8 @@ func mountCgroups(p plan) error {
 // hide has the tests not find programs, by files that cannot be executed.
 func hide(p plan) error {
 	for _, program := range p.Hidden {
-		if err := unix.Mount("/dev/null", program, "", unix.MS_BIND, ""); err != nil {
+		err := unix.Mount("/dev/null", program, "", unix.MS_BIND, "")
+		if err != nil && !errors.Is(err, unix.ENOENT) { // others are at a place that is the run's now
 			return fmt.Errorf("hide %s: %w", program, err)
 		}
 	}

@@ -34,12 +34,8 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	tests, err := lab.BuildNodeTests(ctx, out)
-	if err != nil {
-		return err
-	}
 	l, err := lab.Up(ctx, lab.Config{
-		Dir: inside + "/lab", Preload: []lab.Image{}, Layout: tests.Layout, Handlers: []string{"test-handler"}, Log: out,
+		Dir: inside + "/lab", Preload: []lab.Image{}, Layout: p.Layout, Handlers: []string{"test-handler"}, Log: out,
 	})
 	if err != nil {
 		return err
@@ -48,7 +44,7 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := ownCgroup(p, l.ContainerdPID()); err != nil {
 		return err
 	}
-	images, err := imageNames(tests.Layout)
+	images, err := imageNames(p.Layout)
 	if err != nil {
 		return err
 	}
