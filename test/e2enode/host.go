@@ -120,8 +120,11 @@ func claimDir(dir string) error {
 func programsOf(path string, names ...string) []string {
 	var found []string
 	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) { // a program there is not found: LookPath refuses it
+			continue
+		}
 		for _, name := range names {
-			if file, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(file) {
+			if file, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 				found = append(found, file)
 			}
 		}

@@ -41,7 +41,7 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, keepLog(l.ContainerdLog)) }()
-	if err := ownCgroup(p, l.ContainerdPID()); err != nil {
+	if err := errors.Join(ownCgroup(p, l.ContainerdPID()), usualSocket(l)); err != nil {
 		return err
 	}
 	images, err := imageNames(p.Layout)
@@ -56,6 +56,15 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 		runtimeCgroup: hostRuntimeCgroup, endpoint: l.RuntimeEndpoint, nodeIP: hostAddress,
 	}
 	return runSuite(ctx, s.command(o), o, out)
+}
+
+// usualSocket has containerd at the path where cAdvisor of upstream's kubelet looks for it, whatever the kubelet's flags say.
+func usualSocket(l *lab.Lab) error {
+	const dir = "/run/containerd"
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(strings.TrimPrefix(l.RuntimeEndpoint, "unix://"), dir+"/containerd.sock")
 }
 
 // ownCgroup moves a process to the runtime's cgroup.
@@ -126,7 +135,7 @@ func progress(out io.Writer, log string, stop <-chan struct{}) {
 		case <-tick.C:
 			said, _ := os.ReadFile(log)
 			_, _ = fmt.Fprintf(out, "  %s: %d tests ended, %d of them failed\n", time.Since(begin).Round(time.Second),
-				bytes.Count(said, []byte("\n•")), bytes.Count(said, []byte("\n• [FAILED]")))
+				bytes.Count(said, []byte("•")), bytes.Count(said, []byte("• [FAILED]")))
 		}
 	}
 }
