@@ -215,6 +215,8 @@ func writeE2EImages(dir string, parts e2eParts) error {
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		r := recipes[name]
 		r.config.Env = []string{defaultPath}
+		// Each image is another one: of names of the same image, the runtime reports any in a container's status.
+		r.config.Labels = map[string]string{"kubeloupe.lab/image": name}
 		img, err := makeImage(r.config, r.layers)
 		if err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
