@@ -177,8 +177,8 @@ vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user
 	KUBELOUPE_VM=1 go test ./test/vmtest -run '$(or $(ONLY),.)' -count=1 -v -timeout 4h
 
 .PHONY: e2e-node
-e2e-node: build ## run Kubernetes' tests of a node in a virtual machine (AGENT=upstream, FOCUS=regexp, PROCS=4, OUT=directory; hours)
-	AGENT=$(AGENT) go run ./test/e2enode
+e2e-node: build ## run Kubernetes' tests of a node in a virtual machine, or with HOST=1 on this host (AGENT=upstream, FOCUS=regexp, PROCS=4, OUT=directory; hours)
+	AGENT=$(AGENT) go run ./test/e2enode $(if $(HOST),-host)
 
 ##@ Check
 

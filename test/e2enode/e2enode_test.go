@@ -19,6 +19,8 @@ func TestParse(t *testing.T) {
 	t.Setenv("AGENT", "upstream")
 	t.Setenv("PROCS", "2")
 	t.Setenv("KUBELOUPE_CACHE", "/cache")
+	t.Setenv("OUT", "")
+	t.Setenv("VM_DIR", "")
 	o, err := parse([]string{"-focus", "Pods", "-dir", "/vm"})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +31,17 @@ func TestParse(t *testing.T) {
 	if o != want {
 		t.Errorf("%+v, want %+v", o, want)
 	}
-	for _, bad := range [][]string{{"-agent", "kubelet"}, {"-procs", "0"}, {"-timeout", "0s"}, {"Pods"}} {
+	if o, err = parse([]string{"-host"}); err != nil || !o.host || o.out != "/cache/e2e-node/host" || filepath.Base(o.dir) != "kubeloupe-e2e-host" {
+		t.Errorf("-host: %+v, %v", o, err)
+	}
+	t.Setenv("VM_DIR", "/machine")
+	if o, err = parse([]string{"-out", "/out"}); err != nil || o.dir != "/machine" || o.out != "/out" {
+		t.Errorf("VM_DIR: %+v, %v", o, err)
+	}
+	if o, err = parse([]string{"-host"}); err != nil || o.dir == "/machine" {
+		t.Errorf("the machine's directory is taken for the host's: %+v, %v", o, err)
+	}
+	for _, bad := range [][]string{{"-agent", "kubelet"}, {"-procs", "0"}, {"-timeout", "0s"}, {"Pods"}, {"-host", "-keep"}} {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("%v is accepted", bad)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,8 +31,8 @@ type options struct {
 	out, dir string
 	procs    int
 	timeout  time.Duration
-	// keep leaves the machine up, compare runs nothing.
-	keep, compare bool
+	// keep leaves the machine up, compare runs nothing, host runs the tests on this host.
+	keep, compare, host bool
 }
 
 func main() {
@@ -39,12 +40,23 @@ func main() {
 	defer stop()
 	o, err := parse(os.Args[1:])
 	if err == nil {
-		err = run(ctx, o, os.Stdout)
+		err = dispatch(ctx, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2enode:", err)
 		os.Exit(1)
 	}
+}
+
+// dispatch does the part of this process: on this host, more processes of this program run in namespaces.
+func dispatch(ctx context.Context, o options) error {
+	switch os.Getenv(stageEnv) {
+	case stageInit:
+		return initHost()
+	case stageTests:
+		return testsOnHost(ctx, o, os.Stdout)
+	}
+	return run(ctx, o, os.Stdout)
 }
 
 // parse reads flags; make says the same by the environment.
@@ -59,8 +71,9 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.program, "program", "bin/kubeloupe", "kubeloupe's program, without cgo")
 	f.StringVar(&o.focus, "focus", cmp.Or(os.Getenv("FOCUS"), defaultFocus), "regular expression of the tests to run (FOCUS)")
 	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
-	f.StringVar(&o.out, "out", os.Getenv("OUT"), "directory for the logs and results of all runs (OUT); by default e2e-node in the cache")
-	f.StringVar(&o.dir, "dir", cmp.Or(os.Getenv("VM_DIR"), filepath.Join(os.TempDir(), "kubeloupe-e2e-node")), "directory of the machine; one that is up there is used, and left up (VM_DIR)")
+	f.StringVar(&o.out, "out", os.Getenv("OUT"), "directory for the logs and results of all runs (OUT); by default e2e-node/results in the cache, with -host e2e-node/host")
+	f.BoolVar(&o.host, "host", false, "run the tests on this host, in namespaces and a cgroup of their own, instead of in the machine; needs cgroup v1")
+	f.StringVar(&o.dir, "dir", "", "directory of the machine, kubeloupe-e2e-node in the temporary directory by default; one that is up there is used, and left up (VM_DIR). With -host, a new or empty directory for the run, which removes it (kubeloupe-e2e-host)")
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS); 1 for those that are serial")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
 	f.BoolVar(&o.keep, "keep", false, "leave the machine up")
@@ -78,10 +91,26 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-procs %d: must be 1 or more", o.procs)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout %s: must be positive", o.timeout)
-	case o.out != "":
+	case o.host && o.keep:
+		return o, errors.New("-keep leaves the machine up: with -host, there is none")
+	}
+	return o.withPlaces()
+}
+
+// withPlaces sets the directories that were not given.
+func (o options) withPlaces() (options, error) {
+	results := "results"
+	switch {
+	case o.host:
+		results = "host"
+		o.dir = cmp.Or(o.dir, filepath.Join(os.TempDir(), "kubeloupe-e2e-host"))
+	default:
+		o.dir = cmp.Or(o.dir, os.Getenv("VM_DIR"), filepath.Join(os.TempDir(), "kubeloupe-e2e-node"))
+	}
+	if o.out != "" {
 		return o, nil
 	}
 	cache, err := lab.Cache()
-	o.out = filepath.Join(cache, "e2e-node", "results")
+	o.out = filepath.Join(cache, "e2e-node", results)
 	return o, err
 }

@@ -14,10 +14,23 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/vm/node"
 )
 
-func run(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.compare {
-		return show(o.out, out)
+func run(ctx context.Context, o options, out io.Writer) error {
+	var err error
+	switch {
+	case o.compare:
+	case o.host:
+		err = onHost(ctx, o, out)
+	default:
+		err = onMachine(ctx, o, out)
 	}
+	if err != nil {
+		return err
+	}
+	return show(o.out, out)
+}
+
+// onMachine runs the tests in the machine of o.dir, and ends it if it was not up before.
+func onMachine(ctx context.Context, o options, out io.Writer) (err error) {
 	m, booted, err := machine(ctx, o, out)
 	if err != nil {
 		return err
@@ -30,30 +43,29 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return fmt.Errorf("install %s (make build): %w", o.program, err)
 		}
 	}
-	if err := test(ctx, m, o, out); err != nil {
-		return err
-	}
-	return show(o.out, out)
+	return test(ctx, o, func(ctx context.Context, begin time.Time, dir string) error {
+		s := session{Machine: m, dir: "/root/" + workspace(begin)}
+		if _, err := s.Run(ctx, s.begin(o)); err != nil {
+			return fmt.Errorf("begin the tests: %w", err)
+		}
+		_, _ = fmt.Fprintf(out, "%s: the tests run, %d at once; on the machine, their output is in %s/results\n", o.agent, o.procs, s.dir)
+		waited := s.wait(ctx, out)
+		// What there is of the logs is kept, even if the tests were stopped.
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTime)
+		defer cancel()
+		return errors.Join(waited, s.collect(after, dir), s.end(after))
+	})
 }
 
-// test runs the tests and keeps their results. That some failed is no error.
-func test(ctx context.Context, m *node.Machine, o options, out io.Writer) error {
+// test runs the tests, whose reports and logs go to a directory, and keeps their results there. That some failed is no error.
+func test(ctx context.Context, o options, runTests func(ctx context.Context, begin time.Time, dir string) error) error {
 	r := result{Agent: o.agent, Begin: time.Now().UTC().Truncate(time.Second), Focus: o.focus, Skip: o.skip}
 	dir := filepath.Join(o.out, r.name())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	s := session{Machine: m, dir: "/root/" + workspace(r.Begin)}
-	if _, err := s.Run(ctx, s.begin(o)); err != nil {
-		return fmt.Errorf("begin the tests: %w", err)
-	}
-	_, _ = fmt.Fprintf(out, "%s: the tests run, %d at once; on the machine, their output is in %s/results\n", o.agent, o.procs, s.dir)
-	waited := s.wait(ctx, out)
-	// What there is of the logs is kept, even if the tests were stopped.
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTime)
-	defer cancel()
-	if err := errors.Join(s.collect(after, dir), s.end(after)); err != nil || waited != nil {
-		return errors.Join(waited, err)
+	if err := runTests(ctx, r.Begin, dir); err != nil {
+		return err
 	}
 	r.Seconds = time.Since(r.Begin).Seconds()
 	var err error

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,15 +33,10 @@ type session struct {
 
 // begin is the script that starts the tests: e2e_node.test takes the kubelet that is in its own directory.
 func (s session) begin(o options) string {
-	args := []string{
-		"./ginkgo", "--procs=" + strconv.Itoa(o.procs), "--timeout=" + o.timeout.String(), "--grace-period=2m", "--no-color",
-		"--output-dir=" + s.dir + "/results", "--json-report=report.json", "--junit-report=junit.xml",
-		"--focus=" + o.focus, "--skip=" + o.skip, "./e2e_node.test", "--",
-		"--report-dir=" + s.dir + "/results", "--node-name=" + node.Name, "--prepull-images=false", "--server-start-timeout=10m",
-		"--kubelet-config-file=" + home + "/config.yaml", "--container-runtime-process-name=/usr/bin/containerd", "--container-runtime-pid-file=",
-		// Tests of /stats/summary want the runtime's usage.
-		"--kubelet-flags=--runtime-cgroups=/system.slice/containerd.service",
-	}
+	args := suite{
+		results: s.dir + "/results", node: node.Name, config: home + "/config.yaml", runtime: "/usr/bin/containerd",
+		runtimeCgroup: "/system.slice/containerd.service",
+	}.command(o)
 	for i, a := range args {
 		args[i] = quote(a)
 	}

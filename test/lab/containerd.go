@@ -25,7 +25,7 @@ func containerdConfig(dir string, s *state, restrictOOM bool) string {
 	in := func(name string) string { return strconv.Quote(filepath.Join(dir, name)) }
 	runc := strconv.Quote(filepath.Join(s.Tools.Runc, "runc"))
 	shim := strconv.Quote(filepath.Join(s.Tools.Containerd, "containerd-shim-runc-v2"))
-	return fmt.Sprintf(`version = 4
+	text := fmt.Sprintf(`version = 4
 root = %[1]s
 state = %[2]s
 temp = %[3]s
@@ -56,20 +56,29 @@ imports = []
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = %[12]t
   netns_mounts_under_state_dir = true
-  cdi_spec_dirs = [%[19]s]
+  cdi_spec_dirs = [%[16]s]
   [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = [%[13]q, %[18]s]
+    bin_dirs = [%[13]q, %[15]s]
     conf_dir = %[14]s
-  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-    runtime_type = 'io.containerd.runc.v2'
-    runtime_path = %[15]s
-    sandboxer = 'podsandbox'
-    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-      BinaryName = %[16]s
-      Root = %[17]s
 `,
 		in("root"), in("state"), in("temp"), in(containerdSocket), in(containerdSocket+".ttrpc"), in("opt"), in("verifiers"),
-		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), shim, runc, in("runc"), in(ownPlugins), in(cdiDir))
+		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), in(ownPlugins), in(cdiDir))
+	for _, name := range append([]string{"runc"}, s.Handlers...) {
+		text += handlerConfig(name, shim, runc, in("runc"))
+	}
+	return text
+}
+
+// handlerConfig is a runtime handler by runc; shim, runc and root are quoted.
+func handlerConfig(name, shim, runc, root string) string {
+	return fmt.Sprintf(`  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.%[1]s]
+    runtime_type = 'io.containerd.runc.v2'
+    runtime_path = %[2]s
+    sandboxer = 'podsandbox'
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.%[1]s.options]
+      BinaryName = %[3]s
+      Root = %[4]s
+`, name, shim, runc, root)
 }
 
 // registryHosts tells containerd to speak plain HTTP to the lab's registry.
@@ -106,7 +115,7 @@ func writeConfig(dir string, s *state) error {
 		filepath.Join("certs.d", s.registry(), "hosts.toml"): registryHosts(s),
 		"cni/10-kubeloupe.conflist":                          cniConfig(dir, s),
 	}
-	if s.Cluster != nil {
+	if s.Cluster != nil || s.Layout != "" {
 		for _, host := range mirrored() {
 			files[filepath.Join("certs.d", host, "hosts.toml")] = registryHosts(s)
 		}

@@ -23,7 +23,7 @@ import (
 
 // e2eSource is hashed into the version of the tests' images.
 //
-//go:embed image.go e2eimages.go e2eimages/sh.c
+//go:embed image.go e2eimages.go e2eimages
 var e2eSource embed.FS
 
 // mirrored are the registries that the cluster's containerd asks the lab's
@@ -75,6 +75,10 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
+		nmeter, err := b.compileNmeter(ctx)
+		if err != nil {
+			return err
+		}
 		tools, err := hostPrograms(ctx, agnhostTools)
 		if err != nil {
 			return err
@@ -83,7 +87,7 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		return writeE2EImages(tmp, e2eParts{busybox: busybox, sh: sh, bash: bash, tools: tools, pause: pause, programs: programs})
+		return writeE2EImages(tmp, e2eParts{busybox: busybox, sh: sh, nmeter: nmeter, bash: bash, tools: tools, pause: pause, programs: programs})
 	})
 }
 
@@ -106,11 +110,34 @@ func (b builder) compileShell(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "sh"))
 }
 
+// compileNmeter builds what Debian's busybox lacks and upstream's image has.
+func (b builder) compileNmeter(ctx context.Context) ([]byte, error) {
+	source, err := e2eSource.ReadFile("e2eimages/nmeter/main.go")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "kubeloupe-nmeter-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil {
+		return nil, err
+	}
+	env := []string{"CGO_ENABLED=0", "GO111MODULE=off", "GOFLAGS=", "GOOS=", "GOARCH="}
+	if err := b.run(ctx, dir, env, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", "nmeter", "main.go"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "nmeter"))
+}
+
 // e2eParts is what the images are made of.
 type e2eParts struct {
 	busybox busybox
 	// sh is the shell of the images without bash.
 	sh []byte
+	// nmeter prints the time with milliseconds.
+	nmeter []byte
 	// bash and tools are files by their place in the image.
 	bash, tools map[string][]byte
 	pause       v1.Image
@@ -135,7 +162,7 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		return err
 	}
 	var (
-		base  = []layerFunc{parts.busybox.layer(), func(t *tarWriter) { t.file("bin/sh", 0o755, parts.sh) }}
+		base  = []layerFunc{parts.busybox.layer(), shellLayer(parts)}
 		with  = func(layers ...layerFunc) []layerFunc { return slices.Concat(base, layers) }
 		bash  = filesLayer(parts.bash, 0o755)
 		tools = filesLayer(parts.tools, 0o755)
@@ -188,6 +215,8 @@ func writeE2EImages(dir string, parts e2eParts) error {
 	for _, name := range slices.Sorted(maps.Keys(recipes)) {
 		r := recipes[name]
 		r.config.Env = []string{defaultPath}
+		// Each image is another one: of names of the same image, the runtime reports any in a container's status.
+		r.config.Labels = map[string]string{"kubeloupe.lab/image": name}
 		img, err := makeImage(r.config, r.layers)
 		if err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
@@ -197,6 +226,15 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		}
 	}
 	return nil
+}
+
+// shellLayer is what all images have beside busybox.
+func shellLayer(parts e2eParts) layerFunc {
+	return func(t *tarWriter) {
+		t.file("bin/sh", 0o755, parts.sh)
+		t.dirs("usr/bin")
+		t.file("usr/bin/nmeter", 0o755, parts.nmeter)
+	}
 }
 
 // agnhostLayer follows what upstream's image for agnhost holds.

@@ -18,6 +18,11 @@ type Config struct {
 	// Preload lists images to pull into containerd; nil means pause, busybox
 	// and http. ImagePause is always pulled.
 	Preload []Image
+	// Layout is an OCI layout whose images the lab's registry serves too, and containerd finds by their own names, such as
+	// registry.k8s.io/pause:3.10.2, without any other registry; "" is none. A lab that runs keeps what it began with.
+	Layout string
+	// Handlers are names of runtime handlers that containerd has beside runc, and that do the same. A lab that runs keeps its own.
+	Handlers []string
 	// Patience is how many times as long as usual the lab's servers may take to answer, where the machine is emulated; 0 is once.
 	Patience int
 	// Log receives a line for each step that takes time; nil discards them.

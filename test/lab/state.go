@@ -27,9 +27,12 @@ type state struct {
 	SocketDir   string
 	Snapshotter string
 	// PortmapChains says that portmap's shared chains were there before any lab.
-	PortmapChains        bool
-	Tools                Toolchain
-	ImageLayout          string
+	PortmapChains bool
+	Tools         Toolchain
+	ImageLayout   string
+	// Layout and Handlers are those of [Config].
+	Layout               string   `json:",omitempty"`
+	Handlers             []string `json:",omitempty"`
 	Containerd, Registry process
 	// CRIO is the CRI-O that was started last, if any.
 	CRIO process

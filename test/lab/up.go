@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,6 +60,7 @@ func up(ctx context.Context, c Config, cluster *clusterState) (*Lab, error) {
 		if s, err = claim(ctx, dir, tools, layout); err != nil {
 			return nil, err
 		}
+		s.Layout, s.Handlers = c.Layout, c.Handlers
 	}
 	if err := s.addCluster(ctx, cluster); err != nil {
 		return nil, err
@@ -272,10 +274,14 @@ func (l *Lab) startRegistry(ctx context.Context) error {
 
 // layouts lists the OCI layouts that the registry serves.
 func (s *state) layouts() string {
-	if s.Cluster == nil {
-		return s.ImageLayout
+	all := []string{s.ImageLayout}
+	if s.Cluster != nil {
+		all = append(all, s.Cluster.Layout)
 	}
-	return s.ImageLayout + "," + s.Cluster.Layout
+	if s.Layout != "" {
+		all = append(all, s.Layout)
+	}
+	return strings.Join(all, ",")
 }
 
 // atMost is how long something may take that takes no longer than usual.

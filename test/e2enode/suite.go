@@ -1,0 +1,36 @@
+package main
+
+import "strconv"
+
+// suite is how a place runs the tests, in the directory of ginkgo, e2e_node.test and the agent, which is called kubelet.
+type suite struct {
+	// results is the directory of the reports and logs, config the file with the agent's configuration.
+	results, config string
+	// node is the name of the node.
+	node string
+	// runtime is the program of the container runtime, runtimeCgroup its cgroup: tests of /stats/summary want the runtime's usage.
+	runtime, runtimeCgroup string
+	// endpoint is the container runtime's; "" is the suite's default, containerd's usual socket.
+	endpoint string
+	// nodeIP is the node's address; "" is that of the default route.
+	nodeIP string
+}
+
+// command starts the tests: e2e_node.test takes the kubelet that is in its own directory.
+func (s suite) command(o options) []string {
+	args := []string{
+		"./ginkgo", "--procs=" + strconv.Itoa(o.procs), "--timeout=" + o.timeout.String(), "--grace-period=2m", "--no-color",
+		"--output-dir=" + s.results, "--json-report=report.json", "--junit-report=junit.xml",
+		"--focus=" + o.focus, "--skip=" + o.skip, "./e2e_node.test", "--",
+		"--report-dir=" + s.results, "--node-name=" + s.node, "--prepull-images=false", "--server-start-timeout=10m",
+		"--kubelet-config-file=" + s.config, "--container-runtime-process-name=" + s.runtime, "--container-runtime-pid-file=",
+		"--kubelet-flags=--runtime-cgroups=" + s.runtimeCgroup,
+	}
+	if s.endpoint != "" {
+		args = append(args, "--container-runtime-endpoint="+s.endpoint, "--image-service-endpoint="+s.endpoint)
+	}
+	if s.nodeIP != "" {
+		args = append(args, "--kubelet-flags=--node-ip="+s.nodeIP)
+	}
+	return args
+}
