@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // clause is a part of an Accept header.
@@ -46,7 +47,7 @@ func accepted(header string) []clause {
 		}
 		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b clause) int { return cmp.Compare(b.quality, a.quality) })
+	sorting.Stable(out, func(a, b *clause) int { return cmp.Compare(b.quality, a.quality) })
 	return out
 }
 

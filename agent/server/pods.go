@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // pods responds with a v1.PodList of all pods of the node, by namespace and name.
@@ -38,7 +38,7 @@ func (s *Server) runningPods(w http.ResponseWriter, _ *http.Request) {
 
 func writePods(w http.ResponseWriter, items []v1.Pod) {
 	list := v1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: items}
-	slices.SortFunc(list.Items, func(a, b v1.Pod) int {
+	sorting.Stable(list.Items, func(a, b *v1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	for i := range list.Items {

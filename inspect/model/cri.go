@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Call is one CRI call.
@@ -77,7 +78,7 @@ func (m *Model) InFlight() []Call {
 	for _, c := range m.inFlight {
 		out = append(out, *c)
 	}
-	slices.SortFunc(out, func(a, b Call) int { return cmp.Compare(a.Seq, b.Seq) })
+	sorting.Stable(out, func(a, b *Call) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out
 }
 

@@ -3,7 +3,6 @@ package why
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
@@ -14,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // waitSpan is a wait of the pod, as described when it began.
@@ -54,7 +54,7 @@ func waiting(c *cause.Case) (out []Waiting) {
 		out = append(out, w)
 	}
 	out = append(out, working(c)...)
-	slices.SortStableFunc(out, func(a, b Waiting) int { return cmp.Compare(rank(a), rank(b)) })
+	sorting.Stable(out, func(a, b *Waiting) int { return cmp.Compare(rank(*a), rank(*b)) })
 	return out
 }
 
@@ -111,7 +111,7 @@ func working(c *cause.Case) (out []Waiting) {
 		}
 		out = append(out, w)
 	}
-	slices.SortFunc(out, func(a, b Waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.On, b.On)) })
+	sorting.Stable(out, func(a, b *Waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.On, b.On)) })
 	return out
 }
 

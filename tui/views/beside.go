@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/compare"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/learn"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
@@ -101,7 +101,7 @@ func StartsBeside(all []model.Start, pod trace.Pod) (others []model.Start, usual
 			done = append(done, s)
 		}
 	}
-	slices.SortFunc(done, func(a, b model.Start) int { return cmp.Compare(a.ToStarted, b.ToStarted) })
+	sorting.Stable(done, func(a, b *model.Start) int { return cmp.Compare(a.ToStarted, b.ToStarted) })
 	if len(done) > 0 {
 		usual = done[(len(done)-1)/2].Pod
 	}
@@ -110,7 +110,7 @@ func StartsBeside(all []model.Start, pod trace.Pod) (others []model.Start, usual
 			others = append(others, s)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b model.Start) int {
+	sorting.Stable(others, func(a, b *model.Start) int {
 		return cmp.Or(cmp.Compare(kinship(b.Pod, pod, usual), kinship(a.Pod, pod, usual)), b.Started.Compare(a.Started))
 	})
 	return others, usual

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/query"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -146,7 +147,7 @@ func (p *Overview) matches(pod trace.Pod) bool {
 }
 
 func (p *Overview) sortStarts() {
-	slices.SortStableFunc(p.slowest, func(a, b model.Start) int {
+	sorting.Stable(p.slowest, func(a, b *model.Start) int {
 		switch p.order {
 		case byLatest:
 			return b.Started.Compare(a.Started)

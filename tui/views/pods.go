@@ -3,7 +3,6 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -51,7 +51,7 @@ func (*Pods) Name() string { return "Pods" }
 func (p *Pods) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Pods()
-	slices.SortStableFunc(rows, func(a, b model.Pod) int { return cmp.Compare(urgency(&a, f.Now), urgency(&b, f.Now)) })
+	sorting.Stable(rows, func(a, b *model.Pod) int { return cmp.Compare(urgency(a, f.Now), urgency(b, f.Now)) })
 	p.tbl.SetRows(rows)
 	if p.Scene.Panels {
 		if pod, ok := p.tbl.Selected(); ok && p.detail.chosen != pod.Key {

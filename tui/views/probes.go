@@ -3,13 +3,13 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -46,7 +46,7 @@ func (*Probes) Name() string { return "Probes" }
 func (p *Probes) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Probes()
-	slices.SortStableFunc(rows, func(a, b model.Probe) int { return cmp.Compare(probeUrgency(&a), probeUrgency(&b)) })
+	sorting.Stable(rows, func(a, b *model.Probe) int { return cmp.Compare(probeUrgency(a), probeUrgency(b)) })
 	p.tbl.SetRows(rows)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/fit"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -61,7 +62,7 @@ func (p *Starts) Refresh(f Frame) {
 	p.now, p.history = f.Now, f.History
 	p.stats, p.starting = f.Model.StartStats(), f.Model.Counts().Starting
 	rows := f.Model.Starts()
-	slices.SortStableFunc(rows, func(a, b model.Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
+	sorting.Stable(rows, func(a, b *model.Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
 	p.started = spreadOf(rows, func(s model.Start) time.Duration { return s.ToStarted })
 	p.ready = spreadOf(rows, func(s model.Start) time.Duration { return s.ToReady })
 	p.tbl.SetRows(rows)

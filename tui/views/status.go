@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
@@ -74,7 +74,7 @@ func (p *Status) Refresh(f Frame) {
 	p.now, p.api, p.node = f.Now, f.Model.API(), f.Model.NodeObject()
 	p.requests.tbl.SetRows(f.Model.Requests(f.Now))
 	rows := f.Model.Statuses()
-	slices.SortStableFunc(rows, func(a, b model.Status) int { return cmp.Compare(statusUrgency(&a), statusUrgency(&b)) })
+	sorting.Stable(rows, func(a, b *model.Status) int { return cmp.Compare(statusUrgency(a), statusUrgency(b)) })
 	p.pods.tbl.SetRows(rows)
 }
 

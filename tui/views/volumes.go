@@ -3,7 +3,6 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
@@ -49,7 +49,7 @@ func (*Volumes) Name() string { return "Volumes" }
 func (p *Volumes) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Volumes()
-	slices.SortStableFunc(rows, func(a, b model.Volume) int { return cmp.Compare(volumeUrgency(&a), volumeUrgency(&b)) })
+	sorting.Stable(rows, func(a, b *model.Volume) int { return cmp.Compare(volumeUrgency(a), volumeUrgency(b)) })
 	p.tbl.SetRows(rows)
 }
 
