@@ -343,7 +343,7 @@ func (r *run) blame(s *Step, err error) {
 			r.reasons[d.Container] = reason
 		}
 	}
-	r.retryAt = earlier(r.retryAt, retry)
+	r.retryAt = earlier(r.retryAt, checkPull(reason.Reason, retry, time.Now()))
 	r.addReasons(r.pod.UID, r.reasons)
 }
 

@@ -129,8 +129,8 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "image web:1: ErrImagePull: no such image") {
 			t.Errorf("error %v, want that of the image", err)
 		}
-		if !out.RetryAt.Equal(retry) || out.Running {
-			t.Errorf("outcome %+v, want a retry at %s and not running", out, retry)
+		if check := time.Now().Add(pullCheck); !out.RetryAt.Equal(check) || out.Running {
+			t.Errorf("outcome %+v, want a check at %s and not running", out, check)
 		}
 		equal(t, "reasons", map[string]Reason{"web": {Reason: "ErrImagePull", Message: "no such image"}}, w.rt.Reasons("uid"))
 		did := w.did()
@@ -579,4 +579,25 @@ func TestLostVolumes(t *testing.T) {
 			t.Errorf("while it runs: did %v", did)
 		}
 	})
+}
+
+// A pod is looked at again while its back-off lasts, once: the second look says when that ends.
+func TestCheckPull(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		reason      image.Reason
+		retry, want time.Duration // from now
+	}{
+		{image.ErrImagePull, 5 * time.Second, 5 * time.Second},
+		{image.ErrImagePull, pullCheck, pullCheck},
+		{image.ErrImagePull, time.Minute, pullCheck},
+		{image.ImagePullBackOff, time.Minute, time.Minute},
+	} {
+		if got := checkPull(string(c.reason), now.Add(c.retry), now); !got.Equal(now.Add(c.want)) {
+			t.Errorf("%s, retry after %s: %s, want %s", c.reason, c.retry, got.Sub(now), c.want)
+		}
+	}
+	if got := checkPull(string(image.ErrImagePull), time.Time{}, now); !got.IsZero() {
+		t.Errorf("without a back-off: %s, want none", got)
+	}
 }

@@ -252,3 +252,17 @@ func message(err error) string {
 	}
 	return err.Error()
 }
+
+// pullCheck is when a pod is synced again whose image could not be pulled, if the back-off lasts longer: its status then says
+// ImagePullBackOff, and its events do.
+//
+// Upstream: pkg/kubelet/kubelet.go, backOffPeriod, after which a sync that failed is repeated.
+const pullCheck = 10 * time.Second
+
+// checkPull returns when to sync a pod again that failed for a reason, with the end of its back-off, zero for none.
+func checkPull(reason string, retry, now time.Time) time.Time {
+	if check := now.Add(pullCheck); reason == string(image.ErrImagePull) && check.Before(retry) {
+		return check
+	}
+	return retry
+}
