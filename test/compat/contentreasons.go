@@ -20,16 +20,12 @@ func because(document, path, why string) contentReason {
 const (
 	podList = `/pods|pods API ListPods`
 	summary = `/stats/summary.*`
-
-	errImagePull = "After a failed pull, kubeloupe's status keeps ErrImagePull until the pod is synced again, at the latest at the next attempt. Upstream syncs the pod in between, which changes the reason to ImagePullBackOff."
 )
 
 // contentReasons say why contents are not upstream's. The first that fits is the one; each must fit somewhere.
 var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
-	because(podList, `items\[missing\]\.status\.containerStatuses\[main\]\.state\.waiting\..*`, errImagePull),
-	because(`/containerLogs/\$\{NS\}/missing/main`, `line 1`, errImagePull),
 	because(`pods API ListPods`, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream's pods API had an older status of the pod: the exit of the container. Upstream's /pods had the back-off, as both of kubeloupe's lists."),
 	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
 	because(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
