@@ -145,19 +145,23 @@ func TestTranslatedStreams(t *testing.T) {
 			[]string{"\x02", "\x02oh no", "\x03" + `{"metadata":{},"status":"Failure","message":"command terminated with non-zero exit code: command terminated with exit code 3","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}`},
 		},
 		{
-			"success", "/exec/shop/web/web?command=cat&input=1&output=1", []string{"\x00hello", "\xff\x00"},
+			"success", "/exec/shop/web/web?command=cat&input=1&output=1",
+			[]string{"\x00hello", "\xff\x00"},
 			[]string{"\x01", "\x01c1 [cat] ", "\x01hello", "\x03" + `{"metadata":{},"status":"Success"}`},
 		},
 		{
-			"terminal", "/exec/shop/web/web?command=sizes&command=2&output=1&tty=1&error=1", []string{"\x04" + `{"Width":80,"Height":24}` + "\n", "\x04" + `{"Width":100,"Height":30}` + "\n"},
+			"terminal", "/exec/shop/web/web?command=sizes&command=2&output=1&tty=1&error=1",
+			[]string{"\x04" + `{"Width":80,"Height":24}` + "\n", "\x04" + `{"Width":100,"Height":30}` + "\n"},
 			[]string{"\x01", "\x0180×24 ", "\x01100×30 ", "\x03" + `{"metadata":{},"status":"Success"}`},
 		},
 		{ // without a terminal, sizes are ignored and block nothing
-			"sizes for nothing", "/exec/shop/web/web?command=cat&input=1&output=1", []string{"\x04{}", "\x04{}", "\x04{}", "\x00hello", "\xff\x00"},
+			"sizes for nothing", "/exec/shop/web/web?command=cat&input=1&output=1",
+			[]string{"\x04{}", "\x04{}", "\x04{}", "\x00hello", "\xff\x00"},
 			[]string{"\x01", "\x01c1 [cat] ", "\x01hello", "\x03" + `{"metadata":{},"status":"Success"}`},
 		},
 		{
-			"only input", "/attach/shop/web/web?input=1", []string{"\x00hello", "\xff\x00"},
+			"only input", "/attach/shop/web/web?input=1",
+			[]string{"\x00hello", "\xff\x00"},
 			[]string{"\x03", "\x03" + `{"metadata":{},"status":"Success"}`},
 		},
 	} {

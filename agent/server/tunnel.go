@@ -38,7 +38,7 @@ func tunnel(w http.ResponseWriter, r *http.Request, where *url.URL) {
 		responder{}.Error(w, r, fmt.Errorf("error dialing backend: %w", err))
 		return
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing is left to send
 	limited := bufio.NewReader(io.LimitReader(conn, handshakeLimit))
 	answer, err := handshake(conn, limited, r, where)
 	if err != nil {
@@ -112,7 +112,7 @@ func upgraded(answer *http.Response) bool {
 
 // passRefusal responds with the answer of a runtime that does not upgrade.
 func passRefusal(w http.ResponseWriter, r *http.Request, answer *http.Response) {
-	defer answer.Body.Close()
+	defer answer.Body.Close() //nolint:errcheck // it was read
 	if answer.StatusCode < http.StatusBadRequest {
 		responder{}.Error(w, r, fmt.Errorf("invalid upgrade response: status code %d", answer.StatusCode))
 		return

@@ -62,9 +62,11 @@ func newAttached(ctx context.Context, f *fleet) (_ node, err error) {
 	if f.ca != "" {
 		to = []string{"--otlp-endpoint", "https://" + f.receiver.addr, "--otlp-ca-file", f.ca}
 	}
-	n.process, err = spawn(filepath.Join(dir, "out"), nil, f.bin, append([]string{"attach", "--no-tui", "--pid", strconv.Itoa(n.kubelet.PID()), "--control-socket", n.sock,
+	n.process, err = spawn(filepath.Join(dir, "out"), nil, f.bin, append([]string{
+		"attach", "--no-tui", "--pid", strconv.Itoa(n.kubelet.PID()), "--control-socket", n.sock,
 		"--kubeconfig", n.cluster.Kubeconfig, "--otlp-http", fmt.Sprintf("127.0.0.1:%d", n.cluster.OTLPPort),
-		"--sampling", "1", "--metrics-address", n.address}, to...)...)
+		"--sampling", "1", "--metrics-address", n.address,
+	}, to...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (p *prometheus) get(ctx context.Context, path string, values url.Values, in
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("Prometheus: %s: %s", path, resp.Status)
+		return fmt.Errorf("ask Prometheus for %s: %s", path, resp.Status)
 	}
 	return json.NewDecoder(resp.Body).Decode(into)
 }

@@ -9,10 +9,10 @@ func layout(cols []look, w, keep int, wants []int) []int {
 		widths[i] = max(c.width, min(wants[i], c.whole), 1)
 	}
 	for need(widths) > w {
-		worst := -1
+		worst, drop := -1, 0
 		for i, c := range cols {
-			if widths[i] > 0 && c.drop > 0 && i != keep && (worst < 0 || c.drop > cols[worst].drop) {
-				worst = i
+			if widths[i] > 0 && i != keep && c.drop > drop {
+				worst, drop = i, c.drop
 			}
 		}
 		if worst < 0 {
