@@ -588,7 +588,7 @@ func TestCheckPull(t *testing.T) {
 		reason      image.Reason
 		retry, want time.Duration // from now
 	}{
-		{image.ErrImagePull, 5 * time.Second, 5 * time.Second},
+		{image.ErrImagePull, time.Second, time.Second},
 		{image.ErrImagePull, pullCheck, pullCheck},
 		{image.ErrImagePull, time.Minute, pullCheck},
 		{image.ImagePullBackOff, time.Minute, time.Minute},

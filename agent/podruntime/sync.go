@@ -254,10 +254,8 @@ func message(err error) string {
 }
 
 // pullCheck is when a pod is synced again whose image could not be pulled, if the back-off lasts longer: its status then says
-// ImagePullBackOff, and its events do.
-//
-// Upstream: pkg/kubelet/kubelet.go, backOffPeriod, after which a sync that failed is repeated.
-const pullCheck = 10 * time.Second
+// ImagePullBackOff, and its events do. Upstream's first such sync comes with the next relist, a second later, which shows the new sandbox.
+const pullCheck = 2 * time.Second
 
 // checkPull returns when to sync a pod again that failed for a reason, with the end of its back-off, zero for none.
 func checkPull(reason string, retry, now time.Time) time.Time {

@@ -26,7 +26,7 @@ const (
 var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
-	because(`pods API ListPods`, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream's pods API had an older status of the pod: the exit of the container. Upstream's /pods had the back-off, as both of kubeloupe's lists."),
+	because(podList, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream shows the exit of the container until its next sync, in one of the lists or in both. kubeloupe shows the back-off at once."),
 	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
 	because(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
 	because(`/runningpods/`, `items\[.*\]\.image`, "kubeloupe has the image's name from the pod; upstream has the runtime's ID of the image."),
