@@ -120,6 +120,7 @@ func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.ShuttingDown = p.shuttingDown()
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
+	in.NoAppArmor = !p.cfg.Simulated && !node.AppArmor("/")
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these
 	}

@@ -1,6 +1,6 @@
 // Package admission decides whether the node admits a pod.
 //
-// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, which pods a
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, AppArmor, which pods a
 // critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the
 // verdict as a Decision.
 //
@@ -45,6 +45,8 @@ type Inputs struct {
 	Sysctls []string
 	// MemoryPressure, DiskPressure and PIDPressure are the node's pressure conditions.
 	MemoryPressure, DiskPressure, PIDPressure bool
+	// NoAppArmor says that the kernel has no AppArmor, or that it is disabled.
+	NoAppArmor bool
 	// ShuttingDown says that the node is shutting down.
 	ShuttingDown bool
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
@@ -102,6 +104,9 @@ func checkHard(in Inputs) Verdict {
 		return v
 	}
 	if v := in.sysctls(); !v.OK {
+		return v
+	}
+	if v := in.appArmor(); !v.OK {
 		return v
 	}
 	pod := in.Pod

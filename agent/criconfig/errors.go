@@ -25,10 +25,15 @@ type Error struct {
 	Field string
 	// Err describes the error and what would be right.
 	Err error
+	// Says is upstream's text, which tools match, in the place of all others.
+	Says string
 }
 
 // Error implements error.
 func (e *Error) Error() string {
+	if e.Says != "" {
+		return e.Says
+	}
 	if e.Container == "" {
 		return fmt.Sprintf("%s: %v", e.Field, e.Err)
 	}

@@ -54,8 +54,8 @@ func kernelHostname(pod *v1.Pod, clusterDomain string) (string, error) {
 	}
 	fqdn := hostname + "." + domain
 	if len(fqdn) > fqdnMax {
-		return "", sandboxError("spec.setHostnameAsFQDN", fmt.Errorf(
-			"%s has %d characters, the kernel takes %d: shorten the pod's name or subdomain", fqdn, len(fqdn), fqdnMax))
+		return "", &Error{Reason: ReasonSandbox, Field: "spec.setHostnameAsFQDN", Says: fmt.Sprintf(
+			"failed to construct FQDN from pod hostname and cluster domain, FQDN %s is too long (%d characters is the max, %d characters requested)", fqdn, fqdnMax, len(fqdn))}
 	}
 	return fqdn, nil
 }

@@ -160,3 +160,14 @@ func TestHosts(t *testing.T) {
 	got = string(criconfig.Hosts(pod, nil, "web", "", []byte("127.0.0.1 node\n")))
 	diffProto(t, "host network", "# Kubernetes-managed hosts file (host network).\n127.0.0.1 node\n", got)
 }
+
+// Tools match upstream's text.
+func TestLongFQDN(t *testing.T) {
+	p := examplePod()
+	p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("s", 60), new(true)
+	_, err := criconfig.Sandbox(p, criconfig.Node{ClusterDomain: "cluster.local"}, criconfig.SandboxInput{})
+	const begins = "failed to construct FQDN from pod hostname and cluster domain, FQDN "
+	if err == nil || !strings.HasPrefix(err.Error(), begins) || !strings.Contains(err.Error(), "(64 characters is the max, ") {
+		t.Errorf("%v, want it to begin with %q", err, begins)
+	}
+}

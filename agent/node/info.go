@@ -55,6 +55,9 @@ func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
 	return info
 }
 
+// AppArmor reports whether the kernel below root ("/" except in tests) has AppArmor enabled.
+func AppArmor(root string) bool { return first(root, "sys/module/apparmor/parameters/enabled") == "Y" }
+
 // first returns the text of the first file that is not empty.
 func first(root string, paths ...string) string {
 	for _, path := range paths {
