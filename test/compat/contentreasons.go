@@ -6,6 +6,8 @@ import "regexp"
 type contentReason struct {
 	document, path *regexp.Regexp
 	why            string
+	// rare reasons are about a moment: a run may be without the difference.
+	rare bool
 }
 
 func (w contentReason) fits(c change) bool {
@@ -14,7 +16,14 @@ func (w contentReason) fits(c change) bool {
 
 // because makes a reason. Both patterns match as a whole.
 func because(document, path, why string) contentReason {
-	return contentReason{regexp.MustCompile("^(" + document + ")$"), regexp.MustCompile("^(" + path + ")$"), why}
+	return contentReason{document: regexp.MustCompile("^(" + document + ")$"), path: regexp.MustCompile("^(" + path + ")$"), why: why}
+}
+
+// sometimes makes a rare reason.
+func sometimes(document, path, why string) contentReason {
+	r := because(document, path, why)
+	r.rare = true
+	return r
 }
 
 const (
@@ -26,9 +35,9 @@ const (
 var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
-	because(podList, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream shows the exit of the container until its next sync, in one of the lists or in both. kubeloupe shows the back-off at once."),
+	sometimes(podList, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream shows the exit of the container until its next sync, in one of the lists or in both. kubeloupe shows the back-off at once."),
 	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
-	because(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
+	sometimes(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
 	because(`/runningpods/`, `items\[.*\]\.image`, "kubeloupe has the image's name from the pod; upstream has the runtime's ID of the image."),
 	because(`/flagz as JSON`, `flags\..*`, "kubeloupe has flags of its own, which upstream does not have. The defaults of the others are those of a configuration file; upstream's are the older ones of its command line, which a file replaces."),
 

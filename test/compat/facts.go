@@ -36,7 +36,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b10\.88\.\d+\.\d+\b`), "IP"},
 	{regexp.MustCompile(`\bback-off [0-9ms]+ restarting`), "back-off TIME restarting"},
 	{regexp.MustCompile(`\bklbr[0-9a-f]+\b`), "BRIDGE"},
-	{regexp.MustCompile(`\bbeta-\d\b`), "beta-N"},       // upstream gives any of them
+	{regexp.MustCompile(`\b(alpha|beta)-\d\b`), "$1-N"}, // upstream gives any of them
 	{regexp.MustCompile(`\bclaimed-\d\b`), "claimed-N"}, // the scheduler gives any of them
 }
 
@@ -165,7 +165,7 @@ func contrasted(k kept) contrast {
 		out.rows = append(out.rows, r)
 	}
 	for i, w := range contentReasons {
-		if !used[i] {
+		if !used[i] && !w.rare {
 			out.idle = append(out.idle, w.why)
 		}
 	}

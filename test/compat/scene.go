@@ -174,7 +174,7 @@ func (s scene) pod(name, script string) *v1.Pod {
 	}}
 }
 
-const forever = "echo out; echo err >&2; trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"
+const forever = "echo out; sleep 1; echo err >&2; trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"
 
 // pods are those without devices.
 func (s scene) pods() []*v1.Pod {
