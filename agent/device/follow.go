@@ -104,7 +104,7 @@ func (m *Manager) swap(ctx context.Context, name, socket string, all list, dropp
 	}
 	old, first := r.devices, !r.listed
 	r.devices, r.listed = all, true
-	if r.arrived != nil {
+	if r.arrived != nil && r.primary() != nil {
 		close(r.arrived)
 		r.arrived = nil
 	}
@@ -158,7 +158,7 @@ func (m *Manager) disconnected(ctx context.Context, p *plugin, why error) {
 		gone.Err = why.Error()
 	}
 	m.publish(ctx, gone)
-	if counted && listed {
+	if counted && (listed || next == nil) { // the node offers none of the devices of a plugin that ended without a list, and says so
 		m.swap(ctx, p.resource, socket, all, 0)
 	}
 }
