@@ -67,8 +67,8 @@ func (w *Writer) close() error {
 	err := w.seal()
 	if lost := w.lost; lost > 0 {
 		w.lost = 0
-		// The record that failed may have been larger than the one that reports it.
-		if err = cmp.Or(err, errors.Join(w.packer.addLost(lost, time.Now().UnixNano()), w.seal())); err != nil {
+		// The record that failed may have been larger than the one that reports it. A failure of the timer has not been reported yet.
+		if err = cmp.Or(err, errors.Join(w.packer.addLost(lost, time.Now().UnixNano()), w.seal()), w.failed); err != nil {
 			err = fmt.Errorf("%w; %s at the end", err, missing(lost))
 		}
 	}

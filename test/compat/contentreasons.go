@@ -35,6 +35,7 @@ const (
 var contentReasons = []contentReason{
 	because(podList, `items\[.*\]\.metadata\.managedFields`, "kubeloupe does not keep managedFields of pods: nothing on the node reads them, and they are half of a pod's size."),
 	because(podList, `items\[.*\]\.status\.resources(\.limits\.memory)?`, "On cgroup v1, upstream gives pods without a memory limit the kernel's largest number as their limit."),
+	sometimes(podList+`|/containerLogs/.*`, `items\[missing\]\.status\.containerStatuses\[main\]\.state\.waiting\..*|line 1`, "After each failed pull, the reason is ErrImagePull until the next sync: 2 s with kubeloupe, up to 15 s with upstream, which reads an older status in its pods API. The lists were read at some moment."),
 	sometimes(podList, `items\[crash\]\.status\.containerStatuses\[main\]\.state\..*`, "Upstream shows the exit of the container until its next sync, in one of the lists or in both. kubeloupe shows the back-off at once."),
 	because(`pods API ListPods`, `items\[.*\]\.status\.resourceClaimStatuses\[.*`, "kubeloupe's pods API has the same status as /pods. Upstream's lacks what other components write."),
 	sometimes(summary, `node\.systemContainers\[pods\]\.cpu\.usageNanoCores`, "kubeloupe measures on demand: the first request after the start has no rate."),
