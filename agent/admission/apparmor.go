@@ -23,7 +23,9 @@ func needsAppArmor(pod *v1.Pod) bool {
 	if sc := pod.Spec.SecurityContext; sc != nil && confines(sc.AppArmorProfile) {
 		return true
 	}
-	has := func(c v1.Container) bool { return c.SecurityContext != nil && confines(c.SecurityContext.AppArmorProfile) }
+	has := func(c v1.Container) bool {
+		return c.SecurityContext != nil && confines(c.SecurityContext.AppArmorProfile)
+	}
 	if slices.ContainsFunc(pod.Spec.InitContainers, has) || slices.ContainsFunc(pod.Spec.Containers, has) {
 		return true
 	}
