@@ -51,6 +51,10 @@ func (t *Table[R]) drawn() [][]Cell {
 
 // Room returns how wide the column with this title is drawn; 0 if it is left out or there is none.
 func (t *Table[R]) Room(title string) int {
+	if t.h <= 0 || t.w <= 0 {
+		return 0
+	}
+	t.scroll(len(t.shown))
 	t.drawn() // before the layout, which needs their widths
 	return t.room(title)
 }
