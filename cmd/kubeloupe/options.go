@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -124,7 +125,9 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, err
 	}
-	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots, Flags: func() map[string]string { return flagsOf(c) }}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
+	flags := flagsOf(c) // once: requests come at the same time
+	n.cfg.Flags = func() map[string]string { return flags }
 	if n.cfg.NodeName, err = nodeName(k); err != nil {
 		n.sim.remove()
 		return nil, userError{err}
@@ -156,13 +159,16 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 	return n, nil
 }
 
-// flagsOf are the flags of a command line with their values. A header can have a password.
+// flagsOf are the flags of a command line with their values. A header and a URL can have a password.
 func flagsOf(c *cobra.Command) map[string]string {
 	out := map[string]string{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		out[f.Name] = f.Value.String()
-		if f.Name == "manifest-url-header" && f.Changed {
+		switch {
+		case f.Name == "manifest-url-header" && f.Changed:
 			out[f.Name] = "CLASSIFIED"
+		case f.Name == "manifest-url" && f.Changed:
+			out[f.Name] = redact.URL(out[f.Name])
 		}
 	})
 	return out
