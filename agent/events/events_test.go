@@ -226,12 +226,12 @@ func TestHold(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
 		busy := true
 		b.cfg.Busy = func() bool { return busy }
-		for _, c := range []struct {
+		for i, c := range []struct {
 			kind string
 			wait time.Duration
 			want int
-		}{{"Warning", time.Millisecond, 1}, {"Normal", holdLimit - time.Second, 1}, {"Normal", holdLimit + time.Second, 3}} {
-			b.Pod(ctx, aPod(), "", c.kind, fmt.Sprint("Reason", c.wait), "said")
+		}{{"Warning", time.Millisecond, 1}, {"Normal", holdLimit - time.Second, 1}, {"Warning", time.Millisecond, 2}, {"Normal", holdLimit + time.Second, 4}} {
+			b.Pod(ctx, aPod(), "", c.kind, fmt.Sprint("Reason", i), "said")
 			time.Sleep(c.wait)
 			synctest.Wait()
 			if got := len(b.stored(t)); got != c.want {

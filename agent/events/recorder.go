@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// queueLength is how many events may wait for the API server.
+// queueLength is how many events may wait for the API server, and how many warnings.
 // Upstream: client-go tools/record, maxQueuedEvents.
 const queueLength = 1000
 
@@ -46,10 +46,11 @@ type Config struct {
 
 // Recorder records events. Safe for concurrent use.
 type Recorder struct {
-	cfg     Config
-	queue   chan *v1.Event
-	dropped atomic.Int64
-	limit   *rate.Limiter
+	cfg Config
+	// queue has the normal events, warnings the others, which never wait for a busy node.
+	queue, warnings chan *v1.Event
+	dropped         atomic.Int64
+	limit           *rate.Limiter
 
 	correlate *record.EventCorrelator // has its own lock
 }
@@ -64,7 +65,7 @@ func New(c Config) (*Recorder, error) {
 	case c.Burst < 0:
 		return nil, fmt.Errorf("events: eventBurst is %d: want 0 or more", c.Burst)
 	}
-	r := &Recorder{cfg: c, queue: make(chan *v1.Event, queueLength), limit: rate.NewLimiter(rate.Inf, 0)}
+	r := &Recorder{cfg: c, queue: make(chan *v1.Event, queueLength), warnings: make(chan *v1.Event, queueLength), limit: rate.NewLimiter(rate.Inf, 0)}
 	if c.QPS > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(c.QPS), max(c.Burst, 1))
 	}
@@ -131,8 +132,12 @@ func (r *Recorder) Node(ctx context.Context, eventType, reason, message string) 
 
 // enqueue passes an event to Run, or counts it as dropped.
 func (r *Recorder) enqueue(e *v1.Event) {
+	queue := r.warnings
+	if e.Type == v1.EventTypeNormal {
+		queue = r.queue
+	}
 	select {
-	case r.queue <- e:
+	case queue <- e:
 	default:
 		r.dropped.Add(1)
 	}

@@ -41,30 +41,36 @@ func (r *Recorder) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	hung := make(chan struct{}, maxHung) // those that continue in the background
+	deliver := func(e *v1.Event) {
+		s := &sending{slow: make(chan struct{})}
+		done := make(chan struct{})
+		all.Go(func() {
+			r.send(ctx, e, s)
+			close(done)
+		})
+		select {
+		case <-done:
+			return
+		case <-s.slow:
+		}
+		select {
+		case <-done:
+		case hung <- struct{}{}:
+			all.Go(func() {
+				<-done
+				<-hung
+			})
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case e := <-r.warnings:
+			deliver(e)
 		case e := <-r.queue:
-			r.hold(ctx, e)
-			s := &sending{slow: make(chan struct{})}
-			done := make(chan struct{})
-			all.Go(func() {
-				r.send(ctx, e, s)
-				close(done)
-			})
-			select {
-			case <-done:
-			case <-s.slow:
-				select {
-				case <-done:
-				case hung <- struct{}{}:
-					all.Go(func() {
-						<-done
-						<-hung
-					})
-				}
-			}
+			r.hold(ctx, e, deliver)
+			deliver(e)
 		}
 		if n := r.dropped.Swap(0); n > 0 {
 			r.log(trace.LevelWarn, fmt.Sprintf("%d events were not sent to the API server: more than %d were waiting", n, queueLength))
@@ -74,17 +80,19 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // holdLimit is how long a normal event waits for a busy node, holdLook how often it checks.
 const (
-	holdLimit = 5 * time.Second
+	holdLimit = 10 * time.Second
 	holdLook  = 50 * time.Millisecond
 )
 
 // hold lets pods start first: an event costs CPU time here and in the API server, which may be on the same small
-// machine. Warnings do not wait.
-func (r *Recorder) hold(ctx context.Context, e *v1.Event) {
-	for r.cfg.Busy != nil && e.Type == v1.EventTypeNormal && time.Since(e.LastTimestamp.Time) < holdLimit && r.cfg.Busy() {
+// machine. Warnings are delivered meanwhile.
+func (r *Recorder) hold(ctx context.Context, e *v1.Event, deliver func(*v1.Event)) {
+	for r.cfg.Busy != nil && time.Since(e.LastTimestamp.Time) < holdLimit && r.cfg.Busy() {
 		select {
 		case <-ctx.Done():
 			return
+		case w := <-r.warnings:
+			deliver(w)
 		case <-time.After(holdLook):
 		}
 	}
@@ -188,7 +196,7 @@ func (r *Recorder) tokens(ctx context.Context) bool {
 func (r *Recorder) backoff(ctx context.Context, try int, err error) bool {
 	delay := backoff.After(backoff.Spread(firstRetry, lastRetry), try-1)
 	wait := trace.Wait{
-		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetEvents}, Tries: try, Ahead: len(r.queue), Cause: err.Error(),
+		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetEvents}, Tries: try, Ahead: len(r.queue) + len(r.warnings), Cause: err.Error(),
 		Until: time.Now().Add(delay).UnixNano(),
 	}
 	span := trace.Begin(r.cfg.Bus, trace.Span{}, wait)

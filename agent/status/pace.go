@@ -13,11 +13,11 @@ import (
 const closely = 5
 
 // firstLimit is how long a pod's first status waits while pods wait for the runtime.
-const firstLimit = 3 * time.Second
+const firstLimit = 10 * time.Second
 
 // pace sets when the change from old to s may be written:
 //
-//   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime: 3 s later. The API server may
+//   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime: 10 s later. The API server may
 //     be on the same small machine, and the first step of the pod's start takes the status along.
 //   - urgent: at once.
 //   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of

@@ -160,7 +160,7 @@ func TestPaceOfFirst(t *testing.T) {
 		life []moment
 		want string
 	}{
-		"a pod that waits for long":    {[]moment{{0, start()}, {9 * time.Second, with(start(), ip)}, {9100 * ms, with(run(), ip)}}, "3000 9100"},
+		"a pod that waits for long":    {[]moment{{0, start()}, {19 * time.Second, with(start(), ip)}, {19100 * ms, with(run(), ip)}}, "10000 19100"},
 		"a start within the wait":      {[]moment{{0, start()}, {time.Second, with(start(), ip)}, {1300 * ms, with(run(), ip)}}, "1300"},
 		"a start that pulls for long":  {[]moment{{0, start()}, {time.Second, with(start(), ip)}, {5 * time.Second, with(run(), ip)}}, "1500 5000"},
 		"a failure":                    {[]moment{{0, start()}, {200 * ms, with(start(), waits("ErrImagePull"))}}, "200"},
