@@ -34,6 +34,7 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 	for i := range pods {
 		pods[i] = bound(plain(c.node.lab))
 	}
+	tell := c.usedCPU(fmt.Sprintf("%d pods, %s, start", size, c.kind))
 	begin := time.Now()
 	if err := each(pods, 10, func(p *v1.Pod) error { return c.create(ctx, p) }); err != nil {
 		return err
@@ -42,6 +43,7 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 	if err != nil {
 		return err
 	}
+	tell()
 	var shown time.Time
 	for _, p := range pods {
 		at, err := c.seen.awaitReady(ctx, p.Name)
@@ -59,6 +61,7 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 	lines.ready.agent(c.kind, shown.Sub(begin))
 	lines.later.agent(c.kind, shown.Sub(begin)-out.last)
 	time.Sleep(time.Second)
+	tell = c.usedCPU(fmt.Sprintf("%d pods, %s, end", size, c.kind))
 	begin = time.Now()
 	if err := c.removeAll(ctx, pods); err != nil {
 		return err
@@ -69,6 +72,7 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 			last = at
 		}
 	}
+	tell()
 	lines.gone.agent(c.kind, last.Sub(begin))
 	loaded.gone.agent(c.kind, last.Sub(begin))
 	time.Sleep(time.Second)

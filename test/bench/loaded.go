@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLin
 	}
 	created := make(chan *v1.Pod, size)
 	failed := make(chan error, 1)
+	tell := c.usedCPU(fmt.Sprintf("%d pods, loaded floor with %d, start", size, width))
 	begin := time.Now()
 	go func() {
 		defer close(created)
@@ -47,6 +49,7 @@ func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLin
 	if err != nil {
 		return err
 	}
+	tell()
 	lines.median.floor(width, out.median)
 	lines.last.floor(width, out.last)
 	time.Sleep(time.Second)
@@ -102,6 +105,7 @@ func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[s
 	if c.phase%2 == 0 {
 		width = len(pods)
 	}
+	tell := c.usedCPU(fmt.Sprintf("%d pods, loaded floor with %d, end", len(pods), width))
 	begin := time.Now()
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 	err := each(pods, width, func(p *v1.Pod) error {
@@ -117,6 +121,7 @@ func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[s
 	if err != nil {
 		return err
 	}
+	tell()
 	lines.gone.floor(width, last.Sub(begin))
 	time.Sleep(time.Second)
 	return nil

@@ -21,6 +21,7 @@ func main() {
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")
 	flag.DurationVar(&o.idle, "idle", defaultIdle, "how long idle use is measured")
 	flag.IntVar(&o.slots, "slots", 0, "the agent's --runtime-slots")
+	flag.BoolVar(&o.cpu, "cpu", false, "also print which processes used the CPUs during each burst in a cluster")
 	flag.Parse()
 	o.pairs = defaultPairs
 	flag.Visit(func(f *flag.Flag) {

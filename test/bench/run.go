@@ -21,6 +21,7 @@ type options struct {
 	bin   string
 	idle  time.Duration
 	slots int
+	cpu   bool
 	// pairs are of rows that compare the agent with itself; rounds and dir are of runs in a cluster.
 	pairs  int
 	rounds int
