@@ -14,16 +14,24 @@ import (
 	"time"
 )
 
-// machineCPU is the CPU time that the machine has used: of all, and of the processes that exist, by name.
+// machineCPU is the CPU time that the machine has used: of all, and of each process that exists.
 type machineCPU struct {
-	at    time.Time
-	all   time.Duration
-	names map[string]time.Duration
+	at        time.Time
+	all       time.Duration
+	processes map[process]usedBy
+}
+
+// process identifies a process: IDs are used again.
+type process struct{ pid, started string }
+
+type usedBy struct {
+	name string
+	cpu  time.Duration
 }
 
 // readMachineCPU reads /proc. A process counts with its children that have ended, so a shim includes its runc.
 func readMachineCPU() (machineCPU, error) {
-	m := machineCPU{at: time.Now(), names: map[string]time.Duration{}}
+	m := machineCPU{at: time.Now(), processes: map[process]usedBy{}}
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return m, err
@@ -43,9 +51,15 @@ func readMachineCPU() (machineCPU, error) {
 		if err != nil || open < 0 || end < open {
 			continue // it has ended
 		}
-		for _, f := range strings.Fields(string(b[end+1:]))[11:15] {
-			m.names[string(b[open+1:end])] += ticks(f)
+		f := strings.Fields(string(b[end+1:]))
+		u := usedBy{name: string(b[open+1 : end])}
+		if strings.HasPrefix(u.name, "kworker") { // its name says what it does now
+			u.name = "kworker"
 		}
+		for _, t := range f[11:15] {
+			u.cpu += ticks(t)
+		}
+		m.processes[process{pid: string(b[:open]), started: f[19]}] = u
 	}
 	return m, nil
 }
@@ -59,9 +73,9 @@ func ticks(s string) time.Duration {
 func (m machineCPU) told(since machineCPU) string {
 	used := map[string]time.Duration{}
 	rest := m.all - since.all
-	for name, d := range m.names {
-		if d -= since.names[name]; d > 20*time.Millisecond {
-			used[name] = d
+	for p, u := range m.processes {
+		if d := u.cpu - since.processes[p].cpu; d > 0 {
+			used[u.name] += d
 			rest -= d
 		}
 	}
