@@ -41,8 +41,8 @@ type Config struct {
 	// wait. A change of phase or readiness, of a pod that is being deleted, or after a quiet time never waits. It saves writes of
 	// pods that start fast or change often.
 	Settle time.Duration
-	// Busy reports whether pods wait for the runtime: then the first status of a pod that has not begun to start waits for a limited
-	// time. It must not block. May be nil.
+	// Busy reports whether pods wait for the runtime: then the first status of a pod that has not begun to start, and what a pod that
+	// is being deleted does before it is gone, waits for a limited time. It must not block. May be nil.
 	Busy func() bool
 	// Bus may be nil.
 	Bus *trace.Bus

@@ -15,13 +15,17 @@ const closely = 5
 // firstLimit is how long a pod's first status waits while pods wait for the runtime.
 const firstLimit = 10 * time.Second
 
+// endLimit is how long news of a pod that is being deleted waits while pods wait for the runtime.
+const endLimit = 3 * time.Second
+
 // pace sets when the change from old to s may be written:
 //
 //   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime: 10 s later. The API server may
 //     be on the same small machine, and the first step of the pod's start takes the status along.
 //   - urgent: at once.
 //   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of
-//     its last container: 100 ms later. Gone is often due within that time and takes both along.
+//     its last container: 100 ms later. Gone is often due within that time and takes both along. While pods wait for the runtime,
+//     both wait up to 3 s.
 //   - a step of a start: Settle later. The end of the start, readiness, is urgent and takes it along.
 //   - anything else: at once if the last write is a Settle ago. Otherwise the changes that follow are combined: 100 ms after that
 //     write, and if they go on, 200, 400 and then 500 ms (with a Settle of 500 ms).
@@ -33,13 +37,13 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	var at time.Time
 	switch {
 	case e.version == 0:
-		if m.cfg.Busy != nil && first(old, s) && m.cfg.Busy() {
+		if first(old, s) && m.busyNode() {
 			at = now.Add(firstLimit)
 		}
 	case e.pod.DeletionTimestamp != nil && !runs(s):
-		at = now.Add(m.cfg.Settle / closely)
+		at = now.Add(m.orEndLimit(m.cfg.Settle / closely))
 	case e.pod.DeletionTimestamp != nil && acknowledges(old, s):
-		at = now.Add(m.cfg.Settle)
+		at = now.Add(m.orEndLimit(m.cfg.Settle))
 	case urgent(e.pod, old, s):
 	case step(old, s):
 		at = now.Add(m.cfg.Settle)
@@ -53,6 +57,17 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	if !waits || at.Before(e.settle) {
 		e.settle = at
 	}
+}
+
+// busyNode reports whether pods wait for the runtime.
+func (m *Manager) busyNode() bool { return m.cfg.Busy != nil && m.cfg.Busy() }
+
+// orEndLimit returns usual, or endLimit while pods wait for the runtime.
+func (m *Manager) orEndLimit(usual time.Duration) time.Duration {
+	if m.busyNode() {
+		return endLimit
+	}
+	return usual
 }
 
 // follow returns when to write a change that follows a write closely. again says that another such change waits already.

@@ -222,13 +222,24 @@ func TestPaceOfManyChanges(t *testing.T) {
 }
 
 // A deletion is one PATCH and one DELETE, however the end of the containers and of what else the pod has come; a slow cleanup
-// delays the news that no container runs by 100 ms.
+// delays the news that no container runs by 100 ms, or 3 s on a busy node.
 func TestPaceOfDeletion(t *testing.T) {
-	for cleanup, want := range map[time.Duration]string{0: "patch delete 0 10", 60 * ms: "patch delete 60 70", time.Second: "patch patch delete 100 1000 1010"} {
+	for _, c := range []struct {
+		cleanup time.Duration
+		busy    bool
+		want    string
+	}{
+		{0, false, "patch delete 0 10"},
+		{60 * ms, false, "patch delete 60 70"},
+		{time.Second, false, "patch patch delete 100 1000 1010"},
+		{time.Second, true, "patch delete 1000 1010"},
+		{4 * time.Second, true, "patch patch delete 2940 4000 4010"},
+	} {
+		busy, cleanup, want := c.busy, c.cleanup, c.want
 		var held atomic.Bool
 		held.Store(true)
 		running(t, func(c *Config) {
-			c.Settle, c.Running = DefaultSettle, func(types.UID) bool { return held.Load() }
+			c.Settle, c.Running, c.Busy = DefaultSettle, func(types.UID) bool { return held.Load() }, func() bool { return busy }
 		}, func(b *bench) {
 			b.api.takes = 10 * ms
 			p := b.pod("a")
@@ -252,7 +263,7 @@ func TestPaceOfDeletion(t *testing.T) {
 				verbs = append(verbs, strings.Fields(c)[0])
 			}
 			if got := strings.Join(verbs, " ") + " " + times; got != want {
-				t.Errorf("a cleanup of %s: %s, want %s", cleanup, got, want)
+				t.Errorf("a cleanup of %s, busy %v: %s, want %s", cleanup, busy, got, want)
 			}
 		})
 	}
