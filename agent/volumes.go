@@ -30,7 +30,7 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 	mem := memdir.Plain()
 	if !p.cfg.Simulated {
 		var err error
-		if mem, err = memdir.New(mount.New("")); err != nil {
+		if mem, err = memdir.New(memdir.Kernel{}); err != nil {
 			return err
 		}
 	}

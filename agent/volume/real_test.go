@@ -15,7 +15,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -38,7 +37,7 @@ type node struct {
 
 func start(t *testing.T, root string) *node {
 	t.Helper()
-	memory, err := memdir.New(mount.New(""))
+	memory, err := memdir.New(memdir.Kernel{})
 	must(t, err)
 	empty, err := emptydir.New(emptydir.Config{Memory: memory})
 	must(t, err)
@@ -257,7 +256,7 @@ func TestOperationsBelongToTheCall(t *testing.T) {
 }
 
 func BenchmarkMountUnmount(b *testing.B) {
-	memory, err := memdir.New(mount.New(""))
+	memory, err := memdir.New(memdir.Kernel{})
 	if err != nil {
 		b.Fatal(err)
 	}

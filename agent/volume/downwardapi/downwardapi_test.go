@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
@@ -18,7 +17,7 @@ import (
 
 func config(t *testing.T) downwardapi.Config {
 	t.Helper()
-	memory, err := memdir.New(mount.New(""))
+	memory, err := memdir.New(memdir.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
@@ -20,7 +19,7 @@ import (
 
 func newPlugin(t *testing.T) *emptydir.Plugin {
 	t.Helper()
-	memory, err := memdir.New(mount.New(""))
+	memory, err := memdir.New(memdir.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +120,7 @@ func (c *counter) Assign(dir string) bool {
 
 // The file system counts what is in volumes on disk of pods with users of their own, from their beginning.
 func TestCounted(t *testing.T) {
-	memory, err := memdir.New(mount.New(""))
+	memory, err := memdir.New(memdir.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}

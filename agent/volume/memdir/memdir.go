@@ -15,9 +15,11 @@ const (
 	hugetlbfs = "hugetlbfs"
 )
 
-// Mounter is the part of k8s.io/mount-utils that a Maker needs.
+// Mounter mounts file systems that have no source; see [Kernel].
 type Mounter interface {
-	MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitiveOptions []string) error
+	// Mount mounts a file system of a type on a directory. options are the file system's own, such as size=4096.
+	Mount(target, fstype string, options []string) error
+	// Unmount removes the topmost mount on a directory.
 	Unmount(target string) error
 }
 
@@ -100,7 +102,7 @@ func (m *Maker) mount(dir, fstype string, options []string) error {
 	if err := canMount(); err != nil {
 		return err
 	}
-	return m.mounter.MountSensitiveWithoutSystemd(fstype, dir, fstype, options, nil)
+	return m.mounter.Mount(dir, fstype, options)
 }
 
 // expect checks the type of the mount on dir.

@@ -8,24 +8,23 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 )
 
 // mounter mounts for real and records its calls.
 type mounter struct {
-	mount.Interface
+	memdir.Kernel
 	options [][]string
 	refuse  string // the option to reject
 }
 
-func (m *mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitive []string) error {
+func (m *mounter) Mount(target, fstype string, options []string) error {
 	m.options = append(m.options, options)
 	if slices.Contains(options, m.refuse) {
 		return errors.New("bad option")
 	}
-	return m.Interface.MountSensitiveWithoutSystemd(source, target, fstype, options, sensitive)
+	return m.Kernel.Mount(target, fstype, options)
 }
 
 func maker(t *testing.T, refuse string) (*memdir.Maker, *mounter) {
@@ -33,7 +32,7 @@ func maker(t *testing.T, refuse string) (*memdir.Maker, *mounter) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	m := &mounter{Interface: mount.New(""), refuse: refuse}
+	m := &mounter{refuse: refuse}
 	mk, err := memdir.New(m)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +111,7 @@ func TestStacked(t *testing.T) {
 	if err := mk.Tmpfs(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Interface.MountSensitiveWithoutSystemd("tmpfs", dir, "tmpfs", nil, nil); err != nil {
+	if err := m.Kernel.Mount(dir, "tmpfs", nil); err != nil {
 		t.Fatal(err)
 	}
 	remove(t, mk, dir)
