@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canMount checks the permission, so that mount(8) need not be run to find out.
+// canMount checks the permission, so that the error says what is missing.
 func canMount() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
