@@ -65,8 +65,8 @@ func (r *run) killStarted(ctx context.Context, c *v1.Container, id string) error
 	return r.stop(ctx, &s, r.graceLeft(s.Grace, began))
 }
 
-// preStop runs a container's hook, for at most the grace period, and once in the container's life. The container is
-// stopped whether or not the hook succeeds.
+// preStop runs a container's hook, once in the container's life, and waits for it for at most the grace period. The container is stopped
+// whether or not the hook succeeds. A hook that takes longer continues until the container has stopped.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, executePreStopHook.
 func (r *run) preStop(ctx context.Context, s *Step) error {
@@ -79,21 +79,20 @@ func (r *run) preStop(ctx context.Context, s *Step) error {
 	if r.cfg.Hooks == nil || hook == nil || !r.firstStop(s.Target) {
 		return nil
 	}
-	c := container(r.pod, s.Container)
-	if c == nil {
-		c = &v1.Container{Name: s.Container}
-	}
 	wait := trace.Wait{For: trace.WaitGrace, Target: trace.Target{Kind: trace.TargetHook, Name: "preStop", Container: s.Container}, Limit: time.Duration(s.Grace) * time.Second}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
 	defer func() { trace.End(r.cfg.Bus, span, wait) }()
-	limit, cancel := context.WithTimeout(trace.ContextWith(ctx, span), time.Duration(s.Grace)*time.Second)
-	defer cancel()
-	_, err := r.cfg.Hooks.Run(limit, r.pod, c, s.Target, r.podIP(), hook)
+	limit := time.NewTimer(wait.Limit)
+	defer limit.Stop()
+	h := r.beginHook(trace.ContextWith(ctx, span), s, hook)
+	select {
+	case <-h.done:
+		h.stop()
+	case <-limit.C:
+		r.late(s.Target, h, hook)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	}
-	if err != nil && limit.Err() == nil {
-		r.say(ctx, v1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed", s.Container)
 	}
 	return nil
 }

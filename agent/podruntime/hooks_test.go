@@ -22,6 +22,9 @@ import (
 type fakeHooks struct{ *world }
 
 func (w fakeHooks) Run(ctx context.Context, _ *v1.Pod, _ *v1.Container, id, ip string, h *v1.LifecycleHandler) (string, error) {
+	if h.Sleep != nil {
+		return "", w.do(ctx, "sleep of "+id)
+	}
 	err := w.do(ctx, fmt.Sprintf("hook %s of %s at %s", h.Exec.Command[0], id, ip))
 	if err != nil {
 		return "it said no", err
@@ -112,6 +115,86 @@ func TestPreStopTakesOfTheGracePeriod(t *testing.T) {
 			equal(t, "grace", map[string]int64{"web-0": tc.want}, s.got)
 		})
 	}
+}
+
+// A hook that takes longer than the grace period lives as long as its container, as upstream. A hook that does not end with it is
+// canceled a second later.
+func TestPreStopLivesAsLongAsItsContainer(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fails bool // the hook ends with its container
+		took  time.Duration
+		told  []string
+	}{
+		{"ends with its container", true, 32 * time.Second, []string{"Normal Killing web: Stopping container web", "Warning FailedPreStopHook web: PreStopHook failed"}},
+		{"does not end", false, 33 * time.Second, []string{"Normal Killing web: Stopping container web"}},
+	} {
+		inBubble(t, nil, func(t *testing.T, w *world) {
+			events, s := withHooks(w)
+			exited := make(chan struct{})
+			w.on("hook web of web-0 at 10.0.0.1", func(ctx context.Context) error {
+				select {
+				case <-exited:
+					return errors.New("exited with 137")
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+			w.on("stop web-0", func(context.Context) error {
+				time.Sleep(2 * time.Second)
+				equal(t, tc.name+": while it stops", []string{"hook web of web-0 at 10.0.0.1", "stop web-0"}, w.busyNow())
+				if tc.fails {
+					close(exited)
+				}
+				return nil
+			})
+			w.show(seen("sandbox:0", "web=running"))
+			began := time.Now()
+			if err := w.rt.Kill(t.Context(), podOf(v1.RestartPolicyAlways, hooked(containerNamed("web"))), nil, "deleted", 1); err != nil {
+				t.Error(err)
+			}
+			equal(t, tc.name+": it took", tc.took, time.Since(began))
+			equal(t, tc.name+": grace", map[string]int64{"web-0": 2}, s.got)
+			equal(t, tc.name+": told", tc.told, events.told)
+			equal(t, tc.name+": what still runs", []string(nil), w.busyNow())
+		})
+	}
+}
+
+// A sleep that is longer than the grace period ends with it.
+func TestPreStopSleepEndsWithTheGracePeriod(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		_, s := withHooks(w)
+		w.on("sleep of web-0", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		w.on("stop web-0", func(context.Context) error {
+			equal(t, "while it stops", []string{"stop web-0"}, w.busyNow())
+			return nil
+		})
+		pod := podOf(v1.RestartPolicyAlways, containerNamed("web"))
+		pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 100}}}
+		w.show(seen("sandbox:0", "web=running"))
+		began := time.Now()
+		if err := w.rt.Kill(t.Context(), pod, nil, "deleted", 1); err != nil {
+			t.Error(err)
+		}
+		equal(t, "it took", 30*time.Second, time.Since(began))
+		equal(t, "grace", map[string]int64{"web-0": 2}, s.got)
+	})
+}
+
+// If a container cannot be stopped, its hook ends with the attempt.
+func TestPreStopOfAContainerThatCannotBeStopped(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		withHooks(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.on("hook web of web-0 at 10.0.0.1", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		w.on("stop web-0", func(ctx context.Context) error { cancel(); return ctx.Err() })
+		w.show(seen("sandbox:0", "web=running"))
+		if err := w.rt.Kill(ctx, podOf(v1.RestartPolicyAlways, hooked(containerNamed("web"))), nil, "deleted", 1); err == nil {
+			t.Error("no error")
+		}
+		equal(t, "what still runs", []string(nil), w.busyNow())
+	})
 }
 
 // A shorter grace period cancels a running hook; the hook does not run again.

@@ -28,6 +28,7 @@ func (r *run) stop(ctx context.Context, s *Step, grace int64) error {
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), wait)
 	_, err := r.cfg.Containers.StopContainer(trace.ContextWith(ctx, span), &runtimeapi.StopContainerRequest{ContainerId: s.Target, Timeout: grace})
 	trace.End(r.cfg.Bus, span, wait)
+	r.endLate(ctx, s.Target)
 	if err != nil && !gone(err) {
 		return fmt.Errorf("stop container %s: %w", s.Container, err)
 	}

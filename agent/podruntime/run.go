@@ -51,6 +51,8 @@ type run struct {
 	said    map[string]bool // containers for which a Killing event was emitted
 	reasons map[string]Reason
 	retryAt time.Time
+	// lateHooks are the preStop hooks that have exceeded the grace period, by container id.
+	lateHooks map[string]preStopHook
 }
 
 // execute executes a plan and returns its result. The error joins the errors of failed steps; a step that was skipped
@@ -60,7 +62,7 @@ func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, 
 		Runtime: r, pod: pod, ref: podspec.Ref(pod), seen: seen, plan: plan, publish: publish, began: time.Now(),
 		lease:    lease{slots: r.cfg.Slots, turn: r.turn(pod, seen, &plan, order), bus: r.cfg.Bus},
 		requests: map[string]*runtimeapi.CreateContainerRequest{}, shown: map[string]*runtimeapi.CreateContainerRequest{},
-		images: map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{},
+		images: map[string]image.Result{}, created: map[string]string{}, started: map[string]bool{}, said: map[string]bool{}, reasons: map[string]Reason{}, lateHooks: map[string]preStopHook{},
 	}
 	if s := seen.Sandbox(); s != nil {
 		run.sandboxID, run.podIPs = s.ID, s.IPs
@@ -71,6 +73,7 @@ func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, 
 	run.gated = r.cfg.Gate != nil && r.cfg.Gate.Holds(run.ref)
 	trace.Point(r.cfg.Bus, trace.FromContext(ctx), plan.Trace())
 	err := run.all(ctx)
+	run.endAllLate()
 	run.lease.drop()
 	r.went(pod.UID, &plan, run.lease.overstayed(), err)
 	return run, err
@@ -343,7 +346,7 @@ func (r *run) blame(s *Step, err error) {
 			r.reasons[d.Container] = reason
 		}
 	}
-	r.retryAt = earlier(r.retryAt, checkPull(reason.Reason, retry, time.Now()))
+	r.retryAt = earlier(r.retryAt, checkPull(err, retry, time.Now()))
 	r.addReasons(r.pod.UID, r.reasons)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -585,19 +586,21 @@ func TestLostVolumes(t *testing.T) {
 func TestCheckPull(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
-		reason      image.Reason
+		err         error
 		retry, want time.Duration // from now
 	}{
-		{image.ErrImagePull, time.Second, time.Second},
-		{image.ErrImagePull, pullCheck, pullCheck},
-		{image.ErrImagePull, time.Minute, pullCheck},
-		{image.ImagePullBackOff, time.Minute, time.Minute},
+		{&image.Error{Reason: image.ErrImagePull}, time.Second, time.Second},
+		{&image.Error{Reason: image.ErrImagePull}, pullCheck, pullCheck},
+		{&image.Error{Reason: image.ErrImagePull}, time.Minute, pullCheck},
+		{fmt.Errorf("image app:1: %w", &image.Error{Reason: image.ErrImagePull}), time.Minute, pullCheck},
+		{&image.Error{Reason: image.ImagePullBackOff}, time.Minute, time.Minute},
+		{errors.New("ErrImagePull"), time.Minute, time.Minute},
 	} {
-		if got := checkPull(string(c.reason), now.Add(c.retry), now); !got.Equal(now.Add(c.want)) {
-			t.Errorf("%s, retry after %s: %s, want %s", c.reason, c.retry, got.Sub(now), c.want)
+		if got := checkPull(c.err, now.Add(c.retry), now); !got.Equal(now.Add(c.want)) {
+			t.Errorf("%v, retry after %s: %s, want %s", c.err, c.retry, got.Sub(now), c.want)
 		}
 	}
-	if got := checkPull(string(image.ErrImagePull), time.Time{}, now); !got.IsZero() {
+	if got := checkPull(&image.Error{Reason: image.ErrImagePull}, time.Time{}, now); !got.IsZero() {
 		t.Errorf("without a back-off: %s, want none", got)
 	}
 }

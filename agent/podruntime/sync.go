@@ -257,9 +257,10 @@ func message(err error) string {
 // ImagePullBackOff, and its events do. Upstream's first such sync comes with the next relist, a second later, which shows the new sandbox.
 const pullCheck = 2 * time.Second
 
-// checkPull returns when to sync a pod again that failed for a reason, with the end of its back-off, zero for none.
-func checkPull(reason string, retry, now time.Time) time.Time {
-	if check := now.Add(pullCheck); reason == string(image.ErrImagePull) && check.Before(retry) {
+// checkPull returns when to sync a pod again of which a step failed, with the end of its back-off, zero for none.
+func checkPull(err error, retry, now time.Time) time.Time {
+	img, ok := errors.AsType[*image.Error](err)
+	if check := now.Add(pullCheck); ok && img.Reason == image.ErrImagePull && check.Before(retry) {
 		return check
 	}
 	return retry

@@ -372,7 +372,8 @@ func TestWaitForNamesWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A manifest that is removed and restored has the same UID: the pod terminates, then starts again.
+// A manifest that is removed and restored has the same UID: the pod terminates, then starts again. Its containers are restarted if it
+// always restarts; otherwise, nothing of its first life remains.
 func TestAddedAnewWhileItGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -388,7 +389,7 @@ func TestAddedAnewWhileItGoes(t *testing.T) {
 		b.expect("milestones", []string{
 			"seen web", "started web", "terminating web", "gone web 5s", "seen web", "started web",
 		}, milestones(b.rec))
-		b.expect("calls", []string{"sync web", "kill web grace=30, removed from its source", "clean web remove=true", "forget u1", "sync web"}, b.rt.took())
+		b.expect("calls", []string{"sync web", "kill web grace=30, removed from its source", "clean web remove=false", "forget u1", "sync web"}, b.rt.took())
 		var images []string
 		for _, m := range tracetest.Events[trace.Milestone](b.rec) {
 			if m.Spec != nil {
@@ -398,6 +399,22 @@ func TestAddedAnewWhileItGoes(t *testing.T) {
 		b.expect("images of the lives", []string{"app:1", "app:2"}, images)
 		b.stop()
 	})
+}
+
+func TestAddedAnewThatDoesNotAlwaysRestart(t *testing.T) {
+	for _, policy := range []v1.RestartPolicy{v1.RestartPolicyOnFailure, v1.RestartPolicyNever} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(5 * time.Second); return nil }
+			pod := podOf("web", "u1", func(p *v1.Pod) { p.Spec.RestartPolicy = policy })
+			b.send(podsource.OpAdd, pod)
+			b.send(podsource.OpRemove, pod)
+			b.send(podsource.OpAdd, pod)
+			pass(10 * time.Second)
+			b.expect("calls", []string{"sync web", "kill web grace=30, removed from its source", "clean web remove=true", "forget u1", "sync web"}, b.rt.took())
+			b.stop()
+		})
+	}
 }
 
 // If it is removed again before its earlier life has ended, it does not start again.

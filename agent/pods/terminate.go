@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -28,11 +29,14 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	return err
 }
 
-// Clean releases the resources of a terminated pod.
+// Clean releases the resources of a terminated pod. If the pod was added again and always restarts, its containers and logs remain: its
+// next life counts them as restarts.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
 func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
-	if err := s.cfg.Runtime.Clean(ctx, pod, remove, order); err != nil {
+	next := s.again(pod.UID)
+	keep := next != nil && next.Spec.RestartPolicy == v1.RestartPolicyAlways
+	if err := s.cfg.Runtime.Clean(ctx, pod, remove && !keep, order); err != nil {
 		return err
 	}
 	s.release(pod)
@@ -73,14 +77,18 @@ func (s *Syncer) mirror(pod *v1.Pod) {
 	}
 }
 
+// again returns the pod as it was added again while it terminates; nil if it was not.
+func (s *Syncer) again(uid types.UID) (next *v1.Pod) {
+	s.cfg.Store.with(uid, func(e *entry) { next = e.again })
+	return next
+}
+
 // release releases what was held for a pod without running containers.
 func (s *Syncer) release(pod *v1.Pod) {
 	if s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)
 	}
-	again := false
-	s.cfg.Store.with(pod.UID, func(e *entry) { again = e.again != nil })
-	if again {
+	if s.again(pod.UID) != nil {
 		return // it keeps what it has for its next life
 	}
 	if s.cfg.Objects != nil {

@@ -159,6 +159,7 @@ func (f *File) look(why trace.SourceCause, force bool, set func(Set)) {
 // events reads the manifests in a batch of inotify events.
 func (f *File) events(w *watcher, batch []change, set func(Set)) {
 	files, all := w.interpret(f.path, batch)
+	f.remove(files, set)
 	if all {
 		f.arm(w)
 		f.look(trace.SourceInotify, true, set)

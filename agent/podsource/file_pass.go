@@ -81,7 +81,7 @@ func cause(err error) error {
 	return err
 }
 
-// changed returns the files of events. The value says whether to read a file even if its stamp is unchanged.
+// changed returns the files of events that can be read now. The value says whether to read a file even if its stamp is unchanged.
 func (f *File) changed(events []change) map[string]bool {
 	files := make(map[string]bool)
 	for _, c := range events {
@@ -101,7 +101,10 @@ func (f *File) changed(events []change) map[string]bool {
 				m.renamed, m.due = true, time.Now().Add(f.settle)
 				continue
 			}
-		case written, gone, everything:
+		case gone:
+			delete(files, c.name) // if it exists again, its writer may not have closed it yet: another event follows
+			continue
+		case written, everything:
 		}
 		files[c.name] = true
 	}
@@ -145,9 +148,13 @@ func (f *File) pass(why trace.SourceCause, files map[string]bool, set func(Set))
 			versions = append(versions, v)
 		}
 	}
-	if len(versions) == 0 && f.delivered {
-		return
+	if len(versions) > 0 || !f.delivered {
+		f.deliver(why, versions, set)
 	}
+}
+
+// deliver makes versions the current ones and delivers the new set.
+func (f *File) deliver(why trace.SourceCause, versions []*version, set func(Set)) {
 	event := trace.Source{Source: SourceFile, Op: trace.OpSet, Cause: why, Path: f.path}
 	if len(versions) == 1 {
 		event.Path = versions[0].path
@@ -156,7 +163,7 @@ func (f *File) pass(why trace.SourceCause, files map[string]bool, set func(Set))
 	for _, v := range versions {
 		f.apply(v, span)
 	}
-	pods, paths := f.pods(now)
+	pods, paths := f.pods(time.Now())
 	event.Pods = len(pods)
 	trace.End(f.bus, span, event)
 	f.mended(span)

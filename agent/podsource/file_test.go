@@ -247,6 +247,13 @@ func TestFileEditors(t *testing.T) {
 	must(t, os.Remove(n.path("web.yaml~")))
 	n.write("marker.yaml", podYAML("marker"))
 	n.expect("ADD marker")
+	// An atomic rename over it, unchanged: the pod is not affected either.
+	n.write(".web.yaml.tmp", web)
+	must(t, os.Rename(n.path(".web.yaml.tmp"), n.path("web.yaml")))
+	n.write("sedAbC", web)
+	must(t, os.Rename(n.path("sedAbC"), n.path("web.yaml")))
+	n.write("marker2.yaml", podYAML("marker2"))
+	n.expect("ADD marker2")
 	// An atomic rename over it.
 	n.write(".web.yaml.tmp", image("2"))
 	must(t, os.Rename(n.path(".web.yaml.tmp"), n.path("web.yaml")))
@@ -255,6 +262,78 @@ func TestFileEditors(t *testing.T) {
 	n.write("sedAbC", image("3"))
 	must(t, os.Rename(n.path("sedAbC"), n.path("web.yaml")))
 	n.expect("REMOVE web", "ADD web")
+	n.noErrors()
+}
+
+// A manifest that was removed or renamed away is a new one when it exists again, even if nobody could see that it was missing: its pod
+// is removed and added, as upstream.
+func TestFileRemovedAndRestored(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "web.yaml")
+	for name, c := range map[string]struct {
+		path    string
+		restore func(n *node)
+	}{
+		"written again": {"", func(n *node) {
+			must(t, os.Remove(n.path("web.yaml")))
+			n.write("web.yaml", web)
+		}},
+		"written again, one manifest": {"web.yaml", func(n *node) {
+			must(t, os.Remove(n.path("web.yaml")))
+			n.write("web.yaml", web)
+		}},
+		"moved away and back": {"", func(n *node) {
+			must(t, os.Rename(n.path("web.yaml"), elsewhere))
+			must(t, os.Rename(elsewhere, n.path("web.yaml")))
+		}},
+		"linked again": {"", func(n *node) {
+			must(t, os.Link(n.path("web.yaml"), n.path(".web")))
+			must(t, os.Remove(n.path("web.yaml")))
+			must(t, os.Link(n.path(".web"), n.path("web.yaml")))
+		}},
+		"twice": {"", func(n *node) {
+			must(t, os.Remove(n.path("web.yaml")))
+			n.write("web.yaml", image("2"))
+			must(t, os.Remove(n.path("web.yaml")))
+			n.write("web.yaml", web)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := &node{t: t, dir: dir}
+			n.write("web.yaml", web)
+			n = start(t, dir, c.path, never, never)
+			first := n.expect("ADD web")[0]
+			c.restore(n)
+			pods := n.expect("REMOVE web", "ADD web")
+			if name == "twice" && pods[1].UID != first.UID { // the second version was seen, too
+				pods = n.expect("REMOVE web", "ADD web")
+			}
+			if last := pods[1]; last.UID != first.UID {
+				t.Errorf("UID %s, want that of the same manifest, %s", last.UID, first.UID)
+			}
+			n.noErrors()
+		})
+	}
+}
+
+// Between its removal and its end, a manifest that is written again is not read: half of it may be valid.
+func TestFileRemovedAndHalfWritten(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, never)
+	n.expect("ADD")
+	n.write("web.yaml", web)
+	n.expect("ADD web")
+	must(t, os.Remove(n.path("web.yaml")))
+	file, err := os.Create(n.path("web.yaml"))
+	must(t, err)
+	_, err = file.WriteString(web[:len(web)/2])
+	must(t, err)
+	n.expect("REMOVE web")
+	n.write("marker.yaml", podYAML("marker"))
+	n.expect("ADD marker")
+	_, err = file.WriteString(web[len(web)/2:])
+	must(t, err)
+	must(t, file.Close())
+	n.expect("ADD web")
 	n.noErrors()
 }
 

@@ -95,7 +95,7 @@ func watchDir(path string) string {
 	}
 }
 
-// interpret returns what a batch means for path: the changed files, or everything.
+// interpret returns what a batch means for path: the changed files, and whether everything may have changed.
 func (w *watcher) interpret(path string, batch []change) (files []change, all bool) {
 	for _, c := range batch {
 		switch {
@@ -103,19 +103,19 @@ func (w *watcher) interpret(path string, batch []change) (files []change, all bo
 			// From an earlier watch.
 		case c.kind == everything, strings.HasPrefix(c.name, ".."), w.dir != path && w.dir != filepath.Dir(path):
 			// Kubernetes' atomic writers swap a symlink named ..data.
-			return nil, true
+			all = true
 		case w.dir == path:
 			if !hidden(c.name) {
 				files = append(files, change{kind: c.kind, name: filepath.Join(path, c.name)})
 			}
 		case c.name == filepath.Base(path):
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
-				return nil, true
+				all = true
 			}
 			files = append(files, change{kind: c.kind, name: path})
 		}
 	}
-	return files, false
+	return files, all
 }
 
 // read delivers events until the watcher is closed.
