@@ -84,6 +84,10 @@ func (p *parts) measurePods(m *measured) {
 	for a, n := range c.Admitted {
 		m.sample(float64(n), "config_mode", a.Mode, "qos_class", strings.ToLower(string(a.QoS)))
 	}
+	m.Counter("kubelet_preemptions", "Cumulative number of pod preemptions by preemption resource")
+	for short, n := range c.Preempted {
+		m.sample(float64(n), "preemption_signal", string(short))
+	}
 	m.counter("kubelet_sleep_action_terminated_early_total", "The number of times lifecycle sleep handler got terminated before it finishes", float64(p.pods.hooks.Cut()))
 }
 

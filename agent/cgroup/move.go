@@ -9,7 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
+
+// maxProcs limits the list of the root cgroup's processes, in bytes.
+const maxProcs = 1 << 20
 
 // MoveSystem moves the processes in the root cgroup to another one, which is created. Kernel threads and process 1 stay.
 //
@@ -20,7 +25,7 @@ func (m *Manager) MoveSystem(name string) error {
 	}
 	var errs []error
 	for _, h := range m.tree {
-		text, err := os.ReadFile(filepath.Join(h.dir, "cgroup.procs"))
+		text, err := wholefile.Read(filepath.Join(h.dir, "cgroup.procs"), maxProcs)
 		if err != nil {
 			return fmt.Errorf("read processes: %w", err)
 		}

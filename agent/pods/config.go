@@ -78,7 +78,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		m.reject(ctx, pod, v)
 		return
 	}
-	m.giveWay(ctx, pod, v.Preempt)
+	m.giveWay(ctx, pod, v.Preempt, v.Short)
 	m.replace(span, pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }

@@ -33,6 +33,8 @@ type Counts struct {
 	// Restarted are those that were removed and added again with the same UID, Admitted those that were admitted; since the agent started.
 	Restarted map[bool]uint64
 	Admitted  map[Admitted]uint64
+	// Preempted are those that were ended for critical pods, by the resource that was short.
+	Preempted map[v1.ResourceName]uint64
 	// Active count in the admission of others.
 	Active map[bool]int
 	// Ephemeral is the number of ephemeral containers.
@@ -45,9 +47,12 @@ type Counts struct {
 type counts struct {
 	restarted map[bool]uint64
 	admitted  map[Admitted]uint64
+	preempted map[v1.ResourceName]uint64
 }
 
-func newCounts() counts { return counts{map[bool]uint64{}, map[Admitted]uint64{}} }
+func newCounts() counts {
+	return counts{map[bool]uint64{}, map[Admitted]uint64{}, map[v1.ResourceName]uint64{}}
+}
 
 // admitted counts a pod that was admitted.
 func (s *Store) admitted(pod *v1.Pod) {
@@ -72,12 +77,19 @@ func (s *Store) admitted(pod *v1.Pod) {
 	s.counts.admitted[a]++
 }
 
+// preempted counts pods that are ended for a critical one.
+func (s *Store) preempted(pods int, short v1.ResourceName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.preempted[short] += uint64(pods)
+}
+
 // Counts returns the numbers of pods; states are those of all workers.
 func (s *Store) Counts(states map[types.UID]worker.State) Counts {
 	out := Counts{Active: map[bool]int{}, Working: map[Working]int{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.Restarted, out.Admitted = maps.Clone(s.counts.restarted), maps.Clone(s.counts.admitted)
+	out.Restarted, out.Admitted, out.Preempted = maps.Clone(s.counts.restarted), maps.Clone(s.counts.admitted), maps.Clone(s.counts.preempted)
 	for _, e := range s.pods {
 		static := podspec.IsStatic(e.pod)
 		if e.ended.IsZero() && e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed || e.again != nil {

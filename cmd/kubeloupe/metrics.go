@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/metrics"
@@ -60,7 +60,7 @@ func (m *metricsSink) measured() ([]*dto.MetricFamily, error) {
 
 // bootTime returns when the machine booted; the zero time if that is not known.
 func bootTime() time.Time {
-	text, err := os.ReadFile("/proc/uptime")
+	text, err := wholefile.Read("/proc/uptime", 1<<10)
 	if err != nil {
 		return time.Time{}
 	}

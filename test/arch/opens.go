@@ -16,7 +16,6 @@ var opens = map[string]string{
 	"agent/cgroup/dirs.go":                     "cgroup files, to write: the kernel",
 	"agent/cgroup/hugepages.go":                "/sys: the kernel",
 	"agent/cgroup/list.go":                     "cgroups: the kernel; as many as a privileged container makes",
-	"agent/cgroup/move.go":                     "/proc and the root cgroup: the kernel",
 	"agent/cgroup/observe.go":                  "cgroup files: the kernel; O_NONBLOCK, 4 KiB",
 	"agent/cgroup/swap.go":                     "cgroups: the kernel",
 	"agent/cgroup/throttle.go":                 "cgroups: the kernel",

@@ -46,7 +46,7 @@ var contentReasons = []contentReason{
 	because(summary, `.*\.swap\.swapAvailableBytes`, "On cgroup v1, upstream subtracts from the kernel's largest number if a container has no limit, and takes the limit of memory and swap together. kubeloupe omits the figure without a limit, and takes the limit of swap."),
 	because(summary, `pods\[.*\]\.containers\[.*\]\.memory\.availableBytes`, "On cgroup v1, upstream subtracts from the kernel's largest number if a container has no memory limit. kubeloupe omits the figure then."),
 	because(summary, `node\.systemContainers\[kubelet\]\..*`, "kubeloupe reports its own usage, also if the configuration names no cgroup for it. Upstream does so only with kubeletCgroups."),
-	because(summary, `node\.network\..*`, "The lab has a network namespace of its own: kubeloupe reads the interfaces there, and the default one from the routes. Upstream reads them from /sys, which is another namespace's here, and expects eth0."),
+	sometimes(summary, `node\.network\..*`, "The lab has a network namespace of its own: kubeloupe reads the interfaces there, and the default one from the routes. Upstream reads them from /sys, which is another namespace's here, and expects eth0."),
 	because(summary, `pods\[(crash|missing)\]\..*`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
 	because(summary, `pods\[.*\]\.(network|process_stats)\..*`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream has no figures of networks and processes of pods here."),
 
@@ -54,6 +54,7 @@ var contentReasons = []contentReason{
 	because(`/metrics/resource`, `pod_.* of NS/(crash|missing)`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
 	because(`/metrics/cadvisor`, `.* of NS/.*|.* of no pod|container_(network_.*_(bytes|errors)_total|processes|threads.*|sockets|file_descriptors|ulimits_soft|oom_events_total)`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream's lines are about cgroups here, not about containers and pods."),
 	because(`/metrics/cadvisor`, `container_pressure_.*`, "kubeloupe has the node's pressure (PSI). Upstream has none on cgroup v1."),
+	because(`/metrics/cadvisor`, `container_(fs_(reads|writes)_bytes|blkio_device_usage)_total.*`, "kubeloupe has the bytes of the node's disks from /proc/diskstats. Upstream reads them from cgroups only, and there are none there on this machine."),
 	because(`/metrics/cadvisor`, `container_memory_pgs(can|teal)_total.*`, "On cgroup v1, the kernel does not count these by cgroup, and upstream has zeros. kubeloupe has them on cgroup v2."),
 	because(`/metrics/cadvisor`, `container_health_state.*`, "This is the result of a health check of Docker, which containers of Kubernetes do not have: upstream has zeros."),
 	because(`/metrics/cadvisor`, `machine_(cpu_books|cpu_drawers|nvm_.*)`, "These are about hardware of IBM Z and persistent memory."),
@@ -65,7 +66,6 @@ var contentReasons = []contentReason{
 
 	because(`/metrics`, `kubeloupe_.*`, "These are kubeloupe's own metrics: see fleet.md."),
 	because(`/metrics`, `prober_.*`, "kubeloupe has the metrics of /metrics/probes on this page, too."),
-	because(`/metrics`, `go_.*`, "Each agent has the metrics of the Go version that it was built with."),
 	because(`/metrics`, `(aggregator|apiserver|cardinality_enforcement|disabled_metrics|hidden_metrics|registered_metrics)_.*`, "Libraries of the API server register these, which upstream links; they have no meaning on a node."),
 	because(`/metrics`, `workqueue_.*`, "kubeloupe has no work queues of client-go."),
 	because(`/metrics`, `rest_client_transport_.*`, "kubeloupe makes the connections to the API server itself, without client-go's cache of transports."),
