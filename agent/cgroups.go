@@ -110,7 +110,7 @@ func (p *parts) ensureCgroups(ctx context.Context) error {
 	if p.cgroups == nil {
 		return nil
 	}
-	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx)); err != nil {
+	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx), p.placeProcesses()); err != nil {
 		return err
 	}
 	if p.cluster.alone() {

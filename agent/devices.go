@@ -49,6 +49,7 @@ func (p *parts) watchPlugins() error {
 	if err != nil {
 		return err
 	}
+	p.pods.sockets = w
 	p.add("plugins", w.Run)
 	return nil
 }

@@ -56,7 +56,8 @@ func (p *parts) newServer(l *loop.Loop) error {
 func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
 		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
-		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup,
+		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup, Machine: p.describedMachine(),
+		KubeletCgroup: p.cfg.Kubelet.Kubelet.KubeletCgroups, SystemCgroup: p.cfg.Kubelet.Kubelet.SystemCgroups,
 	}
 	if p.cgroups != nil {
 		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
@@ -68,6 +69,19 @@ func (p *parts) addStats(c *server.Config) error {
 	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
 	return nil
+}
+
+// describedMachine describes the machine for its metrics.
+func (p *parts) describedMachine() stats.Machine {
+	cores, sockets := map[int]bool{}, map[int]bool{}
+	for _, c := range p.host.arrangement.CPUs {
+		cores[c.Core], sockets[c.Socket] = true, true
+	}
+	info := node.ReadInfo("/", p.cfg.Version, 0)
+	return stats.Machine{
+		Cores: len(cores), Sockets: len(sockets),
+		Labels: []string{"boot_id", info.BootID, "machine_id", info.MachineID, "system_uuid", info.SystemUUID},
+	}
 }
 
 // secure adds the authenticated port, unless no client could be authorized.

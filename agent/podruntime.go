@@ -22,6 +22,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.pods.images = images
 	pullSecrets := p.cluster.pullSecrets()
 	if err := p.newResizes(); err != nil {
 		return nil, err
@@ -63,6 +64,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	if err != nil {
 		return podruntime.Options{}, err
 	}
+	p.pods.hooks = hooks
 	s := podruntime.Options{
 		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,

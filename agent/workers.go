@@ -8,6 +8,8 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/dra"
+	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/lifecycle"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
@@ -29,7 +31,10 @@ type podParts struct {
 	claims   *dra.Manager
 	// plugins are the handlers of plugins that register in ROOT/plugins_registry, by type.
 	plugins  map[string]pluginwatch.Handler
+	sockets  *pluginwatch.Watcher // of those plugins
 	store    *pods.Store
+	hooks    *lifecycle.Runner
+	images   *image.Puller
 	registry *worker.Registry
 	resizes  *resize.Manager
 	prober   *probe.Prober

@@ -13,6 +13,9 @@ type Milestone struct {
 	Adopted bool `json:"adopted,omitempty"`
 	// Final says, for started, that the observer cannot see whether the pod becomes ready.
 	Final bool `json:"final,omitempty"`
+	// Created is when the pod's object was created in the API, for seen; omitted for other pods, and if an agent has started the pod before. It
+	// is a whole second.
+	Created time.Time `json:"created,omitzero"`
 	// Spec describes the pod, for seen.
 	Spec *PodSpec `json:"spec,omitempty"`
 	// Labels are the pod's labels, for seen: at most 4 KiB; omitted if they are unknown.
@@ -27,6 +30,11 @@ type PodSpec struct {
 	QoS            QoSClass        `json:"qos,omitempty"`
 	Volumes        []string        `json:"volumes,omitempty"`
 	HostNetwork    bool            `json:"host_network,omitempty"`
+	// UserNamespace says that the pod has a user namespace of its own (hostUsers: false).
+	UserNamespace bool `json:"user_namespace,omitempty"`
+	// Stateful says that a volume is something else than a Secret, a ConfigMap, a downwardAPI, a projected or an emptyDir volume. Upstream:
+	// pkg/kubelet/util/pod_startup_latency_tracker.go, isStatefulPod.
+	Stateful bool `json:"stateful,omitempty"`
 	// MemoryLimit is the memory limit of the whole pod in bytes; omitted if it has none or if that is not known.
 	MemoryLimit int64 `json:"memory_limit,omitempty"`
 	// Grace is the grace period in seconds with which the pod terminates; omitted if it was not known.

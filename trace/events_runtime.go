@@ -13,6 +13,8 @@ type CRICall struct {
 	Sandbox   string `json:"sandbox,omitempty"`
 	Container string `json:"container,omitempty"`
 	Image     string `json:"image,omitempty"`
+	// Handler is the runtime handler of a sandbox that is created; empty for the default one.
+	Handler string `json:"handler,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`

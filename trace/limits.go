@@ -290,7 +290,7 @@ func (*Throttle) limit(limiter) int { return 0 }
 
 // limit implements limited.
 func (e *CRICall) limit(l limiter) int {
-	return word(l, &e.Class) + word(l, &e.Plugin) + word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Code) +
+	return word(l, &e.Class) + word(l, &e.Plugin) + word(l, &e.Method) + word(l, &e.Sandbox) + word(l, &e.Container) + line(l, &e.Image) + word(l, &e.Handler) + word(l, &e.Code) +
 		text(l, &e.Err) + e.Request.limit(l) + e.Response.limit(l)
 }
 

@@ -96,7 +96,7 @@ var names = []string{
 	"ResourceHints.Possible", "ResourceHints.Preferred", "ResourceHints.Provider", "ResourceHints.Resource",
 	"APICall.Name", "APICall.Namespace", "APICall.Resource",
 	"Action.Code", "Action.Container", "Action.ID", "Action.Target",
-	"CRICall.Code", "CRICall.Container", "CRICall.Image", "CRICall.Method", "CRICall.Plugin", "CRICall.Sandbox",
+	"CRICall.Code", "CRICall.Container", "CRICall.Handler", "CRICall.Image", "CRICall.Method", "CRICall.Plugin", "CRICall.Sandbox",
 	"CSICall.Code", "CSICall.Driver", "CSICall.Method", "CSICall.Volume",
 	"Certificate.Issuer", "Certificate.Name", "Certificate.Names", "Certificate.Path", "Certificate.Serial",
 	"CgroupOp.Path",

@@ -27,6 +27,8 @@ type Verdict struct {
 	Message string
 	// Preempt are the pods that must terminate first; only for a critical pod that fits otherwise.
 	Preempt []*v1.Pod
+	// Short is a resource of which there is too little until they have terminated.
+	Short v1.ResourceName
 }
 
 // Inputs are the inputs of the verdict.

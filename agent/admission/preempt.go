@@ -43,7 +43,7 @@ func (in Inputs) preempt(problems []problem) Verdict {
 	guaranteed := in.nearest(high, in.without(need, slices.Concat(low, mid)))
 	burstable := in.nearest(mid, in.without(need, slices.Concat(low, guaranteed)))
 	bestEffort := in.nearest(low, in.without(need, slices.Concat(burstable, guaranteed)))
-	return Verdict{OK: true, Preempt: slices.Concat(bestEffort, burstable, guaranteed)}
+	return Verdict{OK: true, Preempt: slices.Concat(bestEffort, burstable, guaranteed), Short: problems[0].resource}
 }
 
 // preemptable: a critical pod preempts pods that are not critical, and critical ones of lower priority.

@@ -17,6 +17,13 @@ type Gates struct{ on map[string]bool }
 // Enabled reports whether a gate is on. Unknown gates are off.
 func (g Gates) Enabled(name string) bool { return g.on[name] }
 
+// Each calls f for each gate, with its stage: alpha, beta, ga or deprecated.
+func (g Gates) Each(f func(name, stage string, on bool)) {
+	for name, known := range knownGates() {
+		f(name, known.stage, g.on[name])
+	}
+}
+
 // gate is one line of gates.txt.
 type gate struct {
 	stage  string

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // A Problem is one thing that is wrong with the configuration.
@@ -107,13 +108,13 @@ func (r *report) errors(main string, files []string) error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	rank := func(p Problem) int {
+	rank := func(p *Problem) int {
 		if i := slices.Index(files, p.File); i >= 0 {
 			return i
 		}
 		return len(files)
 	}
-	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+	sorting.Stable(r.problems, func(a, b *Problem) int {
 		if d := rank(a) - rank(b); d != 0 {
 			return d
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,11 @@ func (c *checker) allocatable() {
 	c.reservation("kubeReserved", kc.KubeReserved)
 	if kc.SystemCgroups != "" && kc.CgroupRoot == "" {
 		c.add("systemCgroups", "needs cgroupRoot")
+	}
+	for _, place := range []struct{ field, name string }{{"kubeletCgroups", kc.KubeletCgroups}, {"systemCgroups", kc.SystemCgroups}} {
+		if place.name != "" && path.Clean("/"+place.name) == "/" {
+			c.add(place.field, "%q is the root cgroup: must be another one", place.name)
+		}
 	}
 	if kc.ReservedSystemCPUs != "" {
 		if kc.SystemReservedCgroup != "" || kc.KubeReservedCgroup != "" {

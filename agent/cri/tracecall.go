@@ -65,6 +65,9 @@ func describeRequest(ctx context.Context, method string, req any, blank func(str
 	if r, ok := req.(interface{ GetContainerId() string }); ok {
 		call.Container = r.GetContainerId()
 	}
+	if r, ok := req.(*runtimeapi.RunPodSandboxRequest); ok {
+		call.Handler = r.GetRuntimeHandler()
+	}
 	call.Image = imageOf(req)
 	if m, ok := req.(proto.Message); ok {
 		call.Request = bodyOf(Shown(ctx, m), blank)

@@ -12,6 +12,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxAnswer limits what a plugin answers about one container, in bytes: it is part of the container's request and of the checkpoint.
@@ -53,7 +54,7 @@ func (m *Manager) allocateAll(ctx context.Context, pod *v1.Pod, c *v1.Container,
 	if len(todo) == 0 {
 		return nil
 	}
-	slices.SortFunc(todo, byResource)
+	sorting.Stable(todo, byResource)
 	for _, r := range todo {
 		if err := m.allocate(ctx, pod, c, r); err != nil {
 			return err

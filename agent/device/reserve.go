@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // reserveContainer chooses the devices of one container. It calls no plugin. The error says, in upstream's words, why the container cannot
@@ -94,11 +95,11 @@ func (m *Manager) requests(pod *v1.Pod, c *v1.Container) (out []request) {
 		}
 		out = append(out, request{resource, int(q.Value())})
 	}
-	slices.SortFunc(out, byResource)
+	sorting.Stable(out, byResource)
 	return out
 }
 
-func byResource(a, b request) int { return strings.Compare(a.resource, b.resource) }
+func byResource(a, b *request) int { return strings.Compare(a.resource, b.resource) }
 
 // fromClaim reports whether a DRA driver gives the container this resource.
 func fromClaim(pod *v1.Pod, container, resource string) bool {

@@ -2,7 +2,6 @@ package eviction
 
 import (
 	"cmp"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -12,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ranked is a pod with the figures of its rank.
@@ -39,7 +39,7 @@ func rank(s trace.Signal, l Layout, pods []*v1.Pod, stats map[string]*statsapi.P
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b ranked) int {
+	sorting.Stable(out, func(a, b *ranked) int {
 		priority := cmp.Compare(corev1.PodPriority(a.pod), corev1.PodPriority(b.pod))
 		early := first(a.stats == nil, b.stats == nil)
 		if s == trace.SignalPID {

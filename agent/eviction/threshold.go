@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Amount is a quantity in the signal's unit, or a share of the capacity.
@@ -72,7 +73,7 @@ func Parse(c Settings) ([]Threshold, error) {
 			out = append(out, t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Threshold) int {
+	sorting.Stable(out, func(a, b *Threshold) int {
 		return cmp.Compare(slices.Index(signals(), a.Signal), slices.Index(signals(), b.Signal))
 	})
 	return out, errors.Join(p.errs...)

@@ -7,6 +7,7 @@ package exposition
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -48,15 +49,17 @@ func (p *Page) Sample(v float64, at time.Time, labels ...string) {
 	f.Metric = append(f.Metric, &m)
 }
 
+// Families returns the metrics that have samples, for a page that has others, too.
+func (p *Page) Families() []*dto.MetricFamily {
+	return slices.DeleteFunc(p.families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 })
+}
+
 // Answer writes the page in the format that the request prefers; text by default.
 func (p *Page) Answer(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeProtoDelim))
 	var out bytes.Buffer
 	encode := expfmt.NewEncoder(&out, format)
-	for _, f := range p.families {
-		if len(f.Metric) == 0 {
-			continue
-		}
+	for _, f := range p.Families() {
 		if err := encode.Encode(f); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

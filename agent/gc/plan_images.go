@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ImagePolicy says when images are removed.
@@ -95,7 +96,7 @@ func (in *ImageInputs) Need() int64 {
 // images that were just pulled.
 func PlanImages(in ImageInputs) []Verdict {
 	images := slices.Clone(in.Images)
-	slices.SortStableFunc(images, func(a, b Image) int {
+	sorting.Stable(images, func(a, b *Image) int {
 		return cmp.Or(a.LastUsed.Compare(b.LastUsed), a.FirstSeen.Compare(b.FirstSeen), cmp.Compare(a.ID, b.ID))
 	})
 	need, freed := in.Need(), int64(0)

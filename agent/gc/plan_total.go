@@ -3,7 +3,8 @@ package gc
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // deadContainer is a dead container within its unit's limit.
@@ -37,7 +38,7 @@ func capTotal(limit int, dead []deadContainer, verdicts []Verdict) {
 		}
 		rest = append(rest, d)
 	}
-	slices.SortStableFunc(rest, func(a, b deadContainer) int { return cmp.Compare(b.created, a.created) })
+	sorting.Stable(rest, func(a, b *deadContainer) int { return cmp.Compare(b.created, a.created) })
 	for _, d := range rest[min(limit, len(rest)):] {
 		remove(d)
 		verdicts[d.verdict].Reason = fmt.Sprintf("the node keeps the newest %d dead containers", limit)

@@ -93,6 +93,7 @@ type Puller struct {
 	events    events.Publisher
 	secrets   *redact.Vault
 	flights   flights
+	ensured   ensured
 }
 
 // New returns a Puller, or an error with everything that is wrong.

@@ -19,6 +19,8 @@ import (
 //
 // Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists.
 func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
+	how := Ensured{Policy: req.Policy}
+	defer func() { p.ensured.add(how) }()
 	name, err := ParseName(req.Image)
 	if err != nil {
 		msg := fmt.Sprintf("Failed to apply default image tag %q: %v", req.Image, err)
@@ -34,8 +36,9 @@ func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
 
 	credentials := sync.OnceValues(func() ([]Credential, error) { return p.credentials(ctx, &req, name) })
 	policy := cmp.Or(req.Policy, name.DefaultPolicy())
-	switch policy {
+	switch how.Policy = policy; policy {
 	case v1.PullAlways:
+		how.Pull = yes
 		return p.pull(ctx, &req, spec, credentials)
 	case v1.PullIfNotPresent, v1.PullNever:
 	default:
@@ -49,20 +52,24 @@ func (p *Puller) Ensure(ctx context.Context, req Request) (Result, error) {
 	case err != nil:
 		return Result{}, p.inspectError(ctx, &req, err)
 	case img != nil:
+		how.Present = yes
 		must, err := p.mustPull(&req, img, credentials)
 		if err != nil {
 			return Result{}, &Error{Reason: ErrImagePull, Message: err.Error(), Err: err}
 		}
-		if !must {
+		if how.Pull = known(must); !must {
 			p.note(ctx, &req, "Pulled", p.present(req.Image))
 			return newResult(&req, img), nil
 		}
+	default:
+		how.Present = no
 	}
 	if policy == v1.PullNever { // the message does not reveal that the image exists but is not for this pod
 		msg := fmt.Sprintf("Container image %q is not present with pull policy of Never", req.Image)
 		p.warn(ctx, &req, string(ErrImageNeverPull), msg)
 		return Result{}, &Error{Reason: ErrImageNeverPull, Message: msg}
 	}
+	how.Pull = yes
 	return p.pull(ctx, &req, spec, credentials)
 }
 

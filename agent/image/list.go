@@ -11,6 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Info is an image on the node.
@@ -57,7 +58,7 @@ func List(ctx context.Context, images Lister, pods map[types.UID]*podstate.Pod) 
 		info.UsedBy = slices.Compact(info.UsedBy)
 		out = append(out, info)
 	}
-	slices.SortFunc(out, func(a, b Info) int {
+	sorting.Stable(out, func(a, b *Info) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil

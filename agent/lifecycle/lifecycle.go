@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -35,7 +36,11 @@ type Config struct {
 type Runner struct {
 	cfg    Config
 	client *http.Client
+	cut    atomic.Uint64 // sleeps that ended early
 }
+
+// Cut returns how many sleep handlers ended early so far, because the container was terminated before.
+func (r *Runner) Cut() uint64 { return r.cut.Load() }
 
 // New returns a Runner.
 func New(cfg Config) (*Runner, error) {
@@ -74,6 +79,7 @@ func (r *Runner) Run(ctx context.Context, pod *v1.Pod, c *v1.Container, containe
 		}
 	case h.Sleep != nil:
 		if err := sleep(ctx, h.Sleep.Seconds); err != nil {
+			r.cut.Add(1)
 			return fmt.Sprintf("Sleep lifecycle hook (%d) %s%v", h.Sleep.Seconds, where, err), err
 		}
 	default: // tcpSocket too: it exists only in the API and was never run

@@ -52,6 +52,13 @@ func (m *Known) Mirror(uid types.UID) *v1.Pod {
 	return nil
 }
 
+// Mirrors returns the number of mirror pods that the API server has.
+func (m *Known) Mirrors() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.mirrors)
+}
+
 // Static returns the UID of the static pod whose mirror has this UID; the UID itself if it is not a mirror's. Upstream:
 // pkg/kubelet/pod/pod_manager.go, TranslatePodUID.
 func (m *Known) Static(uid types.UID) types.UID {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // slowFactsAge is the maximum age of facts that need a call.
@@ -144,7 +145,7 @@ func setResources(s *v1.NodeStatus, capacity, allocatable v1.ResourceList) {
 // Upstream: pkg/kubelet/nodestatus/setters.go, Images.
 func imageList(images []Image, limit int32) []v1.ContainerImage {
 	images = slices.Clone(images)
-	slices.SortStableFunc(images, func(a, b Image) int {
+	sorting.Stable(images, func(a, b *Image) int {
 		switch {
 		case a.Size > b.Size:
 			return -1

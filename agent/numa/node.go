@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // node reads a node's memory and distances. What the kernel does not tell is zero.
@@ -82,6 +83,6 @@ func (s sys) hugePages(dir string) ([]HugePages, error) {
 		}
 		out = append(out, HugePages{Size: kib << 10, Total: kib << 10 * uint64(n)})
 	}
-	slices.SortFunc(out, func(a, b HugePages) int { return cmp.Compare(a.Size, b.Size) })
+	sorting.Stable(out, func(a, b *HugePages) int { return cmp.Compare(a.Size, b.Size) })
 	return out, nil
 }

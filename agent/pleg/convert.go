@@ -2,7 +2,6 @@ package pleg
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 func sandboxOf(s *runtimeapi.PodSandboxStatus) podstate.Sandbox {
@@ -104,10 +104,10 @@ func at(ns int64) time.Time {
 // newestFirst sorts by attempt, then by creation time, so that the newest one of a name is first even if the clock was
 // set back.
 func newestFirst(p *podstate.Pod) {
-	slices.SortStableFunc(p.Sandboxes, func(a, b podstate.Sandbox) int {
+	sorting.Stable(p.Sandboxes, func(a, b *podstate.Sandbox) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
-	slices.SortStableFunc(p.Containers, func(a, b podstate.Container) int {
+	sorting.Stable(p.Containers, func(a, b *podstate.Container) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

@@ -41,8 +41,20 @@ type Config struct {
 type Watcher struct {
 	cfg   Config
 	ended chan outcome
-	// known is used only by the loop.
+	// known is changed only by the loop, with mu.
 	known map[string]*entry
+	mu    sync.Mutex
+}
+
+// Sockets returns the paths of the sockets in the registry, and which of them belong to registered plugins. It is safe for concurrent use.
+func (w *Watcher) Sockets() map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]bool{}
+	for path, e := range w.known {
+		out[path] = e.registered != nil
+	}
+	return out
 }
 
 // outcome is the result of an operation on a socket.
@@ -116,6 +128,8 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 		seen = again // a socket appeared between the scan and the watch
 	}
 	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	ops, next := plan(seen, w.known, now)
 	for _, o := range ops {
 		if o.step == forget {
@@ -153,6 +167,8 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 }
 
 func (w *Watcher) note(out outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	e := w.known[out.path]
 	e.busy, e.registered = false, out.got
 	e.retryAt = time.Time{}

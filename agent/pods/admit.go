@@ -41,6 +41,9 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}
 	trace.Point(m.cfg.Bus, span, d)
+	if v.OK {
+		m.cfg.Store.admitted(pod)
+	}
 	return v
 }
 

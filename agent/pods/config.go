@@ -56,7 +56,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
-	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(pod)), Adopted: adopted, Spec: describe(pod), Labels: trace.LabelsOf(pod.Labels)})
+	trace.Point(m.cfg.Bus, span, seen(pod, adopted))
 	switch {
 	case pod.DeletionTimestamp != nil:
 		m.end(span, pod, "DELETE", pod.DeletionGracePeriodSeconds, false)
@@ -78,7 +78,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 		m.reject(ctx, pod, v)
 		return
 	}
-	m.giveWay(ctx, pod, v.Preempt)
+	m.giveWay(ctx, pod, v.Preempt, v.Short)
 	m.replace(span, pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
@@ -205,7 +205,7 @@ func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, re
 		if e.ended.IsZero() {
 			e.ended = time.Now()
 		}
-		e.again = nil
+		e.again, e.removed = nil, e.removed || remove
 	})
 	reason := "deleted"
 	if remove {
@@ -220,11 +220,22 @@ func (m *Manager) tidy() {
 	}
 }
 
+// seen returns the milestone of a pod that is seen for the first time.
+func seen(pod *v1.Pod, adopted bool) trace.Milestone {
+	out := trace.Milestone{
+		Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(pod)), Adopted: adopted, Spec: describe(pod), Labels: trace.LabelsOf(pod.Labels),
+	}
+	if out.Source == trace.SourceAPI && pod.Status.StartTime == nil { // else an agent has begun with it
+		out.Created = pod.CreationTimestamp.Time
+	}
+	return out
+}
+
 // describe returns the fields of a spec that views show.
 func describe(pod *v1.Pod) *trace.PodSpec {
 	spec := &trace.PodSpec{
 		RestartPolicy: restartPolicy(pod.Spec.RestartPolicy), QoS: qosClass(qos.Class(pod)), HostNetwork: pod.Spec.HostNetwork,
-		ReadinessGates: len(pod.Spec.ReadinessGates),
+		ReadinessGates: len(pod.Spec.ReadinessGates), UserNamespace: pod.Spec.HostUsers != nil && !*pod.Spec.HostUsers,
 	}
 	for i := range pod.Spec.InitContainers {
 		spec.InitContainers = append(spec.InitContainers, describeContainer(&pod.Spec.InitContainers[i]))
@@ -236,7 +247,9 @@ func describe(pod *v1.Pod) *trace.PodSpec {
 		spec.MemoryLimit = pod.Spec.Resources.Limits.Memory().Value()
 	}
 	for i := range pod.Spec.Volumes {
-		spec.Volumes = append(spec.Volumes, pod.Spec.Volumes[i].Name)
+		v := &pod.Spec.Volumes[i]
+		spec.Volumes = append(spec.Volumes, v.Name)
+		spec.Stateful = spec.Stateful || v.Secret == nil && v.ConfigMap == nil && v.DownwardAPI == nil && v.EmptyDir == nil && v.Projected == nil
 	}
 	return spec
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// giveWay terminates pods for a critical one, which starts when they have terminated.
+// giveWay terminates pods for a critical one, which starts when they have terminated. short is a resource that it lacks.
 //
 // Upstream: pkg/kubelet/preemption/preemption.go, evictPodsToFreeRequests.
-func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod) {
+func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod, short v1.ResourceName) {
 	var after []types.UID
 	for _, v := range victims {
 		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(v))
@@ -30,4 +30,7 @@ func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod) {
 		after = append(after, v.UID)
 	}
 	m.cfg.Store.with(pod.UID, func(e *entry) { e.after = after })
+	if len(victims) > 0 {
+		m.cfg.Store.preempted(len(victims), short)
+	}
 }

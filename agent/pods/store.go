@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -20,6 +21,7 @@ type Store struct {
 	// claimed are pods whose remains are being cleaned; the channel closes when that is finished.
 	claimed map[types.UID]chan struct{}
 	changed []func(types.UID)
+	counts  counts
 }
 
 type entry struct {
@@ -37,6 +39,7 @@ type entry struct {
 	network  string    // why the pod network is not ready, as last published
 	active   time.Time // when it became active, by our clock; zero until first needed
 	ended    time.Time // when its termination was requested
+	removed  bool      // it terminates, and no source has it
 	again    *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
 	// failed makes the pod Failed regardless of its containers: it was preempted or evicted, or active for too long. disrupted says
 	// that the pod is not to blame.
@@ -51,7 +54,7 @@ type entry struct {
 // NewStore returns an empty store. It calls changed when a pod or its status has changed, or the pod is gone; they must not block, nor call
 // the store.
 func NewStore(changed ...func(types.UID)) *Store {
-	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}, changed: changed}
+	return &Store{pods: map[types.UID]*entry{}, gone: map[types.UID]time.Time{}, claimed: map[types.UID]chan struct{}{}, changed: changed, counts: newCounts()}
 }
 
 // tell reports a change. Called with mu.
@@ -124,6 +127,7 @@ func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 	if old != nil && old.again != nil {
 		next = &entry{pod: old.again, seenAt: now, status: *old.again.Status.DeepCopy()}
 		s.pods[uid] = next
+		s.counts.restarted[podspec.IsStatic(next.pod)]++
 	}
 	s.tell(uid)
 	say(old, next)

@@ -65,7 +65,7 @@ func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint
 		trace.Point(s.cfg.Bus, trace.FromContext(ctx), gone)
 		if next != nil {
 			s.mirror(next.pod)
-			trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceName(podspec.Source(next.pod)), Spec: describe(next.pod), Labels: trace.LabelsOf(next.pod.Labels)})
+			trace.Point(s.cfg.Bus, trace.FromContext(ctx), seen(next.pod, false))
 		}
 	})
 	return nil

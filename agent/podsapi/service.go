@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -12,6 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Upstream: pkg/kubelet/apis/pods/constants.go.
@@ -91,7 +92,7 @@ func (s *Service) GetPod(_ context.Context, req *api.GetPodRequest) (*api.GetPod
 // sorted returns all pods by UID.
 func (s *Service) sorted() []v1.Pod {
 	all := s.pods.Pods()
-	slices.SortFunc(all, func(a, b v1.Pod) int { return cmp.Compare(a.UID, b.UID) })
+	sorting.Stable(all, func(a, b *v1.Pod) int { return cmp.Compare(a.UID, b.UID) })
 	return all
 }
 

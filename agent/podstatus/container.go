@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Reasons that only statuses have. Upstream: pkg/kubelet/kubelet_pods.go, pkg/kubelet/container/helpers.go.
@@ -59,7 +60,7 @@ func (g *generator) containers(specs []v1.Container, previous []v1.ContainerStat
 		statuses = append(statuses, s)
 	}
 	if kind != kindInit {
-		slices.SortFunc(statuses, func(a, b v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) })
+		sorting.Stable(statuses, func(a, b *v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if len(statuses) == 0 {
 		return nil

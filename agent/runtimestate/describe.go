@@ -8,6 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // description returns the runtime's features as an event. Handlers are sorted, because runtimes list them in any order.
@@ -20,7 +21,7 @@ func description(handlers []*runtimeapi.RuntimeHandler, features *runtimeapi.Run
 			UserNamespaces:          h.GetFeatures().GetUserNamespaces(),
 		})
 	}
-	slices.SortStableFunc(d.Handlers, func(a, b trace.RuntimeHandler) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Stable(d.Handlers, func(a, b *trace.RuntimeHandler) int { return cmp.Compare(a.Name, b.Name) })
 	if features != nil {
 		d.Features = &trace.RuntimeFeatures{
 			SupplementalGroupsPolicy:  features.GetSupplementalGroupsPolicy(),

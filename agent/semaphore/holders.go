@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxTold limits how many holders a wait names. Those who have held their slots for longest come first.
@@ -37,7 +38,7 @@ func (s *Slots) stayed(behind []*Work, since time.Time) (out []trace.Holder) {
 		}
 		out = append(out, h)
 	}
-	slices.SortStableFunc(out, func(a, b trace.Holder) int { return cmp.Compare(b.For, a.For) })
+	sorting.Stable(out, func(a, b *trace.Holder) int { return cmp.Compare(b.For, a.For) })
 	return out[:min(len(out), maxTold)]
 }
 

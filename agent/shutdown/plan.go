@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // systemCritical is the priority from which pods are in the group of shutdownGracePeriodCriticalPods.
@@ -42,7 +44,7 @@ func (s Settings) Periods() []Period {
 	if len(out) == 0 && s.Total > 0 && s.Critical <= s.Total {
 		out = []Period{{0, int64((s.Total - s.Critical) / time.Second)}, {systemCritical, int64(s.Critical / time.Second)}}
 	}
-	slices.SortStableFunc(out, func(a, b Period) int { return cmp.Compare(a.Priority, b.Priority) })
+	sorting.Stable(out, func(a, b *Period) int { return cmp.Compare(a.Priority, b.Priority) })
 	return out
 }
 

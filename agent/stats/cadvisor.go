@@ -30,10 +30,7 @@ func (s *Stats) ContainerMetrics() http.Handler {
 			summaryMetrics(&page, all)
 			s.fileMetrics(&page, all, now)
 		}
-		page.Gauge("machine_cpu_cores", "Number of logical CPU cores.")
-		page.Sample(float64(runtime.NumCPU()), time.Time{})
-		page.Gauge("machine_memory_bytes", "Amount of memory installed on the machine.")
-		page.Sample(float64(s.fields("meminfo")["MemTotal:"]<<10), time.Time{})
+		s.machineMetrics(&page)
 		page.Answer(w, r)
 	})
 }
@@ -58,6 +55,13 @@ func summaryMetrics(page *exposition.Page, all []entity) {
 			if v, scale, at := m.value(x.stats); v != nil {
 				page.Sample(float64(*v)*scale, at, append(slices.Clip(m.more), x.labels...)...)
 			}
+		}
+	}
+	nodeInodes(page, all)
+	page.Gauge("container_creation_time_seconds", "Container creation time since unix epoch in seconds.")
+	for _, x := range all {
+		if !x.created.IsZero() {
+			page.Sample(float64(x.created.Unix()), time.Time{}, x.labels...)
 		}
 	}
 	page.Gauge("container_start_time_seconds", "Start time of the container since unix epoch in seconds.")
@@ -87,6 +91,50 @@ func summaryMetrics(page *exposition.Page, all []entity) {
 			}
 		}
 	}
+}
+
+// nodeInodes writes the inodes of the node's file system. The containers' writable layers have none of their own.
+func nodeInodes(page *exposition.Page, all []entity) {
+	for _, m := range []struct {
+		name, help string
+		value      func(*statsapi.FsStats) *uint64
+	}{
+		{"container_fs_inodes_free", "Number of available Inodes", func(f *statsapi.FsStats) *uint64 { return f.InodesFree }},
+		{"container_fs_inodes_total", "Number of Inodes", func(f *statsapi.FsStats) *uint64 { return f.Inodes }},
+	} {
+		page.Gauge(m.name, m.help)
+		for _, x := range all {
+			if x.cgroup != top || x.stats.Rootfs == nil {
+				continue
+			}
+			if n := m.value(x.stats.Rootfs); n != nil {
+				page.Sample(float64(*n), x.stats.Rootfs.Time.Time, append([]string{"device", ""}, x.labels...)...)
+			}
+		}
+	}
+}
+
+// machineMetrics writes what the machine has.
+//
+// Upstream: github.com/google/cadvisor/lib/metrics/prometheus_machine.go.
+func (s *Stats) machineMetrics(page *exposition.Page) {
+	info := s.fields("meminfo")
+	memory, known := info["MemTotal:"]
+	failed := 0.0
+	if !known {
+		failed = 1
+	}
+	page.Gauge("machine_scrape_error", "1 if there was an error while getting machine metrics, 0 otherwise.")
+	page.Sample(failed, time.Time{})
+	one := func(name, help string, v float64) {
+		page.Gauge(name, help)
+		page.Sample(v, time.Time{}, s.cfg.Machine.Labels...)
+	}
+	one("machine_cpu_cores", "Number of logical CPU cores.", float64(runtime.NumCPU()))
+	one("machine_cpu_physical_cores", "Number of physical CPU cores.", float64(s.cfg.Machine.Cores))
+	one("machine_cpu_sockets", "Number of CPU sockets.", float64(s.cfg.Machine.Sockets))
+	one("machine_memory_bytes", "Amount of memory installed on the machine.", float64(memory<<10))
+	one("machine_swap_bytes", "Amount of swap memory available on the machine.", float64(info["SwapTotal:"]<<10))
 }
 
 func cpuOf(c statsapi.ContainerStats) (*uint64, float64, time.Time) {

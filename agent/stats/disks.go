@@ -13,6 +13,7 @@ const (
 	bytesWritten = "container_fs_writes_bytes_total"
 	reads        = "container_fs_reads_total"
 	writes       = "container_fs_writes_total"
+	ioCurrent    = "container_fs_io_current"
 	pageFaults   = "pgfault"
 	majorFaults  = "pgmajfault"
 )
@@ -47,6 +48,53 @@ func parseIOStat(text string) (out []disk) {
 		if out = append(out, d); len(out) == maxDisks {
 			break
 		}
+	}
+	return out
+}
+
+// sector is the unit of /proc/diskstats, in bytes.
+const sector = 512
+
+// nodeDisks returns the I/O of the machine's block devices, without those that were never used.
+//
+// Upstream: github.com/google/cadvisor/lib/fs/fs.go, getDiskStatsMap; the kernel's Documentation/admin-guide/iostats.rst.
+func (s *Stats) nodeDisks() (out []disk) {
+	text, _ := text(filepath.Join(s.cfg.Proc, "diskstats"))
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 14 || len(out) == maxDisks {
+			continue
+		}
+		d, used := disk{device: f[0] + ":" + f[1], values: map[string]float64{}}, false
+		for i, to := range []struct {
+			name string
+			unit float64
+		}{
+			{reads, 1},
+			{"container_fs_reads_merged_total", 1},
+			{"container_fs_sector_reads_total", 1},
+			{"container_fs_read_seconds_total", 1e-3},
+			{writes, 1},
+			{"container_fs_writes_merged_total", 1},
+			{"container_fs_sector_writes_total", 1},
+			{"container_fs_write_seconds_total", 1e-3},
+			{ioCurrent, 1},
+			{"container_fs_io_time_seconds_total", 1e-3},
+			{"container_fs_io_time_weighted_seconds_total", 1e-3},
+		} {
+			n, err := strconv.ParseUint(f[3+i], 10, 64)
+			if err != nil {
+				continue
+			}
+			d.values[to.name] = float64(n) * to.unit
+			used = used || n > 0
+		}
+		if !used {
+			continue
+		}
+		d.values[bytesRead] = d.values["container_fs_sector_reads_total"] * sector
+		d.values[bytesWritten] = d.values["container_fs_sector_writes_total"] * sector
+		out = append(out, d)
 	}
 	return out
 }

@@ -14,17 +14,19 @@ type entity struct {
 	net    *statsapi.NetworkStats
 	// cgroup is its path, "" if it is unknown.
 	cgroup string
+	// created is when it was created; zero if that is not known.
+	created time.Time
 }
 
 // entities returns what the summary is about, and the tiers of pods.
 func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
 	n := sum.Node
 	out := []entity{{
-		labelsOf("", top, "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network, top,
+		labelsOf("", top, "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network, top, n.StartTime.Time,
 	}}
 	for _, at := range s.cfg.Tiers {
 		if cpu, mem := s.cgroupCPU("t"+at, at, now), s.cgroupMemory(at, now); cpu != nil || mem != nil {
-			out = append(out, entity{labelsOf("", at, "", "", "", ""), statsapi.ContainerStats{CPU: cpu, Memory: mem}, nil, at})
+			out = append(out, entity{labelsOf("", at, "", "", "", ""), statsapi.ContainerStats{CPU: cpu, Memory: mem}, nil, at, s.tree.made(at)})
 		}
 	}
 	cgroups := map[types.UID]string{}
@@ -36,14 +38,15 @@ func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
 		out = append(out, entity{
 			labelsOf("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
 			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory},
-			p.Network, cgroups[uid],
+			p.Network, cgroups[uid], p.StartTime.Time,
 		})
 		for _, c := range p.Containers {
 			var id, image, at string
+			var created time.Time
 			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
-				id, image, at = o.ID, o.Image, s.tree.container(cgroups[uid], o.ID)
+				id, image, at, created = o.ID, o.Image, s.tree.container(cgroups[uid], o.ID), o.CreatedAt
 			}
-			out = append(out, entity{labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil, at})
+			out = append(out, entity{labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil, at, created})
 		}
 	}
 	return out

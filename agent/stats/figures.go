@@ -9,6 +9,8 @@ import (
 type figures struct {
 	values map[string]float64
 	disks  []disk
+	// pid is a process of the cgroup itself; "" if it has none.
+	pid string
 }
 
 // set adds a figure in units of its metric: 1 for bytes and counts, 1e-6 for microseconds.
@@ -44,6 +46,7 @@ func (s *Stats) figures(path string) figures {
 		s.tree.v1Disks(&f, path)
 	}
 	if path == top { // its memory.stat has no swap
+		f.disks = s.nodeDisks()
 		info := s.fields("meminfo")
 		if total, ok := info["SwapTotal:"]; ok {
 			f.set("container_memory_swap", less(total, info["SwapFree:"])<<10, true, 1)

@@ -21,6 +21,8 @@ func (t tree) v1CPU(f *figures, path string) {
 func (t tree) v1Memory(f *figures, path string) {
 	f.setFrom(t.fields("memory", path, "memory.stat"), 1,
 		"container_memory_cache", "total_cache", "container_memory_mapped_file", "total_mapped_file", "container_memory_swap", "total_swap",
+		"container_memory_file_dirty_bytes", "total_dirty", "container_memory_file_writeback_bytes", "total_writeback",
+		"container_memory_workingset_refault_file_total", "total_workingset_refault_file", "container_memory_workingset_refault_anon_total", "total_workingset_refault_anon",
 		"container_memory_total_active_file_bytes", "total_active_file", "container_memory_total_inactive_file_bytes", "total_inactive_file",
 		pageFaults, "total_pgfault", majorFaults, "total_pgmajfault")
 	for metric, file := range map[string]string{
@@ -29,6 +31,10 @@ func (t tree) v1Memory(f *figures, path string) {
 	} {
 		n, ok := t.number("memory", path, file)
 		f.set(metric, n, ok, 1)
+	}
+	if hits, ok := f.values["container_memory_failcnt"]; ok {
+		f.values["container_memory_events_max_total"] = hits // cgroup v2 counts the same as an event
+		f.values["container_memory_events_high_total"] = 0   // no cgroup of v1 has memory.high
 	}
 	f.setFrom(t.fields("memory", path, "memory.oom_control"), 1, "container_oom_events_total", "oom_kill")
 	t.limits(f, path, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")

@@ -139,6 +139,19 @@ func (s *Stats) cgroupMemory(path string, now time.Time) *statsapi.MemoryStats {
 	}
 }
 
+// cgroupSwap returns the swap usage of a cgroup, and what is left of its limit, if it has one; nil if swap is not counted there.
+func (s *Stats) cgroupSwap(path string, now time.Time) *statsapi.SwapStats {
+	used, ok := s.tree.swap(path)
+	if !ok {
+		return nil
+	}
+	out := &statsapi.SwapStats{Time: metav1.NewTime(now), SwapUsageBytes: &used}
+	if limit, ok := s.tree.swapLimit(path); ok {
+		out.SwapAvailableBytes = new(less(limit, used))
+	}
+	return out
+}
+
 func (s *Stats) nodeSwap(now time.Time) *statsapi.SwapStats {
 	info := s.fields("meminfo")
 	if len(info) == 0 {

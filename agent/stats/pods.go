@@ -16,6 +16,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // pods returns the usage of the runtime's pods.
@@ -46,7 +48,7 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 		out = append(out, p)
 	}
 	s.rates.forget(now)
-	slices.SortFunc(out, func(a, b statsapi.PodStats) int {
+	sorting.Stable(out, func(a, b *statsapi.PodStats) int {
 		return cmp.Or(cmp.Compare(a.PodRef.Namespace, b.PodRef.Namespace), cmp.Compare(a.PodRef.Name, b.PodRef.Name), cmp.Compare(a.PodRef.UID, b.PodRef.UID))
 	})
 	return out, nil
@@ -137,6 +139,7 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 		p.CPU, p.Memory = sum(p.Containers, now)
 	}
 	s.addPressure(cgroup, p.CPU, p.Memory)
+	p.Swap = s.cgroupSwap(cgroup, now)
 	if !brief {
 		p.IO = s.io(sb.GetLinux().GetIo(), cgroup, now)
 	}
@@ -150,6 +153,9 @@ func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief boo
 		Name: c.GetAttributes().GetMetadata().GetName(), CPU: s.cpu("c/"+id, c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now),
 	}
 	at := s.tree.container(cgroup, id)
+	if out.Swap == nil {
+		out.Swap = s.cgroupSwap(at, now)
+	}
 	s.addPressure(at, out.CPU, out.Memory)
 	if !brief {
 		out.IO = s.io(c.GetIo(), at, now)

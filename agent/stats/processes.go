@@ -17,7 +17,7 @@ const (
 	maxProcesses, maxDescriptors = 1 << 10, 1 << 14
 )
 
-// processes adds the numbers of processes and threads, and what the processes have open. The maximum is 0 if there is none.
+// processes adds the numbers of processes and threads, the limit of the first one, and what the processes have open. The maximum is 0 if there is none.
 // A cgroup that has only cgroups in it has no process itself.
 //
 // Upstream: github.com/google/cadvisor/lib/container/libcontainer/handler.go, processStatsFromProcs.
@@ -25,6 +25,13 @@ func (s *Stats) processes(f *figures, path string) {
 	if list, ok := s.tree.text("cpu", path, "cgroup.procs"); ok {
 		pids := strings.Fields(list)
 		f.set("container_processes", uint64(len(pids)), true, 1)
+		if len(pids) > 0 {
+			f.pid = pids[0]
+			limits, _ := text(filepath.Join(s.cfg.Proc, f.pid, "limits"))
+			if n, ok := softLimit(limits); ok {
+				f.values[openFiles] = n
+			}
+		}
 		if path != top {
 			s.open(f, pids)
 		}
@@ -40,14 +47,8 @@ func (s *Stats) processes(f *figures, path string) {
 	}
 }
 
-// open adds the numbers of open files and sockets of processes, and the first one's limit.
+// open adds the numbers of open files and sockets of processes.
 func (s *Stats) open(f *figures, pids []string) {
-	if len(pids) > 0 {
-		limits, _ := text(filepath.Join(s.cfg.Proc, pids[0], "limits"))
-		if n, ok := softLimit(limits); ok {
-			f.values[openFiles] = n
-		}
-	}
 	if len(pids) > maxProcesses {
 		return
 	}

@@ -70,6 +70,12 @@ func resourceMetrics(page *exposition.Page, sum *statsapi.Summary) {
 		}
 		return float64(or0(c.Swap.SwapUsageBytes)), c.Swap.Time.Time, true
 	})
+	containers(page.Gauge, "container_swap_limit_bytes", "[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
+		if c.Swap == nil || c.Swap.SwapAvailableBytes == nil {
+			return 0, time.Time{}, false
+		}
+		return float64(*c.Swap.SwapAvailableBytes + or0(c.Swap.SwapUsageBytes)), c.Swap.Time.Time, true
+	})
 	containers(page.Gauge, "container_start_time_seconds", "[STABLE] Start time of the container since unix epoch in seconds", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
 		return float64(c.StartTime.UnixNano()) / float64(time.Second), time.Time{}, !c.StartTime.IsZero()
 	})
@@ -83,6 +89,17 @@ func resourceMetrics(page *exposition.Page, sum *statsapi.Summary) {
 	for _, p := range sum.Pods {
 		if p.Memory != nil {
 			page.Sample(float64(or0(p.Memory.WorkingSetBytes)), p.Memory.Time.Time, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
+		}
+	}
+	podSwap(page, sum)
+}
+
+// podSwap adds the swap usage of pods.
+func podSwap(page *exposition.Page, sum *statsapi.Summary) {
+	page.Gauge("pod_swap_usage_bytes", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems")
+	for i := range sum.Pods {
+		if p := &sum.Pods[i]; p.Swap != nil && p.Swap.SwapUsageBytes != nil {
+			page.Sample(float64(*p.Swap.SwapUsageBytes), p.Swap.Time.Time, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
 		}
 	}
 }

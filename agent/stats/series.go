@@ -73,6 +73,14 @@ func diskCounters() []series {
 		{reads, "Cumulative count of reads completed"},
 		{bytesWritten, "Cumulative count of bytes written"},
 		{writes, "Cumulative count of writes completed"},
+		{"container_fs_reads_merged_total", "Cumulative count of reads merged"},
+		{"container_fs_writes_merged_total", "Cumulative count of writes merged"},
+		{"container_fs_sector_reads_total", "Cumulative count of sector reads completed"},
+		{"container_fs_sector_writes_total", "Cumulative count of sector writes completed"},
+		{"container_fs_read_seconds_total", "Cumulative count of seconds spent reading"},
+		{"container_fs_write_seconds_total", "Cumulative count of seconds spent writing"},
+		{"container_fs_io_time_seconds_total", "Cumulative count of seconds spent doing I/Os"},
+		{"container_fs_io_time_weighted_seconds_total", "Cumulative weighted I/O time in seconds"},
 	}
 }
 
@@ -118,13 +126,18 @@ func (s *Stats) fileMetrics(page *exposition.Page, all []entity, now time.Time) 
 		}
 	}
 	s.diskMetrics(page, all, read, now)
+	s.packetMetrics(page, all, read)
 }
 
 // diskMetrics writes the I/O of cgroups on devices.
 func (s *Stats) diskMetrics(page *exposition.Page, all []entity, read []figures, now time.Time) {
 	names := s.devices()
-	for _, m := range diskCounters() {
-		page.Counter(m.name, m.help)
+	for _, m := range append(diskCounters(), series{ioCurrent, "Number of I/Os currently in progress"}) {
+		if m.name == ioCurrent {
+			page.Gauge(m.name, m.help)
+		} else {
+			page.Counter(m.name, m.help)
+		}
 		for i, x := range all {
 			for _, d := range read[i].disks {
 				if v, ok := d.values[m.name]; ok {

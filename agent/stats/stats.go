@@ -51,8 +51,18 @@ type Config struct {
 	Tiers []string
 	// RuntimeCgroup is the container runtime's own, such as /system.slice/containerd.service; "" means unknown.
 	RuntimeCgroup string
+	// KubeletCgroup is the agent's own, SystemCgroup that of the system's processes, as configured; "" means none.
+	KubeletCgroup, SystemCgroup string
+	// Machine is what the metrics of the machine have.
+	Machine Machine
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
+}
+
+// Machine describes the machine: its physical CPU cores and sockets, and the labels of its metrics, alternately names and values.
+type Machine struct {
+	Cores, Sockets int
+	Labels         []string
 }
 
 // summaryLimit is the timeout of a summary.

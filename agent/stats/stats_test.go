@@ -102,7 +102,7 @@ func world(t *testing.T) (*Stats, *fake) {
 	}}}
 	seen := &podstate.Pod{
 		Sandboxes:  []podstate.Sandbox{{ID: "s1", Ready: true, CreatedAt: time.Unix(100, 0)}},
-		Containers: []podstate.Container{{ID: "c1", Name: "web", Image: "web:1", State: podstate.Running, StartedAt: time.Unix(101, 0), LogPath: log}},
+		Containers: []podstate.Container{{ID: "c1", Name: "web", Image: "web:1", State: podstate.Running, CreatedAt: time.Unix(99, 0), StartedAt: time.Unix(101, 0), LogPath: log}},
 	}
 	s, err := New(Config{
 		Node: "n1", Runtime: runtime, Images: runtime, RootDir: filepath.Join(root, "kubelet"),

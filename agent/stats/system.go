@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,11 +13,12 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// systemContainers returns the usage of the agent itself, of the runtime if its cgroup is known, and of all pods together.
+// systemContainers returns the usage of the agent itself, of the runtime and of the system's other processes if their cgroups are known, and
+// of all pods together.
 //
 // Upstream: pkg/kubelet/server/stats/summary_sys_containers.go.
 func (s *Stats) systemContainers(brief bool, now time.Time) []statsapi.ContainerStats {
-	self, ok := s.systemContainer(statsapi.SystemContainerKubelet, s.ownCgroup(), brief, now)
+	self, ok := s.systemContainer(statsapi.SystemContainerKubelet, cmp.Or(s.cfg.KubeletCgroup, s.ownCgroup()), brief, now)
 	if !ok {
 		self = statsapi.ContainerStats{Name: statsapi.SystemContainerKubelet, CPU: s.selfCPU(now), Memory: s.selfMemory(now)}
 	}
@@ -25,6 +27,10 @@ func (s *Stats) systemContainers(brief bool, now time.Time) []statsapi.Container
 	if runtime, ok := s.systemContainer(statsapi.SystemContainerRuntime, s.cfg.RuntimeCgroup, brief, now); ok {
 		runtime.StartTime = metav1.NewTime(s.tree.made(s.cfg.RuntimeCgroup))
 		out = append(out, runtime)
+	}
+	if misc, ok := s.systemContainer(statsapi.SystemContainerMisc, s.cfg.SystemCgroup, brief, now); ok {
+		misc.StartTime = metav1.NewTime(s.tree.made(s.cfg.SystemCgroup))
+		out = append(out, misc)
 	}
 	if pods, ok := s.systemContainer(statsapi.SystemContainerPods, s.PodsCgroup(), brief, now); ok {
 		pods.StartTime, pods.Memory = metav1.NewTime(s.booted()), s.podsMemory(now)
@@ -38,7 +44,7 @@ func (s *Stats) systemContainer(name, at string, brief bool, now time.Time) (sta
 	if at == "" {
 		return statsapi.ContainerStats{}, false
 	}
-	out := statsapi.ContainerStats{Name: name, CPU: s.cgroupCPU(name, at, now), Memory: s.cgroupMemory(at, now)}
+	out := statsapi.ContainerStats{Name: name, CPU: s.cgroupCPU(name, at, now), Memory: s.cgroupMemory(at, now), Swap: s.cgroupSwap(at, now)}
 	if !brief {
 		out.IO = s.ioPressure(at, now)
 	}

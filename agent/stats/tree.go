@@ -101,6 +101,29 @@ func (t tree) memoryLimit(path string) (uint64, bool) {
 	return n, ok && n < unlimited
 }
 
+// swap returns how much swap a cgroup uses, in bytes; false if that is not counted.
+func (t tree) swap(path string) (uint64, bool) {
+	if path == "" {
+		return 0, false
+	}
+	if t.v2 {
+		return t.number("memory", path, "memory.swap.current")
+	}
+	n, ok := t.fields("memory", path, "memory.stat")["total_swap"]
+	return n, ok
+}
+
+// swapLimit returns how much swap a cgroup may use, in bytes; false if it has no limit. On cgroup v1, the limit of swap is what the limit of
+// memory and swap is larger than that of memory.
+func (t tree) swapLimit(path string) (uint64, bool) {
+	if t.v2 {
+		return t.number("memory", path, "memory.swap.max")
+	}
+	memory, limited := t.memoryLimit(path)
+	both, ok := t.number("memory", path, "memory.memsw.limit_in_bytes")
+	return less(both, memory), ok && limited && both < unlimited
+}
+
 // unlimited is the least value that cgroup v1 shows for no limit, in bytes: which one depends on the size of pages.
 const unlimited = 1 << 62
 

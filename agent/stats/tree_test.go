@@ -86,7 +86,7 @@ func v1Container() map[string]string {
 		"cpu,cpuacct%s/cpu.cfs_quota_us":                    "50000\n",
 		"cpu,cpuacct%s/cpu.shares":                          "2046\n",
 		"cpu,cpuacct%s/cgroup.procs":                        "11\n12\n13\n",
-		"memory%s/memory.stat":                              "cache 1\ntotal_cache 500\ntotal_mapped_file 300\ntotal_swap 4096\ntotal_active_file 100\ntotal_inactive_file 50\ntotal_pgfault 21\ntotal_pgmajfault 2\n",
+		"memory%s/memory.stat":                              "cache 1\ntotal_cache 500\ntotal_mapped_file 300\ntotal_swap 4096\ntotal_active_file 100\ntotal_inactive_file 50\ntotal_pgfault 21\ntotal_pgmajfault 2\ntotal_dirty 7\ntotal_writeback 8\ntotal_workingset_refault_anon 9\ntotal_workingset_refault_file 10\n",
 		"memory%s/memory.kmem.usage_in_bytes":               "200\n",
 		"memory%s/memory.max_usage_in_bytes":                "9999\n",
 		"memory%s/memory.failcnt":                           "6\n",
@@ -137,7 +137,7 @@ func (c *cgroups) on(t *testing.T) (*Stats, *fake, string) {
 		"pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=30\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=20\n",
 		"pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=50\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=40\n",
 		"vmstat":          "nr_free_pages 1\npgfault 801\npgmajfault 80\n",
-		"diskstats":       "   8       0 sda 1 0 8 0 0 0 0 0 0 0 0\n",
+		"diskstats":       "   8       0 sda 1 2 8 4000 5 6 7 8000 9 10000 11000\n   7       1 loop1 0 0 0 0 0 0 0 0 0 0 0 0\n",
 	})
 	s.cfg.Cgroup, s.tree, s.cfg.Tiers = root, newTree(root), c.tiers
 	s.cfg.PodCgroup = func(*v1.Pod) string { return c.pod }
@@ -290,16 +290,18 @@ func TestCadvisor(t *testing.T) {
 		"container_file_descriptors": 3, "container_sockets": 2, "container_ulimits_soft": 1024,
 		"container_fs_reads_bytes_total": 4096, "container_fs_writes_bytes_total": 8192, "container_fs_reads_total": 2, "container_fs_writes_total": 3,
 	}
-	v2 := map[string]float64{
+	pressure := map[string]float64{
 		"container_pressure_cpu_waiting_seconds_total": 4, "container_pressure_cpu_stalled_seconds_total": 2,
 		"container_pressure_memory_waiting_seconds_total": 3.5, "container_pressure_memory_stalled_seconds_total": 1.5,
 		"container_pressure_io_waiting_seconds_total": 2.5, "container_pressure_io_stalled_seconds_total": 0.5,
-		"container_memory_events_high_total": 1, "container_memory_events_max_total": 2,
 	}
+	v2 := map[string]float64{"container_memory_events_high_total": 1, "container_memory_events_max_total": 2}
 	for _, c := range allCgroups() {
 		t.Run(c.name, func(t *testing.T) {
 			s, _, _ := c.on(t)
 			write(t, s.cfg.Proc, map[string]string{"11/limits": "Limit Soft Hard Units\nMax open files            1024                 4096                 files\n"})
+			write(t, s.cfg.Proc, map[string]string{"11/net/dev": " face |\n  eth0: 10 70 2 71 0 0 0 0 30 72 4 73 0 0 0 0\n  eth9: 1 1 1 1 0 0 0 0 1 1 1 1 0 0 0 0\n"})
+			s.cfg.Machine = Machine{Cores: 3, Sockets: 1, Labels: []string{"boot_id", "b1"}}
 			links(t, s.cfg.Proc, map[string]string{"11/fd/0": "/dev/null", "11/fd/1": "socket:[77]", "13/fd/9": "socket:[78]"})
 			got := scrape(t, s.ContainerMetrics())
 			check := func(want map[string]float64, here bool) {
@@ -311,10 +313,17 @@ func TestCadvisor(t *testing.T) {
 				}
 			}
 			check(want, true)
-			check(v2, !c.v1())
+			check(pressure, !c.v1())
+			if !c.v1() {
+				check(v2, true)
+			}
 			failed := 0.0 // cgroup v2 does not count it
 			if c.v1() {
 				failed = 6
+				check(map[string]float64{
+					"container_memory_events_max_total": 6, "container_memory_events_high_total": 0, "container_memory_file_dirty_bytes": 7, "container_memory_file_writeback_bytes": 8,
+					"container_memory_workingset_refault_anon_total": 9, "container_memory_workingset_refault_file_total": 10,
+				}, true)
 			}
 			check(map[string]float64{"container_memory_failcnt": failed}, true)
 			for operation, v := range map[string]float64{"Read": 4096, "Write": 8192} {
@@ -337,11 +346,37 @@ func TestCadvisor(t *testing.T) {
 			if m := find(got["container_memory_swap"], map[string]string{"id": "/"}); m.GetGauge().GetValue() != 2048 {
 				t.Errorf("the node's swap is %v", m)
 			}
-			if c.v1() {
-				return
+			for name, v := range map[string]float64{
+				"container_fs_reads_total": 1, "container_fs_reads_merged_total": 2, "container_fs_sector_reads_total": 8, "container_fs_read_seconds_total": 4, "container_fs_reads_bytes_total": 4096,
+				"container_fs_writes_total": 5, "container_fs_writes_merged_total": 6, "container_fs_sector_writes_total": 7, "container_fs_write_seconds_total": 8,
+				"container_fs_io_current": 9, "container_fs_io_time_seconds_total": 10, "container_fs_io_time_weighted_seconds_total": 11,
+			} {
+				if m := find(got[name], map[string]string{"id": "/", "device": "/dev/sda"}); m == nil || m.GetCounter().GetValue()+m.GetGauge().GetValue() != v {
+					t.Errorf("%s of the node is %v, want %g", name, m, v)
+				}
+				if m := find(got[name], map[string]string{"device": "/dev/loop1"}); m != nil {
+					t.Errorf("a disk that was never used has %s", name)
+				}
 			}
-			if m := find(got["container_fs_reads_total"], map[string]string{"id": "/", "device": "253:9"}); m.GetCounter().GetValue() != 1 {
-				t.Errorf("a disk without a name: %v", m)
+			if m := find(got["container_fs_inodes_total"], map[string]string{"id": "/"}); m.GetGauge().GetValue() == 0 || len(got["container_fs_inodes_total"].GetMetric()) != 1 {
+				t.Errorf("inodes %v", got["container_fs_inodes_total"])
+			}
+			for pod, v := range map[string]float64{"": 1, "web": 70} {
+				if m := find(got["container_network_receive_packets_total"], map[string]string{"interface": "eth0", "pod": pod, "container": ""}); m.GetCounter().GetValue() != v {
+					t.Errorf("packets of %q: %v, want %g", pod, m, v)
+				}
+			}
+			if m := find(got["container_network_transmit_packets_dropped_total"], map[string]string{"pod": "web", "interface": "eth0"}); m.GetCounter().GetValue() != 73 {
+				t.Errorf("dropped packets: %v", m)
+			}
+			if n := len(got["container_network_receive_packets_total"].GetMetric()); n != 2 {
+				t.Errorf("%d interfaces, want those of the node and of the runtime", n)
+			}
+			if m := find(got["container_creation_time_seconds"], map[string]string{"container": "web"}); m.GetGauge().GetValue() != 99 {
+				t.Errorf("created %v", m)
+			}
+			if m := find(got["machine_cpu_physical_cores"], map[string]string{"boot_id": "b1"}); m.GetGauge().GetValue() != 3 {
+				t.Errorf("cores %v", m)
 			}
 		})
 	}
@@ -408,12 +443,14 @@ func TestSystemContainers(t *testing.T) {
 		own, runtime string
 		service      bool // the agent's own cgroup is used
 		containers   string
+		kubelet, all string // as configured
 	}{
-		"a service":         {"0::" + service + "\n", "/system.slice/containerd.service", true, "kubelet runtime pods"},
-		"from a shell":      {"0::/user.slice/user-0.slice/session-1.scope\n", "", false, "kubelet pods"},
-		"no such cgroup":    {"0::/system.slice/other.service\n", "/system.slice/crio.service", false, "kubelet pods"},
-		"no cgroups at all": {"", "", false, "kubelet pods"},
-		"of cgroup v1":      {"4:memory:" + service + "\n", "", false, "kubelet pods"},
+		"configured":        {"0::/other\n", "", true, "kubelet misc pods", service, "/system.slice/containerd.service"},
+		"a service":         {"0::" + service + "\n", "/system.slice/containerd.service", true, "kubelet runtime pods", "", ""},
+		"from a shell":      {"0::/user.slice/user-0.slice/session-1.scope\n", "", false, "kubelet pods", "", ""},
+		"no such cgroup":    {"0::/system.slice/other.service\n", "/system.slice/crio.service", false, "kubelet pods", "", "/none"},
+		"no cgroups at all": {"", "", false, "kubelet pods", "", ""},
+		"of cgroup v1":      {"4:memory:" + service + "\n", "", false, "kubelet pods", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := allCgroups()[0]
@@ -422,7 +459,7 @@ func TestSystemContainers(t *testing.T) {
 				write(t, root+dir, usage)
 			}
 			write(t, s.cfg.Proc, map[string]string{"self/cgroup": c.own, "self/status": "VmRSS: 7 kB\nRssAnon: 5 kB\n"})
-			s.cfg.RuntimeCgroup = c.runtime
+			s.cfg.RuntimeCgroup, s.cfg.KubeletCgroup, s.cfg.SystemCgroup = c.runtime, c.kubelet, c.all
 			sum, err := s.Summary(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)

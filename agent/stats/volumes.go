@@ -36,39 +36,50 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 	dirs := s.volumeDirs(pod)
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		dir, ok := dirs[v.Name]
+		out, h, ok := s.volume(w, pod, v, dirs[v.Name], now)
 		if !ok {
 			continue
 		}
-		out := statsapi.VolumeStats{Name: v.Name}
-		at, ok := s.places.ask(dir, func() place { return s.placeOf(pod, v, dir, now) })
-		if !ok || at.fs == nil {
-			continue
-		}
-		fs := *at.fs // others may have requested the same
-		if !at.mounted {
-			h := at.used
-			if !at.counted {
-				if h, ok = s.usage.of(w, dir, now); !ok {
-					continue
-				}
-			}
-			fs.UsedBytes, fs.InodesUsed = &h.bytes, &h.inodes
-			if podspec.Ephemeral(v) {
-				ephemeral.bytes += h.bytes
-				ephemeral.inodes += h.inodes
-			}
-		}
-		out.FsStats = fs
-		switch {
-		case v.PersistentVolumeClaim != nil:
-			out.PVCRef = &statsapi.PVCReference{Name: v.PersistentVolumeClaim.ClaimName, Namespace: pod.Namespace}
-		case v.Ephemeral != nil:
-			out.PVCRef = &statsapi.PVCReference{Name: pod.Name + "-" + v.Name, Namespace: pod.Namespace}
+		if podspec.Ephemeral(v) {
+			ephemeral.bytes += h.bytes
+			ephemeral.inodes += h.inodes
 		}
 		list = append(list, out)
 	}
 	return list, ephemeral
+}
+
+// volume returns the usage of a volume, and what is in its directory if no file system is mounted there; false if that is not known (yet).
+func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, dir string, now time.Time) (out statsapi.VolumeStats, h held, ok bool) {
+	if dir == "" {
+		return out, h, false
+	}
+	at, ok := s.places.ask(dir, func() place { return s.placeOf(pod, v, dir, now) })
+	if !ok || at.fs == nil {
+		return out, h, false
+	}
+	out.Name, out.FsStats, out.PVCRef = v.Name, *at.fs, claimOf(pod, v) // a copy: others may have requested the same
+	if at.mounted {
+		return out, h, true
+	}
+	if h = at.used; !at.counted {
+		if h, ok = s.usage.of(w, dir, now); !ok {
+			return out, h, false
+		}
+	}
+	out.UsedBytes, out.InodesUsed = &h.bytes, &h.inodes
+	return out, h, true
+}
+
+// claimOf returns the claim of a volume; nil for none.
+func claimOf(pod *v1.Pod, v *v1.Volume) *statsapi.PVCReference {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return &statsapi.PVCReference{Name: v.PersistentVolumeClaim.ClaimName, Namespace: pod.Namespace}
+	case v.Ephemeral != nil:
+		return &statsapi.PVCReference{Name: pod.Name + "-" + v.Name, Namespace: pod.Namespace}
+	}
+	return nil
 }
 
 func (s *Stats) volumeDirs(pod *v1.Pod) map[string]string {

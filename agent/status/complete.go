@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxMessages limits the total length of the termination messages of a pod's containers, in bytes. Upstream:
@@ -81,14 +82,14 @@ func normalise(p *v1.Pod, s *v1.PodStatus) {
 			}
 		}
 	}
-	byName := func(a, b v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) }
-	slices.SortStableFunc(s.ContainerStatuses, byName)
-	slices.SortStableFunc(s.EphemeralContainerStatuses, byName)
+	byName := func(a, b *v1.ContainerStatus) int { return cmp.Compare(a.Name, b.Name) }
+	sorting.Stable(s.ContainerStatuses, byName)
+	sorting.Stable(s.EphemeralContainerStatuses, byName)
 	place := make(map[string]int, len(p.Spec.InitContainers))
 	for i := range p.Spec.InitContainers {
 		place[p.Spec.InitContainers[i].Name] = i
 	}
-	slices.SortStableFunc(s.InitContainerStatuses, func(a, b v1.ContainerStatus) int {
+	sorting.Stable(s.InitContainerStatuses, func(a, b *v1.ContainerStatus) int {
 		return cmp.Compare(place[a.Name], place[b.Name])
 	})
 }

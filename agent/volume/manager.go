@@ -77,6 +77,7 @@ type Manager struct {
 	left map[key]v1.UniqueVolumeName
 	// reported are the volumes that the node's status lists as in use.
 	reported map[v1.UniqueVolumeName]bool
+	swept    Counts // of the last pass over unknown pods
 }
 
 // New checks the configuration. It starts nothing; Run does.

@@ -49,6 +49,9 @@ func (m *Manager) CleanOrphans(ctx context.Context, known func(uid types.UID) bo
 		}
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), decision)
 	}
+	m.mu.Lock()
+	m.swept = Counts{Swept: len(removed), SweptErrors: len(errs)}
+	m.mu.Unlock()
 	m.forgetLeft()
 	for _, p := range m.cfg.Plugins {
 		if c, ok := p.(Cleaner); ok && ctx.Err() == nil {

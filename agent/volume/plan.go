@@ -2,11 +2,12 @@ package volume
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // op is one operation on one volume.
@@ -67,7 +68,7 @@ func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.Unique
 			add(op{verb: tearDown, key: k}, s)
 		}
 	}
-	slices.SortFunc(ops, func(a, b op) int {
+	sorting.Stable(ops, func(a, b *op) int {
 		return cmp.Or(
 			cmp.Compare(pods[a.key.uid].order, pods[b.key.uid].order),
 			cmp.Compare(a.key.name, b.key.name), cmp.Compare(a.key.plugin, b.key.plugin))

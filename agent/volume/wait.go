@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // waiter waits until all of a pod's volumes are mounted, or all are removed.
@@ -144,7 +145,7 @@ func (w *waiter) keys() []key {
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	sorting.Stable(keys, func(a, b *key) int {
 		return cmp.Or(strings.Compare(a.name+a.plugin, b.name+b.plugin), btoi(a.block)-btoi(b.block))
 	})
 	return keys

@@ -39,6 +39,17 @@ func (r *Registry) State(uid types.UID) State {
 	return w.mach.state
 }
 
+// States returns the states of all workers, by UID.
+func (r *Registry) States() map[types.UID]State {
+	out := map[types.UID]State{}
+	for uid, w := range r.all() {
+		w.mu.Lock()
+		out[uid] = w.mach.state
+		w.mu.Unlock()
+	}
+	return out
+}
+
 // Running reports whether something of a pod may run: it has a worker and has not terminated.
 func (r *Registry) Running(uid types.UID) bool {
 	s := r.State(uid)

@@ -4,12 +4,17 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/kubeloupe/kubeloupe/agent"
+	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/metrics"
@@ -23,6 +28,8 @@ type metricsSink struct {
 	sink *metrics.Sink
 	// handler shows all, probes what is about probes only.
 	handler, probes http.Handler
+	// agent has the metrics that are read on request; nil before it is built, and without one.
+	agent atomic.Pointer[agent.Agent]
 }
 
 func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
@@ -37,9 +44,32 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 			return !strings.HasPrefix(f.GetName(), "prober_") && f.GetName() != processStart
 		}), err
 	})
-	return &metricsSink{
-		sink: sink, handler: promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}), probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{}),
-	}, nil
+	m := &metricsSink{sink: sink, probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{})}
+	all := prometheus.Gatherers{reg, prometheus.GathererFunc(m.measured)}
+	m.handler = promhttp.HandlerFor(all, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return m, nil
+}
+
+// measured returns the metrics that are read on request.
+func (m *metricsSink) measured() ([]*dto.MetricFamily, error) {
+	if a := m.agent.Load(); a != nil {
+		return a.Measured(context.Background()), nil
+	}
+	return nil, nil
+}
+
+// bootTime returns when the machine booted; the zero time if that is not known.
+func bootTime() time.Time {
+	text, err := wholefile.Read("/proc/uptime", 1<<10)
+	if err != nil {
+		return time.Time{}
+	}
+	up, _, _ := strings.Cut(string(text), " ")
+	seconds, err := strconv.ParseFloat(up, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 }
 
 // run folds until ctx ends.

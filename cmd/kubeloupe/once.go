@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 const (
@@ -68,7 +69,7 @@ func settled(p *v1.Pod) bool {
 
 // onceReport writes a line for each pod. Its error names those that failed.
 func onceReport(pods []v1.Pod, w io.Writer) error {
-	slices.SortFunc(pods, func(a, b v1.Pod) int {
+	sorting.Stable(pods, func(a, b *v1.Pod) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	var failed []string

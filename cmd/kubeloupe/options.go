@@ -121,10 +121,15 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, userError{err}
 	}
-	if n.metrics, err = newMetrics(prometheus.NewRegistry()); err != nil {
+	reg := prometheus.NewRegistry()
+	if n.metrics, err = newMetrics(reg); err == nil {
+		err = measureClients(reg, n.metrics.sink.Host)
+	}
+	if err != nil {
 		n.sim.remove()
 		return nil, err
 	}
+	n.metrics.sink.Booted(bootTime())
 	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
 	flags := flagsOf(c) // once: requests come at the same time
 	n.cfg.Flags = func() map[string]string { return flags }
@@ -149,6 +154,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, userError{err}
 	}
+	n.metrics.agent.Store(n.agent)
 	if n.beside, err = o.beside.build(c.Context(), n.hosted()); err != nil {
 		n.sim.remove()
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // otlpSpan makes a span. A parent in another trace becomes a link, as OpenTelemetry has it; one that is not exported
@@ -23,7 +24,7 @@ func otlpSpan(s *session, sp *span, progress []point) *tracepb.Span {
 		out.Attributes = append(out.Attributes, attr("kubeloupe.open", true))
 	}
 	points := slices.Concat(sp.points, progress)
-	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	sorting.Stable(points, func(a, b *point) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range points {
 		out.Events = append(out.Events, &tracepb.Span_Event{TimeUnixNano: unixNano(p.at), Name: nameOf(p.event), Attributes: attrsOf(p.event)})
 	}

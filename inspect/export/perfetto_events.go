@@ -2,9 +2,9 @@ package export
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // mark is one event of the trace: the begin or end of a span, a point, or a count.
@@ -33,7 +33,7 @@ func (p *perfetto) marks() []mark {
 		points(sp.points)
 	}
 	out = append(out, p.countMarks()...)
-	slices.SortStableFunc(out, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+	sorting.Stable(out, func(a, b *mark) int { return cmp.Compare(a.at, b.at) })
 	return out
 }
 

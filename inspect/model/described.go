@@ -3,13 +3,13 @@ package model
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Described is the last description of the node.
@@ -37,7 +37,7 @@ func (m *Model) Certificates() []Certificate {
 	for _, c := range m.certificates {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b Certificate) int { return cmp.Compare(a.Use, b.Use) })
+	sorting.Stable(out, func(a, b *Certificate) int { return cmp.Compare(a.Use, b.Use) })
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Condition is one of the node's conditions, as last written.
@@ -26,7 +27,7 @@ func (m *Model) NodeConditions() []Condition {
 		out = append(out, c)
 	}
 	order := evidence.NodeConditions()
-	slices.SortFunc(out, func(a, b Condition) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
+	sorting.Stable(out, func(a, b *Condition) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
 	return out
 }
 

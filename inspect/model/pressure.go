@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Pressure is the last usage of one of the node's resources.
@@ -30,13 +31,13 @@ func (m *Model) Pressure() []Pressure {
 		out = append(out, p)
 	}
 	order := []trace.Signal{trace.SignalMemory, trace.SignalNodeFS, trace.SignalImageFS}
-	rank := func(p Pressure) int {
+	rank := func(p *Pressure) int {
 		if i := slices.Index(order, p.Signal); i >= 0 {
 			return i
 		}
 		return len(order)
 	}
-	slices.SortFunc(out, func(a, b Pressure) int {
+	sorting.Stable(out, func(a, b *Pressure) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Signal, b.Signal))
 	})
 	return out

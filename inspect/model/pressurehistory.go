@@ -2,10 +2,10 @@ package model
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // pressureSamples is how many figures of a signal are kept: ten minutes, at one every 10 s.
@@ -26,7 +26,7 @@ func (m *Model) Shortages() []Decision {
 	for _, d := range m.short {
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b Decision) int { return cmp.Compare(a.Subject, b.Subject) })
+	sorting.Stable(out, func(a, b *Decision) int { return cmp.Compare(a.Subject, b.Subject) })
 	return out
 }
 

@@ -2,11 +2,11 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxProbes limits the probes of a pod.
@@ -50,7 +50,7 @@ func (m *Model) Probes() []Probe {
 		for _, probe := range p.probes {
 			out = append(out, *probe)
 		}
-		slices.SortFunc(out[from:], func(a, b Probe) int {
+		sorting.Stable(out[from:], func(a, b *Probe) int {
 			return cmp.Or(cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind))
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // build computes the result.
@@ -44,7 +45,7 @@ func (s *resources) buildDevices(owners []*Owner) []DeviceResource {
 			out = append(out, *d)
 		}
 	}
-	slices.SortFunc(out, func(a, b DeviceResource) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(out, func(a, b *DeviceResource) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -62,7 +63,7 @@ func (s *resources) buildNodes(out *Resources) {
 		for id := range use {
 			n.CPUs = append(n.CPUs, of(id))
 		}
-		if slices.SortFunc(n.CPUs, func(a, b CPU) int { return cmp.Compare(a.ID, b.ID) }); len(n.CPUs) > 0 {
+		if sorting.Stable(n.CPUs, func(a, b *CPU) int { return cmp.Compare(a.ID, b.ID) }); len(n.CPUs) > 0 {
 			out.NUMA = []NUMANode{n}
 		}
 		return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // The limits of source errors: files, and errors of each.
@@ -32,7 +33,7 @@ func (m *Model) SourceErrors() []SourceError {
 	for _, es := range m.sources {
 		out = append(out, es...)
 	}
-	slices.SortStableFunc(out, func(a, b SourceError) int {
+	sorting.Stable(out, func(a, b *SourceError) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
 	})
 	return out

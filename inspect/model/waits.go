@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // waits are the current waits, and sums of finished ones.
@@ -30,7 +31,7 @@ func (w *waits) over() []WaitTotal {
 	for _, t := range w.total {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b WaitTotal) int {
+	sorting.Stable(out, func(a, b *WaitTotal) int {
 		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
 	})
 	return out

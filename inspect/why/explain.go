@@ -13,6 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Explain returns the report on the case's pod.
@@ -190,7 +191,7 @@ func (r *Report) waits(c *cause.Case) {
 	for _, w := range by {
 		r.Waits = append(r.Waits, *w)
 	}
-	slices.SortFunc(r.Waits, func(a, b Wait) int {
+	sorting.Stable(r.Waits, func(a, b *Wait) int {
 		if a.OnPath != b.OnPath {
 			return int(b.OnPath - a.OnPath)
 		}

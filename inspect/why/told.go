@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxWarnings is how many warnings a report has: the last ones.
@@ -57,7 +58,7 @@ func (r *Report) told(c *cause.Case) {
 			w.Count, w.Last, w.Message = w.Count+1, rec.At(), say.NodeEvent(e)
 		}
 	}
-	slices.SortStableFunc(r.Warnings, func(a, b Warning) int { return a.Last.Compare(b.Last) })
+	sorting.Stable(r.Warnings, func(a, b *Warning) int { return a.Last.Compare(b.Last) })
 	if n := len(r.Warnings) - maxWarnings; n > 0 {
 		r.Warnings, r.WarningsClipped = r.Warnings[n:], n
 	}

@@ -25,9 +25,15 @@ func (s *Sink) cluster(r *trace.Record) {
 			code = strconv.Itoa(e.Code)
 		}
 		method := httpMethod(e.Verb)
-		s.apiRequests.WithLabelValues(code, method).Inc()
-		s.apiDuration.WithLabelValues(method).Observe(sec)
+		host := *s.apiHost.Load()
+		s.apiRequests.WithLabelValues(code, method, host).Inc()
+		s.apiDuration.WithLabelValues(method, host).Observe(sec)
 	case *trace.Volume:
+		requested := int64(0)
+		if p := s.pods[r.Pod]; p != nil {
+			requested = p.volumes
+		}
+		s.more.volume(s, r, e, requested)
 		op, ok := storageOps[e.Op]
 		if !ok {
 			return
@@ -43,14 +49,10 @@ func (s *Sink) cluster(r *trace.Record) {
 		if s.local(e) {
 			return
 		}
-		path, long := serverPath(e.Path)
-		kind := "readwrite"
-		if e.Server != trace.ServerHTTPS {
-			kind = "readonly"
-		}
-		values := []string{knownMethod(e.Method), path, kind, strconv.FormatBool(long)}
-		s.httpRequests.WithLabelValues(values...).Inc()
-		s.httpDuration.WithLabelValues(values...).Observe(sec)
+		s.inflight.end(r.Span)
+		values := labelsOf(e)
+		s.httpRequests.WithLabelValues(values[:]...).Inc()
+		s.httpDuration.WithLabelValues(values[:]...).Observe(sec)
 	case *trace.NodeStatus:
 		result := "success"
 		if e.Err != "" {

@@ -7,17 +7,18 @@
 // Start applies what inspect/ship has found out about a pod's start: phases, waits and causes, as native histograms and counters with the
 // trace of its spans as exemplar. No label has the name of a pod.
 //
-// A metric exists only if its data is in the records. Omitted for this reason: kubelet_pod_start_sli_duration_seconds (it begins at
-// the API object's creation and ends at the watch), kubelet_run_podsandbox_* (by runtime handler), the age of evictions' figures, and volume statistics.
+// A metric exists only if its data is in the records; those that are read on request from the agent's parts are in Agent.Measured. Omitted: the age
+// of evictions' figures, and what resizes take.
 //
 // Where ours differ from upstream's: kubelet_running_pods and kubelet_running_containers follow pod statuses instead of relists, so
 // they are current without one and count only each container's last attempt; a pull that served several pods is observed once in
 // kubelet_image_pull_duration_seconds, from its turn on (queueing is in kubeloupe_wait_seconds_total); prober_probe_* do not name
-// pods, so their number does not grow with the pods; rest_client_* do not name hosts, because there is only one;
+// pods, so their number does not grow with the pods; rest_client_* count each attempt of a request;
 // storage_operation_duration_seconds counts staging with mounting; kubelet_cpu_manager_allocation_per_numa has all NUMA nodes, also those
 // of which no container has CPUs, and goes back to 0; kubelet_terminated_containers_total also counts exits that no status shows, because the
 // container waits for its restart at once; kubelet_pleg_* are about relists only, which are rare while CRI
-// events arrive.
+// events arrive; kubelet_evented_pleg_connection_error_count also counts a stream that the runtime refuses at once; for
+// kubelet_pod_start_sli_duration_seconds, the watch shows a start with the first event after the status was sent.
 //
 // Upstream: pkg/kubelet/metrics/metrics.go.
 package metrics

@@ -67,7 +67,7 @@ func TestIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, s.identity.ttl); !math.IsInf(got, 1) {
+	if got := value(t, s.identity.client.ttl); !math.IsInf(got, 1) {
 		t.Errorf("without a certificate, %v", got)
 	}
 	s.Apply(&trace.Record{Event: &trace.Agent{Node: "a"}})
@@ -78,7 +78,7 @@ func TestIdentity(t *testing.T) {
 	if n, one := series(s.identity.name), value(t, s.identity.name.WithLabelValues("lab-1")); n != 1 || one != 1 {
 		t.Errorf("%d names, %v", n, one)
 	}
-	if got := value(t, s.identity.ttl); got < 3590 || got > 3600 {
+	if got := value(t, s.identity.client.ttl); got < 3590 || got > 3600 {
 		t.Errorf("%v seconds, want an hour", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,10 +22,11 @@ type Sink struct {
 	lastRelist int64
 	// Label values that others choose: exit codes of containers, reasons of the runtime, drivers' names in pods, codes
 	// of drivers, resources of device plugins.
-	exits, reasons, plugins, drivers, codes, resources values
-	claims                                             claimsOf
-	exported                                           map[string]uint64 // spans by result, as last told
-	starts                                             starts
+	exits, reasons, plugins, drivers, codes, resources, handlers values
+	claims                                                       claimsOf
+	exported                                                     map[string]uint64 // spans by result, as last told
+	starts                                                       starts
+	apiHost                                                      atomic.Pointer[string]
 }
 
 // New returns a sink whose metrics, and those of the Go runtime and the process, are registered with reg. It fails if
@@ -32,16 +34,24 @@ type Sink struct {
 func New(reg prometheus.Registerer) (*Sink, error) {
 	s := &Sink{
 		set: newSet(), pods: map[trace.Pod]*pod{}, desired: map[trace.SourceName]int{},
-		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{},
+		exits: values{}, reasons: values{}, plugins: values{}, drivers: values{}, codes: values{}, resources: values{}, handlers: values{},
 		claims: newClaimsOf(), exported: map[string]uint64{}, starts: newStarts(),
 	}
-	all := append(append(s.collectors(), s.starts.all()...), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.Host("")
+	all := append(append(s.collectors(), s.starts.all()...), collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return s, nil
+}
+
+// Host says which API server the requests go to, as HOST:PORT. It may be called at any time; it is a label, and there is one server.
+func (s *Sink) Host(host string) {
+	if now := s.apiHost.Load(); now == nil || *now != host {
+		s.apiHost.Store(&host)
+	}
 }
 
 // Run applies cur's records until ctx is done or cur is closed.
@@ -63,7 +73,12 @@ func (s *Sink) Run(ctx context.Context, cur *trace.Cursor) error {
 }
 
 // Lost counts n records that were missed.
-func (s *Sink) Lost(n uint64) { s.recordsLost.Add(float64(n)) }
+func (s *Sink) Lost(n uint64) {
+	s.recordsLost.Add(float64(n))
+	if n > 0 {
+		s.inflight.forget()
+	}
+}
 
 // Apply applies one record.
 func (s *Sink) Apply(r *trace.Record) {
@@ -71,6 +86,9 @@ func (s *Sink) Apply(r *trace.Record) {
 		return
 	}
 	s.records.WithLabelValues(r.Event.Kind().String()).Inc()
+	if p := s.pods[r.Pod]; p != nil && p.birth != nil && s.latency.observe(p.birth, r) {
+		p.birth = nil
+	}
 	switch e := r.Event.(type) {
 	case *trace.Milestone:
 		s.milestone(r, e)
@@ -96,8 +114,35 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.shutdown(e)
 	case *trace.Agent:
 		s.identity.named(e)
+		if e.State == trace.AgentStarting {
+			s.nodeStart.agent = time.Unix(0, r.Time)
+		}
+	case *trace.NodeDescribed:
+		s.nodeStart.cgroups.Set(float64(e.CgroupVersion))
+	case *trace.NodeStatus:
+		s.nodeStart.write(r, e)
+	case *trace.PLEGMode:
+		s.more.mode(e)
+	case *trace.PLEGEvent:
+		if e.From == trace.PLEGEvented {
+			s.more.streamLag.Observe(time.Duration(e.Lag).Seconds())
+		}
+	case *trace.NodeEvent:
+		if e.Reason == "LifecycleHTTPFallback" {
+			s.more.fallbacks.Inc()
+		}
+	case *trace.ServerRequest:
+		if r.Edge == trace.EdgeBegin {
+			s.inflight.begin(r.Span, e)
+		}
+	case *trace.Action:
+		if e.Verb == trace.VerbVolumes {
+			s.volumesWanted(r, e)
+		}
+	case *trace.Wait:
+		s.identity.waited(r, e)
 	case *trace.Certificate:
-		s.identity.certified(e)
+		s.identity.certified(r, e)
 	case *trace.SpanExport:
 		s.export(e)
 	}
@@ -114,9 +159,11 @@ func (s *Sink) ended(r *trace.Record) {
 		op := Operation(e.Method)
 		s.runtimeOps.WithLabelValues(op).Inc()
 		s.runtimeOpsDuration.WithLabelValues(op).Observe(sec)
-		if e.Err != "" || (e.Code != "" && e.Code != "OK") {
+		failed := e.Err != "" || (e.Code != "" && e.Code != "OK")
+		if failed {
 			s.runtimeOpsErrors.WithLabelValues(op).Inc()
 		}
+		s.more.call(s, e, failed, sec)
 	case *trace.Wait:
 		if e.For == trace.WaitGate {
 			s.gate(r)
@@ -206,6 +253,9 @@ func (s *Sink) evicted(e *trace.Decision) {
 //
 // Upstream: pkg/kubelet/images/image_gc_manager.go, DeleteUnusedImages.
 func (s *Sink) decision(e *trace.Decision) {
+	if e.By == trace.ByAdmission && e.Verdict == trace.VerdictReject {
+		s.more.rejected(e.Code)
+	}
 	if e.By == trace.ByEviction && e.Verdict == trace.VerdictEnd {
 		s.evicted(e)
 	}

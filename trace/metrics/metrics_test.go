@@ -36,6 +36,7 @@ func newSink(t *testing.T) (*Sink, *prometheus.Registry) {
 
 // story applies the records of a pod's life and some of the node.
 func story(s *Sink) {
+	s.Host("api:6443")
 	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	n := uint64(0)
 	put := func(at time.Duration, pod trace.Pod, edge trace.Edge, dur time.Duration, e trace.Event) {
@@ -189,7 +190,7 @@ func TestStory(t *testing.T) {
 		`prober_probe_total{probe_type="Readiness",result="successful"} 2`,
 		`prober_probe_total{probe_type="Readiness",result="unknown"} 1`,
 		`kubelet_pod_status_sync_duration_seconds_sum 0.012`,
-		`rest_client_requests_total{code="<error>",method="PATCH"} 1`,
+		`rest_client_requests_total{code="<error>",host="api:6443",method="PATCH"} 1`,
 		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_unmount",status="fail-unknown",volume_plugin="kubernetes.io/csi"} 1`,
 		`csi_operations_seconds_count{driver_name="hostpath.csi.k8s.io",grpc_status_code="OK",method_name="/csi.v1.Node/NodeStageVolume",migrated="false"} 1`,
 		`kubelet_http_requests_total{long_running="true",method="POST",path="exec",server_type="readwrite"} 1`,

@@ -22,6 +22,9 @@ type pod struct {
 	states  map[string]string // running or exited by container name, of the last status
 	exits   map[string]string // the last exits by container name, that each counts once
 	known   bool              // there was a status
+	volumes int64             // when its volumes were requested; 0 if they are there
+	userns  bool              // it has a user namespace
+	birth   *birth            // of its start; nil if that is over, or not known
 }
 
 func (s *Sink) pod(key trace.Pod) *pod {
@@ -44,7 +47,9 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	case trace.MilestoneSeen:
 		p := s.pod(r.Pod)
 		p.seen, p.synced, p.stepped, p.held = r.Time, false, false, 0
+		p.birth = born(e)
 		if e.Spec != nil {
+			p.userns = e.Spec.UserNamespace
 			s.containersPerPod.Observe(float64(len(e.Spec.Containers)))
 			for _, c := range e.Spec.InitContainers {
 				p.init[c.Name] = true
@@ -60,7 +65,23 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 	case trace.MilestoneGone:
 		delete(s.pods, r.Pod)
 		s.count()
-	case trace.MilestoneReady, trace.MilestoneTerminating:
+	case trace.MilestoneTerminating:
+		if e.Adopted {
+			s.more.orphans.Inc()
+		}
+	case trace.MilestoneReady:
+	}
+}
+
+// volumesWanted notes since when a pod waits for its volumes.
+func (s *Sink) volumesWanted(r *trace.Record, e *trace.Action) {
+	p := s.pods[r.Pod]
+	switch {
+	case p == nil:
+	case r.Edge == trace.EdgeEnd && e.Err == "":
+		p.volumes = 0
+	case p.volumes == 0:
+		p.volumes = r.Start()
 	}
 }
 
@@ -176,6 +197,12 @@ func (s *Sink) action(r *trace.Record, e *trace.Action) {
 		s.startedPods.Inc()
 		if e.Err != "" {
 			s.startedPodsErrors.Inc()
+		}
+		if p := s.pods[r.Pod]; p != nil && p.userns {
+			s.more.userns.Inc()
+			if e.Err != "" {
+				s.more.usernsErrors.Inc()
+			}
 		}
 	case trace.VerbImage, trace.VerbCreate, trace.VerbStart:
 		if e.Verb != trace.VerbStart && e.Err == "" {

@@ -52,6 +52,10 @@ type set struct {
 	podResources, podsAPI             localAPI
 	allocations                       allocations
 	identity                          identity
+	latency                           latency
+	nodeStart                         nodeStart
+	more                              more
+	inflight                          inflight
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 	exportedSpans                     *prometheus.CounterVec
@@ -88,8 +92,8 @@ func newSet() set {
 		probes:               foreignCounters("prober_probe_total", "Attempts of probes that ended, by kind and result.", "probe_type", "result"),
 		probeDuration:        foreign("prober_probe_duration_seconds", "How long attempts of probes took.", prometheus.DefBuckets, "probe_type"),
 		statusSync:           histogram("pod_status_sync_duration_seconds", "From a change of a pod's status to its being written in the API.", statusBuckets),
-		apiRequests:          foreignCounters("rest_client_requests_total", "Requests to the API server that ended, by status code and method.", "code", "method"),
-		apiDuration:          foreign("rest_client_request_duration_seconds", "How long requests to the API server took; of a watch, its opening.", apiBuckets, "verb"),
+		apiRequests:          foreignCounters("rest_client_requests_total", "Requests to the API server that ended, by status code, method and server.", "code", "method", "host"),
+		apiDuration:          foreign("rest_client_request_duration_seconds", "How long requests to the API server took; of a watch, its opening.", apiBuckets, "verb", "host"),
 		storage:              foreign("storage_operation_duration_seconds", "How long operations on volumes took.", storageBuckets, "volume_plugin", "operation_name", "status", "migrated"),
 		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
 		httpRequests:         counters("http_requests_total", "Requests to the agent's servers that ended.", "method", "path", "server_type", "long_running"),
@@ -105,6 +109,10 @@ func newSet() set {
 		podsAPI:              podsAPI(),
 		allocations:          newAllocations(),
 		identity:             newIdentity(),
+		latency:              newLatency(),
+		nodeStart:            newNodeStart(),
+		more:                 newMore(),
+		inflight:             newInflight(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -133,7 +141,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
-	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all())
+	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), []prometheus.Collector{s.inflight.gauge})
 }
 
 func counter(name, help string) prometheus.Counter {
@@ -160,9 +168,13 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "kubelet", Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// foreign and foreignCounters create collectors whose names do not begin with kubelet.
+// foreign, foreignCounter and foreignCounters create collectors whose names do not begin with kubelet.
 func foreign(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+func foreignCounter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
 func foreignCounters(name, help string, labels ...string) *prometheus.CounterVec {

@@ -12,34 +12,54 @@ import (
 // maxNoted is how many secrets a record has before matching ones are no longer added.
 const maxNoted = 100
 
+// Checked is the result of a check whether an image must be pulled although it is on the node. Upstream:
+// pkg/kubelet/images/pullmanager/metrics.go.
+type Checked string
+
+// The results.
+const (
+	CheckedPolicy Checked = "credentialPolicyAllowed" // the policy allows the image without a check
+	CheckedRecord Checked = "credentialRecordFound"   // the pod has credentials with which the image was pulled
+	CheckedPull   Checked = "mustAuthenticate"        // the image must be pulled with the pod's credentials
+	CheckedError  Checked = "error"                   // a record or the credentials cannot be read
+)
+
 // MustPull implements image.Records.
 //
 // Upstream: pkg/kubelet/images/pullmanager/image_pull_manager.go, MustAttemptImagePull.
 func (s *Store) MustPull(name, ref string, lookup func() ([]image.Credential, error)) (bool, error) {
+	result, err := s.check(name, ref, lookup)
+	s.mu.Lock()
+	s.checks[result]++
+	s.mu.Unlock()
+	return result == CheckedPull || result == CheckedError, err
+}
+
+func (s *Store) check(name, ref string, lookup func() ([]image.Credential, error)) (Checked, error) {
 	r, pulled, err := s.known(name, ref)
 	if err != nil {
 		s.complain(err)
-		return true, nil
+		return CheckedError, nil
 	}
 	if !s.policy(name, pulled) {
-		return false, nil
+		return CheckedPolicy, nil
 	}
 	repo, err := repository(name)
 	if r == nil || err != nil {
-		return true, nil
+		return CheckedPull, nil
 	}
 	have, ok := r.CredentialMapping[repo]
 	switch {
 	case !ok:
-		return true, nil
+		return CheckedPull, nil
 	case have.NodePodsAccessible:
-		return false, nil
+		return CheckedRecord, nil
 	case len(have.KubernetesSecrets) == 0 && len(have.KubernetesServiceAccounts) == 0:
-		return true, nil
+		return CheckedPull, nil
 	}
 	offered, err := lookup()
 	if err != nil {
-		return true, err
+		return CheckedError, err
 	}
 	i := slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret != nil && matches(have.KubernetesSecrets, secretOf(&c)) })
 	if i >= 0 {
@@ -49,11 +69,14 @@ func (s *Store) MustPull(name, ref string, lookup func() ([]image.Credential, er
 			s.complain(s.merge(name, ref, recorded(&offered[i])))
 			s.mu.Unlock()
 		}
-		return false, nil
+		return CheckedRecord, nil
 	}
 	// Only the first service account counts: a pod has one.
 	i = slices.IndexFunc(offered, func(c image.Credential) bool { return c.Secret == nil && c.ServiceAccount != nil })
-	return i < 0 || !slices.Contains(have.KubernetesServiceAccounts, accountOf(&offered[i])), nil
+	if i < 0 || !slices.Contains(have.KubernetesServiceAccounts, accountOf(&offered[i])) {
+		return CheckedPull, nil
+	}
+	return CheckedRecord, nil
 }
 
 // matches reports whether a secret is in good: with the same login, or as the same object with another login.

@@ -81,6 +81,16 @@ func TestMustPull(t *testing.T) {
 	must(t, s, "the second of two", app, true, account("other"), account("default"))
 	pull(t, s, nil)
 	must(t, s, "public after all", app, false)
+	c, err := s.Counts()
+	if err != nil || c.Intents != 0 || c.Records != 1 || c.Checks[CheckedRecord] != 7 || c.Checks[CheckedPull] != 5 || len(c.Checks) != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := s.Begin(app); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := s.Counts(); c.Intents != 1 {
+		t.Errorf("%+v", c)
+	}
 }
 
 func TestPolicies(t *testing.T) {

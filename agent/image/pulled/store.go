@@ -32,6 +32,7 @@ type Store struct {
 	mu      sync.Mutex
 	pulls   map[string]int     // running pulls, by the image's name
 	records map[string]*record // cached, by the image's ID; nil for none. Never changed in place
+	checks  map[Checked]uint64
 }
 
 // Open creates the directories below rootDir if necessary.
@@ -39,7 +40,7 @@ func Open(rootDir string, policy Policy, bus *trace.Bus) (*Store, error) {
 	dir := filepath.Join(rootDir, "image_manager")
 	s := &Store{
 		policy: policy, bus: bus, pulling: filepath.Join(dir, "pulling"), pulled: filepath.Join(dir, "pulled"),
-		pulls: map[string]int{}, records: map[string]*record{},
+		pulls: map[string]int{}, records: map[string]*record{}, checks: map[Checked]uint64{},
 	}
 	for _, d := range []string{s.pulling, s.pulled} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

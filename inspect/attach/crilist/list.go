@@ -15,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 const (
@@ -117,7 +118,7 @@ func status(box string, all []*runtimeapi.Container) *trace.PodStatus {
 		st.Restarts += cs.Restarts
 		st.Containers = append(st.Containers, cs)
 	}
-	slices.SortFunc(st.Containers, func(a, b trace.ContainerStatus) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(st.Containers, func(a, b *trace.ContainerStatus) int { return strings.Compare(a.Name, b.Name) })
 	st.Total = len(st.Containers)
 	if st.Ready > 0 {
 		st.Phase = trace.PodRunning

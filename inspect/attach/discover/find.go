@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // The ports that a kubelet listens on unless it is configured otherwise.
@@ -194,7 +196,7 @@ func (t *table) candidates(v View) (out []Candidate) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Candidate) int { return cmp.Compare(a.Process.PID, b.Process.PID) })
+	sorting.Stable(out, func(a, b *Candidate) int { return cmp.Compare(a.Process.PID, b.Process.PID) })
 	return out
 }
 

@@ -3,12 +3,12 @@ package kernel
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // oomKills is the kernel's count of processes that it has killed because they were out of memory, in the figures of the machine or of a cgroup's
@@ -82,7 +82,7 @@ func (l *limits) kills(h *hierarchy) (out []trace.OOMKill) {
 		}
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(a, b trace.OOMKill) int { return strings.Compare(a.Cgroup, b.Cgroup) })
+	sorting.Stable(out, func(a, b *trace.OOMKill) int { return strings.Compare(a.Cgroup, b.Cgroup) })
 	return out
 }
 

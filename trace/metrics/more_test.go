@@ -1,0 +1,169 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// has reports lines that are missing in what is scraped.
+func has(t *testing.T, got string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("missing: %s", line)
+		}
+	}
+}
+
+// A pod of the API is created at 0 s, and seen at 1 s. An image is pulled for 3 s, another one within that time; an init container runs for 2 s.
+// All containers run at 9 s, the status is sent at 9.1 s, and the watch shows it at 10 s.
+func TestStartLatency(t *testing.T) {
+	s, reg := newSink(t)
+	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(at, dur time.Duration, edge trace.Edge, e trace.Event) {
+		s.Apply(&trace.Record{Time: t0.Add(at).UnixNano(), Dur: dur, Edge: edge, Pod: web, Event: e})
+	}
+	const point, begin, end = trace.EdgePoint, trace.EdgeBegin, trace.EdgeEnd
+	start := func(spec *trace.PodSpec, adopted bool) {
+		put(time.Second, 0, point, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Created: t0, Adopted: adopted, Spec: spec})
+		put(2*time.Second, 0, begin, &trace.ImagePull{Image: "a"})
+		put(3*time.Second, 0, begin, &trace.ImagePull{Image: "b", Shared: true})
+		put(4*time.Second, time.Second, end, &trace.ImagePull{Image: "b", Shared: true})
+		put(5*time.Second, 3*time.Second, end, &trace.ImagePull{Image: "a"})
+		ran := trace.ContainerStatus{Name: "setup", Init: true, State: trace.ContainerTerminated, Started: t0.Add(5 * time.Second), Finished: t0.Add(7 * time.Second)}
+		put(7*time.Second, 0, point, &trace.PodStatus{Phase: trace.PodPending, Containers: []trace.ContainerStatus{ran, {Name: "web", State: trace.ContainerWaiting}}})
+		put(8*time.Second, 0, begin, &trace.StatusPatch{Op: trace.PatchStatus})
+		put(9*time.Second, 0, point, &trace.PodStatus{Phase: trace.PodRunning, Containers: []trace.ContainerStatus{ran, {Name: "web", State: trace.ContainerRunning}}})
+		put(9050*time.Millisecond, 1050*time.Millisecond, end, &trace.StatusPatch{Op: trace.PatchStatus}) // of the earlier status
+		put(9060*time.Millisecond, 0, point, &trace.Source{Source: trace.SourceAPI, Op: trace.OpReconcile})
+		put(9100*time.Millisecond, 0, begin, &trace.StatusPatch{Op: trace.PatchStatus})
+		put(10*time.Second, 0, point, &trace.Source{Source: trace.SourceAPI, Op: trace.OpReconcile})
+		put(11*time.Second, 0, point, &trace.Source{Source: trace.SourceAPI, Op: trace.OpReconcile})
+		put(12*time.Second, 0, point, &trace.Milestone{Name: trace.MilestoneGone})
+	}
+	start(&trace.PodSpec{}, true) // another agent has started it
+	start(&trace.PodSpec{HostNetwork: true}, false)
+	start(&trace.PodSpec{Stateful: true}, false)
+	got := ours(t, reg)
+	has(t, got, "kubelet_pod_start_total_duration_seconds_sum 20", "kubelet_pod_start_total_duration_seconds_count 2",
+		"kubelet_pod_start_sli_duration_seconds_sum 5", "kubelet_pod_start_sli_duration_seconds_count 1", "kubelet_first_network_pod_start_sli_duration_seconds 0")
+	start(&trace.PodSpec{}, false)
+	has(t, ours(t, reg), "kubelet_first_network_pod_start_sli_duration_seconds 5")
+}
+
+func TestNodeStart(t *testing.T) {
+	boot := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(s *Sink, at, dur time.Duration, edge trace.Edge, e trace.Event) {
+		s.Apply(&trace.Record{Time: boot.Add(at * time.Second).UnixNano(), Dur: dur * time.Second, Edge: edge, Event: e})
+	}
+	s, reg := newSink(t)
+	s.Booted(boot)
+	put(s, 10, 0, trace.EdgePoint, &trace.Agent{State: trace.AgentStarting})
+	put(s, 12, 0, trace.EdgeBegin, &trace.NodeStatus{Op: trace.NodeRegister, Cause: trace.NodeStarts})
+	put(s, 13, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodeRegister, Cause: trace.NodeStarts, Err: "connection refused"})
+	put(s, 16, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodeRegister, Cause: trace.NodeStarts})
+	put(s, 17, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodePatch, Cause: trace.NodeChanged})
+	put(s, 24, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodePatch, Cause: trace.NodeChanged, Ready: true})
+	put(s, 34, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodePatch, Cause: trace.NodePeriod, Ready: true})
+	put(s, 34, 0, trace.EdgePoint, &trace.NodeDescribed{CgroupVersion: 2})
+	has(t, ours(t, reg), "kubelet_node_startup_pre_kubelet_duration_seconds 10", "kubelet_node_startup_pre_registration_duration_seconds 2",
+		"kubelet_node_startup_registration_duration_seconds 4", "kubelet_node_startup_post_registration_duration_seconds 8", "kubelet_node_startup_duration_seconds 24",
+		"kubelet_cgroup_version 2")
+
+	again, reg := newSink(t) // the object exists
+	again.Booted(boot)
+	put(again, 10, 0, trace.EdgePoint, &trace.Agent{State: trace.AgentStarting})
+	put(again, 12, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodeRegister, Cause: trace.NodeStarts, Refused: "AlreadyExists"})
+	put(again, 13, 1, trace.EdgeEnd, &trace.NodeStatus{Op: trace.NodeReconcile, Cause: trace.NodeStarts, Ready: true})
+	has(t, ours(t, reg), "kubelet_node_startup_registration_duration_seconds 0", "kubelet_node_startup_duration_seconds 0")
+}
+
+func TestMore(t *testing.T) {
+	s, reg := newSink(t)
+	at := int64(0)
+	put := func(edge trace.Edge, dur time.Duration, e trace.Event) {
+		at += int64(time.Second)
+		s.Apply(&trace.Record{Time: at, Span: trace.SpanID(at), Edge: edge, Dur: dur, Pod: web, Event: e})
+	}
+	const point, begin, end = trace.EdgePoint, trace.EdgeBegin, trace.EdgeEnd
+	for _, code := range []string{"OutOfcpu", "OutOfexample.com/gpu", "NodeAffinity", "TopologyAffinityError", "TopologyAffinityError"} {
+		put(point, 0, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: code})
+	}
+	put(point, 0, &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictAdmit})
+	put(point, 0, &trace.Milestone{Name: trace.MilestoneSeen, Spec: &trace.PodSpec{UserNamespace: true}})
+	put(end, time.Second, &trace.CRICall{Method: "RunPodSandbox", Handler: "kata", Code: "OK"})
+	put(end, time.Second, &trace.CRICall{Method: "RunPodSandbox", Code: "Unknown", Err: "no"})
+	put(end, time.Second, &trace.Action{Verb: trace.VerbSandbox})
+	put(end, time.Second, &trace.Action{Verb: trace.VerbSandbox, Err: "no"})
+	put(begin, 0, &trace.Action{Verb: trace.VerbVolumes}) // 11 s
+	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeSetup, Plugin: "kubernetes.io/image", Err: "no"})
+	put(end, 2*time.Second, &trace.Action{Verb: trace.VerbVolumes, Err: "no"})
+	put(begin, 0, &trace.Action{Verb: trace.VerbVolumes})
+	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeSetup, Plugin: "kubernetes.io/image"}) // 4 s after the first request
+	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeAdopt, Plugin: "kubernetes.io/csi"})
+	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeAdopt, Plugin: "kubernetes.io/csi", Err: "no"})
+	put(point, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
+	put(point, 0, &trace.Milestone{Name: trace.MilestoneTerminating, Adopted: true})
+	put(point, 0, &trace.NodeEvent{Reason: "LifecycleHTTPFallback"})
+	put(end, 0, &trace.CRICall{Method: "GetContainerEvents", Code: "OK"})
+	put(end, 0, &trace.CRICall{Method: "GetContainerEvents", Code: "Unavailable", Err: "no"})
+	put(point, 0, &trace.PLEGMode{Mode: trace.PLEGRelists}) // at the start
+	put(point, 0, &trace.PLEGMode{Mode: trace.PLEGEvented})
+	put(point, 0, &trace.PLEGMode{Mode: trace.PLEGRelists})
+	put(point, 0, &trace.PLEGEvent{From: trace.PLEGEvented, Lag: int64(2 * time.Millisecond)})
+	put(point, 0, &trace.PLEGEvent{From: trace.PLEGRelists})
+	has(t, ours(t, reg),
+		`kubelet_admission_rejections_total{reason="OutOfcpu"} 1`, `kubelet_admission_rejections_total{reason="OutOfExtendedResources"} 1`,
+		`kubelet_admission_rejections_total{reason="Other"} 1`, `kubelet_admission_rejections_total{reason="TopologyAffinityError"} 2`,
+		`kubelet_run_podsandbox_duration_seconds_count{runtime_handler="kata"} 1`, `kubelet_run_podsandbox_errors_total{runtime_handler=""} 1`,
+		`kubelet_started_user_namespaced_pods_total 2`, `kubelet_started_user_namespaced_pods_errors_total 1`,
+		`kubelet_image_volume_requested_total 2`, `kubelet_image_volume_mounted_succeed_total 1`, `kubelet_image_volume_mounted_errors_total 1`,
+		`volume_operation_total_seconds_sum{operation_name="overall_volume_mount",plugin_name="kubernetes.io/image"} 4`,
+		`reconstruct_volume_operations_total 2`, `reconstruct_volume_operations_errors_total 1`,
+		`kubelet_orphaned_runtime_pods_total 1`, `kubelet_lifecycle_handler_http_fallbacks_total 1`,
+		`kubelet_evented_pleg_connection_success_count 1`, `kubelet_evented_pleg_connection_error_count 2`,
+		`kubelet_evented_pleg_connection_latency_seconds_count 1`, `kubelet_evented_pleg_connection_latency_seconds_sum 0.002`,
+	)
+}
+
+func TestInflight(t *testing.T) {
+	s, reg := newSink(t)
+	put := func(span byte, edge trace.Edge) {
+		s.Apply(&trace.Record{Span: trace.SpanID(span), Edge: edge, Event: &trace.ServerRequest{Server: trace.ServerHTTPS, Method: "GET", Path: "/pods"}})
+	}
+	const line = `kubelet_http_inflight_requests{long_running="false",method="GET",path="pods",server_type="readwrite"} `
+	put(1, trace.EdgeBegin)
+	put(2, trace.EdgeBegin)
+	put(1, trace.EdgeEnd)
+	put(9, trace.EdgeEnd) // its begin was lost
+	has(t, ours(t, reg), line+"1")
+	s.Lost(1)
+	put(2, trace.EdgeEnd)
+	has(t, ours(t, reg), line+"0")
+}
+
+func TestCertificates(t *testing.T) {
+	s, reg := newSink(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(after time.Duration, edge trace.Edge, e trace.Event) {
+		s.Apply(&trace.Record{Time: at.Add(after).UnixNano(), Edge: edge, Event: e})
+	}
+	failed := func(use trace.CertificateUse) *trace.Wait {
+		return &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: string(use)}}
+	}
+	put(0, trace.EdgePoint, &trace.Certificate{Use: trace.UseServing, Source: trace.CertificateSelfSigned, NotBefore: at})
+	put(0, trace.EdgeBegin, failed(trace.UseClient))
+	put(0, trace.EdgeEnd, failed(trace.UseClient))
+	got := ours(t, reg)
+	has(t, got, "kubelet_certificate_manager_client_expiration_renew_errors 1")
+	if strings.Contains(got, "server_rotation") || strings.Contains(got, "server_expiration") {
+		t.Error("the serving certificate is the agent's own, and has metrics")
+	}
+	put(0, trace.EdgePoint, &trace.Certificate{Use: trace.UseServing, Source: trace.CertificateCSR, Cause: trace.CertificateSigned, NotBefore: at, NotAfter: at})
+	put(0, trace.EdgeBegin, failed(trace.UseServing))
+	put(2*time.Hour, trace.EdgePoint, &trace.Certificate{Use: trace.UseServing, Source: trace.CertificateCSR, Cause: trace.CertificateRenewed, NotBefore: at, NotAfter: at})
+	has(t, ours(t, reg), "kubelet_server_expiration_renew_errors 1", "kubelet_certificate_manager_server_rotation_seconds_sum 7200")
+}
