@@ -36,6 +36,7 @@ type fleet struct {
 	ca       string // file with the CA of the receiver; empty without TLS
 	nodes    []node
 	scraper  *prometheus // nil if nobody scrapes
+	behind   *jaeger     // nil if the Collector sends nothing on
 	tallies  []*tally    // of the nodes
 }
 
@@ -114,6 +115,12 @@ func (f *fleet) open(ctx context.Context) error {
 		}
 		f.ca = ca.File
 	}
+	if f.jaeger != "" {
+		if f.behind, err = newJaeger(ctx, f); err != nil {
+			return err
+		}
+		c.To = f.behind.otlp
+	}
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
@@ -147,6 +154,9 @@ func (f *fleet) close(ctx context.Context) error {
 	}
 	if f.receiver != nil {
 		errs = append(errs, f.receiver.close())
+	}
+	if f.behind != nil {
+		errs = append(errs, f.behind.process.stop())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s is left: %w", f.dir, err)
