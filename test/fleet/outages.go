@@ -81,15 +81,20 @@ func shownBy(ctx context.Context, bin string, n node, is func(*report) bool) err
 		if err != nil {
 			return false, err
 		}
-		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-		if told = string(lines[len(lines)-1]); told == "" {
-			return false, nil
+		var last report
+		for line := range bytes.Lines(out) {
+			var r struct {
+				Kind  string
+				Event report
+			}
+			if err := json.Unmarshal(line, &r); err != nil {
+				return false, fmt.Errorf("%w: %s", err, line)
+			}
+			if r.Kind == "span.export" { // others say that records were lost
+				last, told = r.Event, string(line)
+			}
 		}
-		var r struct{ Event report }
-		if err := json.Unmarshal([]byte(told), &r); err != nil {
-			return false, fmt.Errorf("%w: %s", err, told)
-		}
-		return is(&r.Event), nil
+		return is(&last), nil
 	})
 	if err != nil {
 		return fmt.Errorf("%w; the last one is %s", err, told)
