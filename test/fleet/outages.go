@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"time"
@@ -27,13 +28,23 @@ func (f *fleet) outages(ctx context.Context) error {
 }
 
 // block starts pods, for as long as an outage takes, with one or without.
-func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
-	o := outages[kind]
-	if ill {
-		if err := o.begin(ctx, f.receiver); err != nil {
-			return err
-		}
+func (f *fleet) block(ctx context.Context, kind string, ill bool) (err error) {
+	if !ill {
+		return f.meanwhile(ctx, kind, false)
 	}
+	o := outages[kind]
+	if err := o.begin(ctx, f.receiver); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.end(ctx, f.receiver)) }()
+	if err := f.meanwhile(ctx, kind, true); err != nil || !o.fails {
+		return err
+	}
+	return f.shown(ctx, o)
+}
+
+// meanwhile starts pods on both nodes for as long as an outage takes. The first are not compared.
+func (f *fleet) meanwhile(ctx context.Context, kind string, ill bool) error {
 	lead := min(before, f.outage/4)
 	for began := time.Now(); time.Since(began) < f.outage; {
 		of := kind
@@ -44,15 +55,7 @@ func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
 			return err
 		}
 	}
-	if !ill {
-		return nil
-	}
-	if o.fails {
-		if err := f.shown(ctx, o); err != nil {
-			return err
-		}
-	}
-	return o.end(ctx, f.receiver)
+	return nil
 }
 
 // report is what a node says of its export.

@@ -76,15 +76,10 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
-	if o.outage > 0 {
-		if err := f.outages(ctx); err != nil {
-			return err
-		}
-		if err := f.settled(ctx); err != nil {
-			return err
-		}
+	if o.outage > 0 { // what arrived is judged even if an outage was not shown
+		err = errors.Join(f.outages(ctx), f.settled(ctx))
 	}
-	if err = errors.Join(f.judge(ctx), f.compare()); o.flood {
+	if err = errors.Join(err, f.judge(ctx), f.compare()); o.flood {
 		err = errors.Join(err, f.flood(ctx))
 	}
 	return err
