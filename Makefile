@@ -143,8 +143,8 @@ soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
 
 .PHONY: fleet
-fleet: build ## send STARTS=200 pod starts of two nodes to a Collector that is stopped, slow and refusing in between: about 30 minutes (TLS=1, ONLY=stopped,slow, ROUNDS=2)
-	go run ./test/fleet -starts $(or $(STARTS),200) -only '$(ONLY)' -rounds $(or $(ROUNDS),2) $(if $(TLS),-tls)
+fleet: build ## send STARTS=200 pod starts of two nodes to a Collector that is stopped, slow and refusing in between: about 40 minutes (TLS=1, ONLY=stopped,slow, ROUNDS=2, JAEGER=program of Jaeger 2)
+	go run ./test/fleet -starts $(or $(STARTS),200) -only '$(ONLY)' -rounds $(or $(ROUNDS),2) $(if $(TLS),-tls) -jaeger '$(JAEGER)'
 
 .PHONY: faults
 faults: ## cause faults of the node, and check the agent, its memory and other pods (FAULTS=inotify,ulimit for some)

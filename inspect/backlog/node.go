@@ -31,6 +31,7 @@ type node struct {
 	loop            *store.Item // the last iteration that ended
 	usage           *store.Item
 	eviction        *store.Item                         // the last round of evictions
+	export          *store.Item                         // how sending spans does
 	shutdown, shuts *store.Item                         // the announcement of a shutdown that is under way, and its last step
 	steps           ring.Ring[*store.Item]              // of the wall clock: a step during a start does not make the start longer
 	pressure        map[string]*ring.Ring[*store.Item]  // by signal
@@ -65,7 +66,7 @@ func newNode() node {
 func (n *node) walk(v visit) {
 	table(v, needNode, n.first)
 	table(v, needNode, n.latest)
-	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.eviction, &n.shutdown, &n.shuts, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
+	one(v, needNode, &n.pleg, &n.relist, &n.loop, &n.usage, &n.eviction, &n.export, &n.shutdown, &n.shuts, &n.written, &n.good, &n.registered, &n.unlike, &n.described, &n.handlers)
 	table(v, needNode, n.conditions)
 	table(v, needParts, n.certificates)
 	table(v, needParts, n.short)
@@ -151,7 +152,13 @@ func (k *Store) foldNode(r *trace.Record, it *store.Item) {
 		if n.shuts = it; e.State == trace.ShutdownAnnounced || !e.State.Underway() {
 			n.shutdown = it
 		}
-	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin, *trace.DRAPlugin, *trace.SpanExport:
+	case *trace.SpanExport:
+		if n.export = it; e.State == trace.ExportFailing {
+			k.alarms.Push(it)
+		} else {
+			k.lines.Push(it)
+		}
+	case *trace.NodeEvent, *trace.OOMKill, *trace.DevicePlugin, *trace.DRAPlugin:
 		k.lines.Push(it)
 	case *trace.Usage:
 		n.usage = it
@@ -165,7 +172,7 @@ func (k *Store) foldAgent(e *trace.Agent, it *store.Item) {
 		clear(n.first)
 		clear(n.latest)
 		clear(k.api.watches)
-		n.pleg, n.loop, n.relist = nil, nil, nil
+		n.pleg, n.loop, n.relist, n.export = nil, nil, nil, nil
 		n.described, n.handlers = nil, nil
 		n.shutdown, n.shuts = nil, nil
 		clear(n.certificates)

@@ -61,6 +61,31 @@ func TestGonePodsAreDropped(t *testing.T) {
 	}
 }
 
+// TestExportIsState: log lines do not displace how sending spans does, nor that it failed.
+func TestExportIsState(t *testing.T) {
+	tp := tape.New()
+	tp.Point(0, trace.Pod{}, 0, &trace.SpanExport{State: trace.ExportFailing, Err: "Unavailable", Dropped: 7})
+	tp.Point(0, trace.Pod{}, 0, &trace.SpanExport{State: trace.ExportSending, Sent: 9, Dropped: 7})
+	for i := range 1000 {
+		tp.Point(time.Millisecond, trace.Pod{}, 0, &trace.Log{Level: trace.LevelInfo, Message: fmt.Sprint(i)})
+	}
+	k := backlog.New(backlog.Options{})
+	k.Apply(tp.Records(), 0)
+	b, err := k.Backlog(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []trace.ExportState
+	for _, r := range b.Records {
+		if e, ok := r.Event.(*trace.SpanExport); ok {
+			got = append(got, e.State)
+		}
+	}
+	if !slices.Equal(got, []trace.ExportState{trace.ExportFailing, trace.ExportSending}) {
+		t.Errorf("kept %q", got)
+	}
+}
+
 func TestBacklogWaitsForTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tp := tape.New()

@@ -32,6 +32,8 @@ type Collector struct {
 	File string
 	// TLS is its certificate; without one, it takes connections without TLS.
 	TLS TLS
+	// To is where it sends spans on to, over gRPC without TLS, as HOST:PORT; nobody if empty.
+	To string
 	// ClientCA is a file with the CA of clients, which need a certificate then.
 	ClientCA string
 
@@ -83,10 +85,10 @@ func FreeAddress(ctx context.Context) (string, error) {
 
 const config = `
 receivers: {otlp: {protocols: {grpc: {endpoint: %q%s}}}}
-exporters: {file: {path: %q, append: true, flush_interval: 200ms}}
+exporters: {file: {path: %q, append: true, flush_interval: 200ms}%s}
 service:
   telemetry: {metrics: {level: none}}
-  pipelines: {traces: {receivers: [otlp], exporters: [file]}}
+  pipelines: {traces: {receivers: [otlp], exporters: [file%s]}}
 `
 
 // Start starts it, and waits until it listens. It is an error if it runs.
@@ -94,7 +96,10 @@ func (c *Collector) Start(ctx context.Context) error {
 	if c.cmd != nil {
 		return errors.New("the Collector runs already")
 	}
-	var secure string
+	var secure, onward, also string
+	if c.To != "" {
+		onward, also = fmt.Sprintf(", otlp_grpc/to: {endpoint: %q, tls: {insecure: true}}", c.To), ", otlp_grpc/to"
+	}
 	if c.TLS.Cert != "" {
 		secure = fmt.Sprintf(", tls: {cert_file: %q, key_file: %q", c.TLS.Cert, c.TLS.Key)
 		if c.ClientCA != "" {
@@ -103,7 +108,7 @@ func (c *Collector) Start(ctx context.Context) error {
 		secure += "}"
 	}
 	file := filepath.Join(c.dir, "collector.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, c.Addr, secure, c.File), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, c.Addr, secure, c.File, onward, also), 0o600); err != nil {
 		return err
 	}
 	cmd := exec.Command(c.bin, "--config", "file:"+file)
@@ -125,6 +130,18 @@ func (c *Collector) Start(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// Check reports what the Collector finds wrong with a configuration, without starting it.
+func Check(ctx context.Context, file string, log io.Writer) error {
+	bin, err := lab.BuildCollector(ctx, log)
+	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, bin, "validate", "--config", "file:"+file).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", file, err, out)
+	}
+	return nil
 }
 
 // Signal sends it a signal, such as SIGSTOP. It is os.ErrProcessDone if it does not run.

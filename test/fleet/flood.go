@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// batch is how many pods start at once in a flood, batches how many times at most.
-	batch, batches = 150, 20
-	// queue is how many spans wait at most (docs/budgets.md).
-	queue = 16384
+	// batch is how many pods start at once in a flood, batches how many times at most; of these, calm batches are while the Collector is there.
+	batch, batches, calm = 150, 20, 3
+	// queue is how many spans wait at most (docs/budgets.md), flying how many a request has.
+	queue, flying = 16384, 1024
 )
 
 // flooded is an agent on the simulated runtime: it starts as many pods as are needed to fill the queue.
@@ -35,8 +35,9 @@ func (*flooded) start(context.Context, int) (time.Duration, string, error) {
 }
 func (n *flooded) close(context.Context) error { return n.process.stop() }
 
-// flood has an agent start pods while nobody receives their spans, until its queue is full and trees are dropped. Then the Collector comes, and gets
-// the rest: whole trees. Its memory is told, not judged: the simulated runtime is in the same process.
+// flood has an agent start pods, at first while the Collector is there, then while nobody receives their spans, until its queue is full and trees are
+// dropped. Then the Collector comes back, and gets the rest: whole trees. The simulated runtime is in the same process, so its memory is compared
+// with that while the Collector was there.
 func (f *fleet) flood(ctx context.Context) (err error) {
 	dir := filepath.Join(f.dir, "flood")
 	manifests := filepath.Join(dir, "manifests")
@@ -62,18 +63,41 @@ func (f *fleet) flood(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.close(ctx), c.Stop()) }()
-	if err := awaitMetrics(ctx, n); err != nil {
+	if err := errors.Join(c.Start(ctx), awaitMetrics(ctx, n)); err != nil {
 		return err
 	}
 	began := time.Now()
-	most, e, err := f.fill(ctx, n, manifests)
+	well, e, err := f.fill(ctx, n, manifests, 0, calm)
 	if err != nil {
 		return err
 	}
-	if e.dropped == 0 || e.sent > 0 || e.queued > queue {
-		return fmt.Errorf("the flooded agent counts %+v after %s, with at most %d MiB", e, time.Since(began).Round(time.Second), most>>20)
+	if err := until(ctx, "end of the export before the flood", func() (bool, error) {
+		time.Sleep(time.Second)
+		e, err = scrape(ctx, n)
+		return e.sent > 0 && e.queued == 0, err
+	}); err != nil {
+		return err
+	}
+	if err := c.Stop(); err != nil {
+		return err
+	}
+	most, full, err := f.fill(ctx, n, manifests, calm, batches)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Round(time.Second)
+	f.sayf("flood: %.0f starts in %s, %.0f of them without a receiver: %.0f spans wait and %.0f are dropped; memory at most %d MiB, and %d MiB while the Collector was there\n",
+		full.starts, took, full.starts-e.starts, full.queued, full.dropped, most>>20, well>>20)
+	switch {
+	case full.dropped == 0 || full.queued > queue+flying:
+		return fmt.Errorf("the flooded agent counts %+v after %s", full, took)
+	case most > well+room:
+		return fmt.Errorf("the flooded agent had %d MiB, %d MiB more than the %d MiB while the Collector was there", most>>20, room>>20, well>>20)
 	}
 	if err := shownBy(ctx, f.bin, n, func(r *report) bool { return r.State == "failing" && r.Err != "" && r.Dropped > 0 }); err != nil {
+		return err
+	}
+	if err := seen(ctx, f.bin, n, "cannot be sent", "queued", "dropped"); err != nil {
 		return err
 	}
 	if err := c.Start(ctx); err != nil {
@@ -101,14 +125,13 @@ func (f *fleet) flood(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	f.sayf("flood: %.0f starts in %s, without a receiver: %.0f spans dropped, at most %d MiB; then %.0f spans came, of %d starts, each whole\n",
-		e.starts, time.Since(began).Round(time.Second), e.dropped, most>>20, e.sent, starts)
+	f.sayf("flood: when the Collector was there again: %.0f spans sent, %.0f dropped; %d starts came, each whole\n", e.sent, e.dropped, starts)
 	return nil
 }
 
-// fill starts pods until spans are dropped. most is the agent's memory at most.
-func (f *fleet) fill(ctx context.Context, n *flooded, manifests string) (most int64, e exported, err error) {
-	for b := range batches {
+// fill starts pods until spans are dropped, in the batches from first to before end. most is the agent's memory at most.
+func (f *fleet) fill(ctx context.Context, n *flooded, manifests string, first, end int) (most int64, e exported, err error) {
+	for b := first; b < end; b++ {
 		var files []string
 		for i := range batch {
 			name := fmt.Sprintf("flood-%d-%d", b, i)

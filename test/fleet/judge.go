@@ -63,6 +63,9 @@ func (f *fleet) judge(ctx context.Context) error {
 	if f.scraper != nil {
 		errs = append(errs, f.scraper.judge(ctx, f, got))
 	}
+	if f.behind != nil {
+		errs = append(errs, f.behind.judge(ctx, f, got))
+	}
 	return errors.Join(errs...)
 }
 

@@ -26,6 +26,7 @@ type options struct {
 	tls    bool   // the receiver has a certificate
 	flood  bool   // a third agent fills its queue
 	prom   bool   // Prometheus scrapes the nodes
+	jaeger string // the program to which the Collector sends spans on; none if empty
 	drawn  int    // how many starts of each node the program draws; the others are drawn in this process
 }
 
@@ -40,6 +41,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "directory that is created for the labs and removed; by default, a temporary one")
 	flag.BoolVar(&o.prom, "prometheus", true, "let Prometheus scrape the nodes, with our alerts")
 	flag.BoolVar(&o.flood, "flood", true, "let an agent on the simulated runtime start pods until its queue of spans is full")
+	flag.StringVar(&o.jaeger, "jaeger", "", "the program of a Jaeger 2 to which the Collector sends spans on, and from which starts are read back")
 	flag.BoolVar(&o.tls, "tls", false, "the receiver has TLS")
 	flag.Parse()
 	o.drawn, o.root = 20, "."

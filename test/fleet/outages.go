@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"time"
@@ -27,13 +28,23 @@ func (f *fleet) outages(ctx context.Context) error {
 }
 
 // block starts pods, for as long as an outage takes, with one or without.
-func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
-	o := outages[kind]
-	if ill {
-		if err := o.begin(ctx, f.receiver); err != nil {
-			return err
-		}
+func (f *fleet) block(ctx context.Context, kind string, ill bool) (err error) {
+	if !ill {
+		return f.meanwhile(ctx, kind, false)
 	}
+	o := outages[kind]
+	if err := o.begin(ctx, f.receiver); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.end(ctx, f.receiver)) }()
+	if err := f.meanwhile(ctx, kind, true); err != nil || !o.fails {
+		return err
+	}
+	return f.shown(ctx, o)
+}
+
+// meanwhile starts pods on both nodes for as long as an outage takes. The first are not compared.
+func (f *fleet) meanwhile(ctx context.Context, kind string, ill bool) error {
 	lead := min(before, f.outage/4)
 	for began := time.Now(); time.Since(began) < f.outage; {
 		of := kind
@@ -44,15 +55,7 @@ func (f *fleet) block(ctx context.Context, kind string, ill bool) error {
 			return err
 		}
 	}
-	if !ill {
-		return nil
-	}
-	if o.fails {
-		if err := f.shown(ctx, o); err != nil {
-			return err
-		}
-	}
-	return o.end(ctx, f.receiver)
+	return nil
 }
 
 // report is what a node says of its export.
@@ -81,15 +84,20 @@ func shownBy(ctx context.Context, bin string, n node, is func(*report) bool) err
 		if err != nil {
 			return false, err
 		}
-		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-		if told = string(lines[len(lines)-1]); told == "" {
-			return false, nil
+		var last report
+		for line := range bytes.Lines(out) {
+			var r struct {
+				Kind  string
+				Event report
+			}
+			if err := json.Unmarshal(line, &r); err != nil {
+				return false, fmt.Errorf("%w: %s", err, line)
+			}
+			if r.Kind == "span.export" { // others say that records were lost
+				last, told = r.Event, string(line)
+			}
 		}
-		var r struct{ Event report }
-		if err := json.Unmarshal([]byte(told), &r); err != nil {
-			return false, fmt.Errorf("%w: %s", err, told)
-		}
-		return is(&r.Event), nil
+		return is(&last), nil
 	})
 	if err != nil {
 		return fmt.Errorf("%w; the last one is %s", err, told)

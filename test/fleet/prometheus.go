@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/test/collector"
@@ -97,6 +95,30 @@ func (p *prometheus) get(ctx context.Context, path string, values url.Values, in
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
+// values returns the values of an expression, by a label.
+func (p *prometheus) values(ctx context.Context, label, expr string) (map[string]float64, error) {
+	var r struct {
+		Data struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any // when, and what as a text
+			}
+		}
+	}
+	if err := p.get(ctx, "query", url.Values{"query": {expr}}, &r); err != nil {
+		return nil, err
+	}
+	out := map[string]float64{}
+	for _, x := range r.Data.Result {
+		var v float64
+		if _, err := fmt.Sscan(fmt.Sprint(x.Value[1]), &v); err != nil {
+			return nil, fmt.Errorf("the value %v of %s: %w", x.Value[1], expr, err)
+		}
+		out[x.Metric[label]] = v
+	}
+	return out, nil
+}
+
 // is reports whether a condition is true: whether its expression has a value.
 func (p *prometheus) is(ctx context.Context, expr string) (bool, error) {
 	var r struct {
@@ -104,64 +126,4 @@ func (p *prometheus) is(ctx context.Context, expr string) (bool, error) {
 	}
 	err := p.get(ctx, "query", url.Values{"query": {expr}}, &r)
 	return len(r.Data.Result) > 0, err
-}
-
-// exemplars are the traces of a job's starts.
-func (p *prometheus) exemplars(ctx context.Context, job string) (traces []string, err error) {
-	var r struct {
-		Data []struct {
-			Exemplars []struct{ Labels map[string]string }
-		}
-	}
-	now := time.Now()
-	err = p.get(ctx, "query_exemplars", url.Values{
-		"query": {fmt.Sprintf(`kubeloupe_pod_start_seconds{job=%q}`, job)},
-		"start": {strconv.FormatInt(now.Add(-24*time.Hour).Unix(), 10)}, "end": {strconv.FormatInt(now.Unix()+1, 10)},
-	}, &r)
-	for _, d := range r.Data {
-		for _, e := range d.Exemplars {
-			traces = append(traces, e.Labels["trace_id"])
-		}
-	}
-	return traces, err
-}
-
-// judge checks that Prometheus has counted each start and each lost span, that its exemplars lead to traces, and that the alert about lost spans is
-// there if some were lost, and only then.
-func (p *prometheus) judge(ctx context.Context, f *fleet, got *received) error {
-	var errs []error
-	for i, n := range f.nodes {
-		job, refused := jobs[i], f.receiver.refuser.of(n.name())
-		lost := "== 0"
-		if refused > 0 {
-			lost = ">= 1"
-		}
-		for _, expr := range []string{
-			fmt.Sprintf(`sum(kubeloupe_pod_starts_total{job=%q}) >= %d`, job, len(f.tallies[i].pods)), // there are starts of others in a cluster
-			fmt.Sprintf(`sum(kubeloupe_exported_spans_total{job=%q,result="sent"}) >= %d`, job, got.spans[n.name()]-got.late(n.name(), time.Now().Add(-lag))),
-			fmt.Sprintf(`sum(kubeloupe_exported_spans_total{job=%q,result=~"refused|dropped"}) == %d`, job, refused),
-			fmt.Sprintf(`(count(ALERTS{alertname="KubeloupeSpansLost",job=%q}) or vector(0)) %s`, job, lost),
-			`(count(ALERTS{alertname=~"KubeloupeDown|KubeloupeAbsent|KubeloupeRestarts"}) or vector(0)) == 0`,
-		} {
-			err := until(ctx, "condition "+expr, func() (bool, error) { return p.is(ctx, expr) })
-			if err != nil {
-				errs = append(errs, err)
-			}
-		}
-		traces, err := p.exemplars(ctx, job)
-		if err != nil {
-			return err
-		}
-		led := 0
-		for _, id := range traces {
-			if t := got.traces[id]; t != nil && t.root != nil {
-				led++
-			}
-		}
-		f.sayf("%s: %d exemplars in Prometheus, %d of them lead to a trace that the Collector has\n", n.name(), len(traces), led)
-		if led == 0 || led < len(traces) && refused == 0 {
-			errs = append(errs, fmt.Errorf("%s: %d of %d exemplars lead to a trace", n.name(), led, len(traces)))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -36,6 +36,7 @@ type fleet struct {
 	ca       string // file with the CA of the receiver; empty without TLS
 	nodes    []node
 	scraper  *prometheus // nil if nobody scrapes
+	behind   *jaeger     // nil if the Collector sends nothing on
 	tallies  []*tally    // of the nodes
 }
 
@@ -75,15 +76,10 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
-	if o.outage > 0 {
-		if err := f.outages(ctx); err != nil {
-			return err
-		}
-		if err := f.settled(ctx); err != nil {
-			return err
-		}
+	if o.outage > 0 { // what arrived is judged even if an outage was not shown
+		err = errors.Join(f.outages(ctx), f.settled(ctx))
 	}
-	if err = errors.Join(f.judge(ctx), f.compare()); o.flood {
+	if err = errors.Join(err, f.judge(ctx), f.compare()); o.flood {
 		err = errors.Join(err, f.flood(ctx))
 	}
 	return err
@@ -113,6 +109,12 @@ func (f *fleet) open(ctx context.Context) error {
 			return err
 		}
 		f.ca = ca.File
+	}
+	if f.jaeger != "" {
+		if f.behind, err = newJaeger(ctx, f); err != nil {
+			return err
+		}
+		c.To = f.behind.otlp
 	}
 	if err := c.Start(ctx); err != nil {
 		return err
@@ -147,6 +149,9 @@ func (f *fleet) close(ctx context.Context) error {
 	}
 	if f.receiver != nil {
 		errs = append(errs, f.receiver.close())
+	}
+	if f.behind != nil {
+		errs = append(errs, f.behind.process.stop())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s is left: %w", f.dir, err)

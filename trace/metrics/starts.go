@@ -114,9 +114,13 @@ func (s *starts) all() []prometheus.Collector {
 	return []prometheus.Collector{s.total, s.causes, s.took, s.phases, s.waits, s.costs}
 }
 
+// results are what can happen to a span for a collector.
+var results = []string{"sent", "refused", "dropped"}
+
 // export counts spans on their way to a collector.
 func (s *Sink) export(e *trace.SpanExport) {
-	for result, now := range map[string]uint64{"sent": e.Sent, "refused": e.Refused, "dropped": e.Dropped} {
+	for i, now := range []uint64{e.Sent, e.Refused, e.Dropped} {
+		result := results[i]
 		if was := s.exported[result]; now > was {
 			s.exportedSpans.WithLabelValues(result).Add(float64(now - was))
 		}

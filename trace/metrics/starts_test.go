@@ -40,7 +40,7 @@ func TestStarts(t *testing.T) {
 		`kubeloupe_pod_start_wait_seconds_bucket{kind="queue",le="1.0"} 1` + at + "1.0",
 		`kubeloupe_pod_start_cause_seconds_sum{cause="KL02"} 4.0`,
 		`kubeloupe_pod_start_causes_total{cause="KL02"} 1.0` + at + "1.0",
-		`kubeloupe_exported_spans_total{result="sent"} 45.0`, `kubeloupe_exported_spans_total{result="dropped"} 3.0`, "kubeloupe_export_queue_spans 0.0",
+		`kubeloupe_exported_spans_total{result="sent"} 45.0`, `kubeloupe_exported_spans_total{result="dropped"} 3.0`, `kubeloupe_exported_spans_total{result="refused"} 0.0`, "kubeloupe_export_queue_spans 0.0",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, grep(got, "kubeloupe_"))

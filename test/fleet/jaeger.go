@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/kubeloupe/kubeloupe/test/collector"
+)
+
+// maxAnswer is how long an answer of Jaeger may be, in bytes.
+const maxAnswer = 16 << 20
+
+// jaeger is a Jaeger to which the Collector sends spans on.
+type jaeger struct {
+	otlp, http string
+	dir        string
+	process    *process
+}
+
+// newJaeger starts Jaeger with the configuration of deploy/stack, at other addresses.
+func newJaeger(ctx context.Context, f *fleet) (*jaeger, error) {
+	text, err := os.ReadFile(filepath.Join(f.root, "deploy/stack/config/jaeger.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	j := &jaeger{dir: filepath.Join(f.dir, "jaeger")}
+	if err := os.Mkdir(j.dir, 0o755); err != nil {
+		return nil, err
+	}
+	grpc := ""
+	config := string(text)
+	for port, to := range map[string]*string{"0.0.0.0:4317": &j.otlp, "0.0.0.0:16686": &j.http, "0.0.0.0:16685": &grpc} {
+		if *to, err = collector.FreeAddress(ctx); err != nil {
+			return nil, err
+		}
+		if strings.Count(config, port) != 1 {
+			return nil, fmt.Errorf("the configuration of Jaeger has not one %s", port)
+		}
+		config = strings.Replace(config, port, *to, 1)
+	}
+	file := filepath.Join(j.dir, "jaeger.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	if j.process, err = spawn(filepath.Join(j.dir, "out"), nil, f.jaeger, "--config=file:"+file, "--set=service.telemetry.metrics.level=none"); err != nil {
+		return nil, err
+	}
+	return j, until(ctx, "answer of Jaeger", func() (bool, error) {
+		_, err := j.get(ctx, "/")
+		return err == nil, ctx.Err()
+	})
+}
+
+// get asks Jaeger's API.
+func (j *jaeger) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+j.http+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.New(resp.Status)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+}
+
+// judge has the program draw the first starts of each node from Jaeger's JSON.
+func (j *jaeger) judge(ctx context.Context, f *fleet, got *received) error {
+	n := 0
+	for _, t := range f.tallies {
+		for _, pod := range t.pods[:min(len(t.pods), f.drawn, f.starts)] {
+			if len(got.pods[pod]) != 1 {
+				continue // it is named elsewhere
+			}
+			id := got.pods[pod][0]
+			text, err := j.get(ctx, "/api/traces/"+id)
+			if err != nil {
+				return fmt.Errorf("ask Jaeger for the trace %s of %s: %w", id, pod, err)
+			}
+			file := filepath.Join(j.dir, id+".json")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				return err
+			}
+			out, err := exec.CommandContext(ctx, f.bin, "trace", "--trace-id", id, "--from", file).CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("kubeloupe trace --trace-id %s of Jaeger's JSON: %w: %s", id, err, out)
+			}
+			if err := isDrawn(pod, string(out)); err != nil {
+				return fmt.Errorf("from Jaeger's JSON: %w", err)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return errors.New("Jaeger has no start")
+	}
+	f.sayf("%d starts drawn from Jaeger's JSON\n", n)
+	return nil
+}
