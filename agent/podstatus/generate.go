@@ -130,9 +130,10 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 	if g.in.Failed != nil {
 		s.Phase, s.Reason, s.Message = v1.PodFailed, g.in.Failed.Reason, g.in.Failed.Message
 	}
-	// The API server does not let a pod leave a terminal phase.
-	if terminal(g.pod.Status.Phase) {
-		s.Phase = g.pod.Status.Phase
+	// The API server does not let a pod leave a terminal phase; its reason stays with it. Its containers may say something else: those of a
+	// pod that a shutdown of the node ended may have exited with 0.
+	if api := &g.pod.Status; terminal(api.Phase) && s.Phase != api.Phase {
+		s.Phase, s.Reason, s.Message = api.Phase, api.Reason, api.Message
 	}
 }
 

@@ -392,7 +392,14 @@ func TestReasonAndMessage(t *testing.T) {
 	if later.Phase != v1.PodFailed || later.Reason != "Evicted" || later.Message != "low on memory" {
 		t.Errorf("an eviction was forgotten: %s %s %s", later.Phase, later.Reason, later.Message)
 	}
-	for _, s := range []v1.PodStatus{evicted, later} {
+	// Another agent finds it in the API.
+	p.Status = *evicted.DeepCopy()
+	found := Generate(p, seen(exited("a", 0)), Inputs{Now: at(3), Terminal: true})
+	if found.Phase != v1.PodFailed || found.Reason != "Evicted" || found.Message != "low on memory" {
+		t.Errorf("another agent forgot an eviction: %s %s %s", found.Phase, found.Reason, found.Message)
+	}
+	p.Status = v1.PodStatus{}
+	for _, s := range []v1.PodStatus{evicted, later, found} {
 		c := findCondition(s.Conditions, v1.DisruptionTarget)
 		if c == nil || c.Status != v1.ConditionTrue || c.Reason != "TerminationByKubelet" || c.Message != "low on memory" || c.LastTransitionTime.Unix() != at(1).Unix() {
 			t.Errorf("DisruptionTarget: %+v", c)
