@@ -14,7 +14,7 @@ import (
 
 const (
 	// batch is how many pods start at once in a flood, batches how many times at most; of these, calm batches are while the Collector is there.
-	batch, batches, calm = 150, 20, 3
+	batch, batches, calm = 75, 40, 6
 	// queue is how many spans wait at most (docs/budgets.md), flying how many a request has.
 	queue, flying = 16384, 1024
 )
