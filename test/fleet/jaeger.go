@@ -103,7 +103,7 @@ func (j *jaeger) judge(ctx context.Context, f *fleet, got *received) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("Jaeger has no start")
+		return errors.New("no start in Jaeger")
 	}
 	f.sayf("%d starts drawn from Jaeger's JSON\n", n)
 	return nil

@@ -56,7 +56,7 @@ func (p *prometheus) rules(ctx context.Context, f *fleet) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("Prometheus has no alerts")
+		return errors.New("no alerts in Prometheus")
 	}
 	f.sayf("Prometheus computes %d alerts\n", n)
 	return nil
