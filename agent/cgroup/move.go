@@ -16,14 +16,16 @@ import (
 // maxProcs limits the list of the root cgroup's processes, in bytes.
 const maxProcs = 1 << 20
 
-// MoveSystem moves the processes in the root cgroup to another one, which is created. Kernel threads and process 1 stay.
+// MoveSystem moves the processes in the root cgroup to one that [Manager.MakePlace] has created. Kernel threads and process 1 stay. The error
+// says how many could not be moved, and why the first of them could not.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, ensureSystemCgroups.
 func (m *Manager) MoveSystem(name string) error {
 	if m == nil {
 		return nil
 	}
-	var errs []error
+	var first error
+	failed := 0
 	for _, h := range m.tree {
 		text, err := wholefile.Read(filepath.Join(h.dir, "cgroup.procs"), maxProcs)
 		if err != nil {
@@ -34,13 +36,20 @@ func (m *Manager) MoveSystem(name string) error {
 			if err != nil || pid <= 1 || isKernel(pid) {
 				continue
 			}
-			errs = append(errs, m.move(h, name, pid))
+			if err := m.move(h, name, pid); err != nil {
+				if failed++; first == nil {
+					first = err
+				}
+			}
 		}
 	}
-	return errors.Join(errs...)
+	if failed > 1 {
+		return fmt.Errorf("%d moves of processes failed, the first: %w", failed, first)
+	}
+	return first
 }
 
-// MoveSelf moves the agent to a cgroup, which is created.
+// MoveSelf moves the agent to a cgroup that [Manager.MakePlace] has created.
 //
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, ensureProcessInContainerWithOOMScore.
 func (m *Manager) MoveSelf(name string) error {
@@ -59,9 +68,9 @@ func (m *Manager) MakePlace(name string) error {
 	if m == nil {
 		return nil
 	}
+	parts := strings.Split(strings.Trim(inRoot(name), "/"), "/")
 	for _, h := range m.tree {
 		dir := h.dir
-		parts := strings.Split(strings.Trim(filepath.Clean("/"+name), "/"), "/")
 		for i, part := range parts {
 			dir = filepath.Join(dir, part)
 			if err := m.fs.make(dir); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -80,12 +89,15 @@ func (m *Manager) MakePlace(name string) error {
 
 // move moves a process. One that has ended is not an error.
 func (m *Manager) move(h hierarchy, name string, pid int) error {
-	err := m.fs.set(filepath.Join(h.dir, name, "cgroup.procs"), strconv.Itoa(pid))
+	err := m.fs.set(filepath.Join(h.dir, inRoot(name), "cgroup.procs"), strconv.Itoa(pid))
 	if err == nil || errors.Is(err, syscall.ESRCH) {
 		return nil
 	}
 	return fmt.Errorf("move process %d to cgroup %s: %w", pid, name, err)
 }
+
+// inRoot returns the path of a configured cgroup below the root: dots do not leave it.
+func inRoot(name string) string { return filepath.Clean("/" + name) }
 
 // isKernel reports whether a process is a thread of the kernel, which has no executable.
 func isKernel(pid int) bool {

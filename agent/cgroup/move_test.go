@@ -42,6 +42,21 @@ func TestMoveSystem(t *testing.T) {
 	if err := m.MoveSelf("/system/rest"); !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "/system/rest") {
 		t.Errorf("error %v", err)
 	}
+	if err := m.MoveSystem("/system/rest"); !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "2 moves of processes failed") || strings.Count(err.Error(), "move process") != 1 {
+		t.Errorf("error %v", err)
+	}
 	var none *cgroup.Manager
 	do(t, errors.Join(none.MakePlace("a"), none.MoveSelf("a"), none.MoveSystem("a")))
+}
+
+// Dots do not lead out of the root cgroup.
+func TestMoveStaysBelowRoot(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{})
+	do(t, m.MakePlace("../../rest"))
+	var file string
+	m.Refuse(func(f, _ string) error { file = f; return syscall.ESRCH })
+	do(t, m.MoveSelf("../../rest"))
+	if want := filepath.Join(mount, "rest/cgroup.procs"); file != want {
+		t.Errorf("%s was written, want %s", file, want)
+	}
 }
