@@ -29,7 +29,7 @@ type usedBy struct {
 	cpu  time.Duration
 }
 
-// readMachineCPU reads /proc. A process counts with its children that have ended, so a shim includes its runc.
+// readMachineCPU reads /proc.
 func readMachineCPU() (machineCPU, error) {
 	m := machineCPU{at: time.Now(), processes: map[process]usedBy{}}
 	stat, err := os.ReadFile("/proc/stat")
@@ -56,7 +56,7 @@ func readMachineCPU() (machineCPU, error) {
 		if strings.HasPrefix(u.name, "kworker") { // its name says what it does now
 			u.name = "kworker"
 		}
-		for _, t := range f[11:15] {
+		for _, t := range f[11:13] {
 			u.cpu += ticks(t)
 		}
 		m.processes[process{pid: string(b[:open]), started: f[19]}] = u
@@ -69,7 +69,7 @@ func ticks(s string) time.Duration {
 	return time.Duration(n) * 10 * time.Millisecond
 }
 
-// told returns the CPU time since then: of all, of the processes that used most, and of the rest, which are processes that have ended.
+// told returns the CPU time since then: of all, of the processes that used most, and of those that have ended, such as runc.
 func (m machineCPU) told(since machineCPU) string {
 	used := map[string]time.Duration{}
 	rest := m.all - since.all
