@@ -45,7 +45,6 @@ this agent can also be upstream's kubelet.`,
 			if err != nil {
 				return err
 			}
-			takeShare()
 			if justOnce {
 				return n.runOnce(c.Context(), s)
 			}
