@@ -15,12 +15,13 @@ func NodeConditions() []string {
 // Done reports whether a pod in this phase is finished: its containers no longer run.
 func Done(phase trace.PodPhase) bool { return phase == trace.PodSucceeded || phase == trace.PodFailed }
 
-// Ends reports whether a worker's event says that its pod terminates or has terminated.
+// Ends reports whether a worker's event says that its pod terminates or has terminated. The end of the worker itself does not: the pod may
+// have been added again before.
 func Ends(e *trace.Worker) bool {
 	switch e.To {
-	case trace.WorkerTerminating, trace.WorkerTerminated, trace.WorkerGone:
+	case trace.WorkerTerminating, trace.WorkerTerminated:
 		return true
-	case trace.WorkerNone, trace.WorkerSyncing:
+	case trace.WorkerNone, trace.WorkerSyncing, trace.WorkerGone:
 	}
 	return false
 }

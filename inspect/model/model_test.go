@@ -302,6 +302,8 @@ func TestSecondLife(t *testing.T) {
 			}
 			tp.Point(gone, web, 0, &trace.Milestone{Name: trace.MilestoneGone})
 			tp.Point(again, web, 0, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceFile})
+			tp.Point(16*ms, web, 0, &trace.Worker{From: trace.WorkerTerminated, To: trace.WorkerGone}) // the first life's
+			tp.Point(17*ms, web, 0, &trace.Worker{From: trace.WorkerNone, To: trace.WorkerSyncing})
 			m := modelOf(tp)
 			p, _ := m.Pod(web)
 			if p.State() != StateStarting || !p.Start.Seen.Equal(when(again)) || len(m.GonePods()) != 0 {
