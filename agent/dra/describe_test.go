@@ -225,7 +225,9 @@ func TestLargeClaim(t *testing.T) {
 func TestReasons(t *testing.T) {
 	n := newNode(t, filepath.Join(t.TempDir(), "root"))
 	n.run()
+	pod, cancel := context.WithCancelCause(t.Context())
 	n.driver(&fakeDriver{name: gpus, prepare: func(ctx context.Context, _ []*drapb.Claim) (*drapb.NodePrepareResourcesResponse, error) {
+		cancel(errors.New("the pod terminates"))
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
@@ -240,9 +242,7 @@ func TestReasons(t *testing.T) {
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("the pod terminates"))
-	defer cancel()
-	if err := n.Prepare(ctx, p); err == nil {
+	if err := n.Prepare(pod, p); err == nil {
 		t.Fatal("prepared")
 	}
 	if is := n.last("a"); is.State != trace.ClaimFailed || is.Fault != "" || is.FaultDriver != "" || is.Err != "the pod terminates" {
