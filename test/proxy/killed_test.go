@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +190,18 @@ func (b *bench) killProxy(t *testing.T) {
 	kill(t, b.guard.Process.Pid)
 	kill(t, relay)
 	<-b.ended
+	if err := b.await(t, func(ctx context.Context) error { // it listens until the last of its threads has ended
+		c, err := new(net.Dialer).DialContext(ctx, "unix", b.socket())
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil
+		}
+		if err == nil {
+			err = errors.Join(errors.New("the killed relay listens"), c.Close())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // stopped is an error while a thread of a process is not stopped.
