@@ -25,6 +25,8 @@ const (
 	lastDelay  = 5 * time.Minute
 	// abandonAfter is how long a request may remain unanswered before another one is created.
 	abandonAfter = 10 * time.Minute
+	// overdueAfter is how long after the time of its renewal a certificate is overdue.
+	overdueAfter = 10 * time.Minute
 	// maxJitter spreads renewals.
 	maxJitter = 5 * time.Minute
 )
@@ -68,6 +70,7 @@ func (m *Manager) keep(ctx context.Context, at source, c *credential, pod *v1.Po
 			m.tell(ctx, pod, done, refused)
 			return
 		}
+		m.watchOver(ctx, c, pod, done)
 		for at := done.Status.BeginRefreshAt.Add(rand.N(maxJitter)); ctx.Err() == nil && time.Now().Before(at); {
 			pause(ctx, clock.Until(at))
 		}
@@ -82,6 +85,7 @@ func (m *Manager) set(at source, c *credential, key []byte, done *certv1.PodCert
 		c.key, c.chain, c.err = nil, nil, refused
 	} else {
 		c.key, c.chain = key, cleanChain([]byte(done.Status.CertificateChain))
+		c.overdue, c.expires = done.Status.BeginRefreshAt.Add(overdueAfter), done.Status.NotAfter.Time
 	}
 	select {
 	case <-c.ready:
@@ -120,6 +124,8 @@ func (m *Manager) issue(ctx context.Context, pod *v1.Pod, src *v1.PodCertificate
 	for {
 		done, err := m.look(ctx, req)
 		switch {
+		case err == nil && verdict(done) == nil && (done.Status.BeginRefreshAt == nil || done.Status.NotAfter == nil):
+			return nil, nil, fmt.Errorf("PodCertificateRequest %s/%s is issued without beginRefreshAt or notAfter", req.Namespace, req.Name)
 		case err == nil:
 			return key, done, nil
 		case ctx.Err() != nil || !errors.Is(err, watchtools.ErrWatchClosed):

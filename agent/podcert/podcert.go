@@ -70,6 +70,10 @@ type credential struct {
 	err        error         // permanent
 	ready      chan struct{} // closed when one of these is set
 	stop       context.CancelFunc
+	// signer is whom the source names; overdue is when the certificate should have been renewed, and expires when it expires.
+	signer           string
+	overdue, expires time.Time
+	renewed          context.CancelFunc // ends the warnings about the certificate; nil before the first one
 }
 
 // New checks the configuration.
@@ -123,7 +127,7 @@ func (m *Manager) credential(at source, pod *v1.Pod) (*credential, error) {
 		return nil, errors.New("podcert: the agent stops")
 	}
 	ctx, stop := context.WithCancel(trace.ContextWith(m.life, trace.ForPod(trace.Span{}, trace.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})))
-	c := &credential{ready: make(chan struct{}), stop: stop}
+	c := &credential{ready: make(chan struct{}), stop: stop, signer: src.SignerName}
 	m.held[at] = c
 	m.work.Go(func() { m.keep(ctx, at, c, pod, src) })
 	return c, nil

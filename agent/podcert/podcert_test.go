@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
@@ -35,6 +38,7 @@ func signer(t *testing.T, condition string) (*fake.Clientset, *int) {
 		if condition != "" {
 			r.Status.Conditions = []metav1.Condition{{Type: condition, Reason: "Why", Message: "because"}}
 			r.Status.BeginRefreshAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
+			r.Status.NotAfter = new(metav1.NewTime(time.Now().Add(2 * time.Hour)))
 			r.Status.CertificateChain = "junk\n" + string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: fmt.Append(nil, n)}))
 		}
 		return false, r, nil
@@ -42,12 +46,18 @@ func signer(t *testing.T, condition string) (*fake.Clientset, *int) {
 	return c, &n
 }
 
-func TestCertificate(t *testing.T) {
+// certified is a pod with a certificate.
+func certified() *v1.Pod {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "u"}}
 	pod.Spec.ServiceAccountName = "sa"
 	pod.Spec.Volumes = []v1.Volume{{Name: "vol", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{
 		Sources: []v1.VolumeProjection{{}, {PodCertificate: &v1.PodCertificateProjection{SignerName: "x.io/s", KeyType: "ED25519"}}},
 	}}}}
+	return pod
+}
+
+func TestCertificate(t *testing.T) {
+	pod := certified()
 	for condition, want := range map[string]string{
 		certv1.PodCertificateRequestConditionTypeIssued: "", certv1.PodCertificateRequestConditionTypeDenied: `permanently denied: reason="Why" message="because"`,
 		certv1.PodCertificateRequestConditionTypeFailed: "permanently failed", "": "credential bundle is not issued yet",
@@ -87,5 +97,78 @@ func TestCertificate(t *testing.T) {
 				t.Errorf("%v, %d are held", err, len(m.held))
 			}
 		})
+	}
+}
+
+// publisher keeps the reasons of Events.
+type publisher struct {
+	events.Publisher
+	mu      sync.Mutex
+	reasons []string
+}
+
+func (p *publisher) Pod(_ context.Context, _ *v1.Pod, _, kind, reason, _ string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reasons = append(p.reasons, kind+" "+reason)
+}
+
+// A signer that does not answer again: the certificate becomes overdue, then it expires; each is told once. It answers at last.
+func TestLateRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := signer(t, certv1.PodCertificateRequestConditionTypeIssued)
+		silent := false
+		client.PrependReactor("create", "podcertificaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return silent, nil, errors.New("no signer")
+		})
+		pub := &publisher{}
+		m, err := New(Config{Client: fakeapi.Of(client), NodeName: "n", NodeUID: func() types.UID { return "node-uid" }, Changed: func(types.UID, ...string) {}, Events: pub})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		check := func(at time.Duration, state State, reasons string) {
+			t.Helper()
+			time.Sleep(at)
+			synctest.Wait()
+			if got := m.Counts(); len(got) != 1 || got[Count{"x.io/s", state}] != 1 {
+				t.Errorf("%v, want %s", got, state)
+			}
+			pub.mu.Lock()
+			defer pub.mu.Unlock()
+			if got := strings.Join(pub.reasons, ","); got != reasons {
+				t.Errorf("%s: told %q, want %q", state, got, reasons)
+			}
+		}
+		if len(m.Counts()) != 0 {
+			t.Error("there are certificates")
+		}
+		if _, _, err := m.Certificate(t.Context(), certified(), "vol", 1); err != nil {
+			t.Fatal(err)
+		}
+		silent = true
+		const overdue, expired = "Warning CertificateOverdueForRefresh", "Warning CertificateExpired"
+		check(time.Hour+overdueAfter-time.Second, Fresh, "")
+		check(2*time.Second, Overdue, overdue)
+		check(time.Hour, Expired, overdue+","+expired)
+		silent = false
+		check(lastDelay*3, Fresh, overdue+","+expired)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The states of sources without a certificate.
+func TestCounts(t *testing.T) {
+	m := &Manager{held: map[source]*credential{
+		{volume: "a"}: {signer: "s"}, {volume: "b"}: {signer: "s", err: &RefusedError{Failed: true}}, {volume: "c"}: {signer: "s", err: &RefusedError{}}, {volume: "d"}: {signer: "t"},
+	}}
+	got := m.Counts()
+	if len(got) != 4 || got[Count{"s", NotIssued}] != 1 || got[Count{"s", Failed}] != 1 || got[Count{"s", Denied}] != 1 || got[Count{"t", NotIssued}] != 1 {
+		t.Errorf("%v", got)
 	}
 }
