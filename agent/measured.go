@@ -88,6 +88,12 @@ func (p *parts) measurePods(m *measured) {
 	for short, n := range c.Preempted {
 		m.sample(float64(n), "preemption_signal", string(short))
 	}
+	if p.cluster.podCerts != nil {
+		m.Gauge("kubelet_podcertificate_states", "Gauge vector reporting the number of pod certificate projected volume sources, faceted by signer_name and state.")
+		for c, n := range p.cluster.podCerts.Counts() {
+			m.sample(float64(n), "signer_name", c.Signer, "state", string(c.State))
+		}
+	}
 	m.counter("kubelet_sleep_action_terminated_early_total", "The number of times lifecycle sleep handler got terminated before it finishes", float64(p.pods.hooks.Cut()))
 }
 

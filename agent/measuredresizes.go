@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/kubeloupe/kubeloupe/agent/pods"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
@@ -25,24 +25,12 @@ func (p *parts) measureResizes(m *measured) {
 	m.gauge("kubelet_pod_in_progress_resizes", "Number of in-progress resizes for pods.", float64(progress))
 }
 
-// bucketOf returns upstream's label for a pod's priority. Upstream: pkg/kubelet/metrics/metrics.go, GetPriorityBucketLabel.
+// bucketOf returns the class of a pod's priority.
 func bucketOf(pod *v1.Pod) string {
 	if pod == nil {
-		return "unknown"
+		return resize.UnknownPriority
 	}
-	switch priority := corev1.PodPriority(pod); {
-	case priority >= 2_000_000_000:
-		return "system-critical"
-	case priority >= 100_000:
-		return "high"
-	case priority > 0:
-		return "medium"
-	case priority == 0:
-		return "normal"
-	case priority > -1000:
-		return "low"
-	}
-	return "very-low"
+	return resize.Priority(pod)
 }
 
 func working(state worker.State, config string, static bool) pods.Working {

@@ -1,36 +1,46 @@
 package agent
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/cpus"
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/memory"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // newResizes creates the manager of allocated resources.
 func (p *parts) newResizes() (err error) {
 	p.pods.resizes, err = resize.New(resize.Config{
-		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Pinned: p.pinned, Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
+		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
+			kc := p.cfg.Kubelet.Kubelet
+			return refuseResize(kc.CPUManagerPolicy, kc.MemoryManagerPolicy, p.criNode(), pod, allocated)
+		},
+		Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
 	})
 	return err
 }
 
-// pinned says why a Guaranteed pod cannot be resized: what a container has for itself does not change while it runs.
+// refuseResize says why a pod cannot be resized, whatever is free: a container's swap depends on its memory request, and what a container
+// of a Guaranteed pod has for itself does not change while it runs.
 //
 // Upstream: pkg/kubelet/allocation/handlers.go.
-func (p *parts) pinned(pod, allocated *v1.Pod) string {
-	kc := p.cfg.Kubelet.Kubelet
+func refuseResize(cpuPolicy, memoryPolicy string, node criconfig.Node, pod, allocated *v1.Pod) resize.Refusal {
+	guaranteed := qos.Class(pod) == v1.PodQOSGuaranteed
 	switch {
-	case qos.Class(pod) != v1.PodQOSGuaranteed:
-	case kc.CPUManagerPolicy == cpus.Static && requestsDiffer(pod, allocated, v1.ResourceCPU):
-		return `Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"`
-	case kc.MemoryManagerPolicy == memory.Static && requestsDiffer(pod, allocated, v1.ResourceMemory):
-		return `Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"`
+	case resizesSwap(node, pod, allocated):
+		return resize.Refusal{Ground: trace.ResizeOfSwap, Message: "In-place resize of containers with swap is not supported."}
+	case guaranteed && cpuPolicy == cpus.Static && requestsDiffer(pod, allocated, v1.ResourceCPU):
+		return resize.Refusal{Ground: trace.ResizeOfOwnCPUs, Message: `Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"`}
+	case guaranteed && memoryPolicy == memory.Static && requestsDiffer(pod, allocated, v1.ResourceMemory):
+		return resize.Refusal{Ground: trace.ResizeOfOwnMemory, Message: `Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"`}
 	}
-	return ""
+	return resize.Refusal{}
 }
 
 // requestsDiffer reports whether a container requests another amount of the resource.
@@ -45,4 +55,19 @@ func requestsDiffer(a, b *v1.Pod, name v1.ResourceName) bool {
 		return false
 	}
 	return differ(a.Spec.Containers, b.Spec.Containers) || differ(a.Spec.InitContainers, b.Spec.InitContainers)
+}
+
+// resizesSwap reports whether the memory request of a container changes that may use swap and is not restarted for it.
+func resizesSwap(node criconfig.Node, pod, allocated *v1.Pod) bool {
+	swaps := func(want, has []v1.Container) bool {
+		for i := range min(len(want), len(has)) {
+			w, h := &want[i], &has[i]
+			restarts := slices.Contains(h.ResizePolicy, v1.ContainerResizePolicy{ResourceName: v1.ResourceMemory, RestartPolicy: v1.RestartContainer})
+			if !w.Resources.Requests.Memory().Equal(*h.Resources.Requests.Memory()) && !restarts && (node.MaySwap(pod, w) || node.MaySwap(allocated, h)) {
+				return true
+			}
+		}
+		return false
+	}
+	return swaps(pod.Spec.Containers, allocated.Spec.Containers) || swaps(pod.Spec.InitContainers, allocated.Spec.InitContainers)
 }

@@ -148,6 +148,8 @@ type Eviction struct {
 	// Evicted is the pod that is evicted, as namespace/name, and Grace its grace period, in seconds.
 	Evicted string `json:"evicted,omitempty"`
 	Grace   int64  `json:"grace_seconds,omitempty"`
+	// Age is how old the figures were when the pod was chosen, in nanoseconds.
+	Age time.Duration `json:"age_ns,omitempty"`
 	// Err is why resources of the node could not be removed.
 	Err string `json:"err,omitempty" scrub:"text"`
 }

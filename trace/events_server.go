@@ -18,6 +18,8 @@ type ServerRequest struct {
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Code is the HTTP status; 101 if a stream followed.
 	Code int `json:"code,omitempty"`
+	// WebSocket says that the streams came in a WebSocket whose streams the server separates.
+	WebSocket bool `json:"websocket,omitempty"`
 	// Bytes is the number of bytes that were sent.
 	Bytes int64 `json:"bytes,omitempty"`
 	// Unpublished is the number of earlier requests that were not published, because too many arrived over connections of unknown

@@ -94,6 +94,7 @@ func place(b *Bus, s Span, e Event) {
 		kindRuntimeDescribed: PublishSpan[RuntimeDescribed], kindResourcesDescribed: PublishSpan[ResourcesDescribed], kindCertificate: PublishSpan[Certificate], kindClockStepped: PublishSpan[ClockStepped], kindOOMKill: PublishSpan[OOMKill], kindEviction: PublishSpan[Eviction],
 		kindDevicePlugin: PublishSpan[DevicePlugin], kindDeviceAllocation: PublishSpan[DeviceAllocation], kindAllocation: PublishSpan[Allocation],
 		kindShutdown: PublishSpan[Shutdown], kindDRAPlugin: PublishSpan[DRAPlugin], kindResourceClaim: PublishSpan[ResourceClaim], kindClaimDescribed: PublishSpan[ClaimDescribed], kindSpanExport: PublishSpan[SpanExport],
+		kindResize: PublishSpan[Resize],
 	}[e.Kind()]).Call([]reflect.Value{reflect.ValueOf(b), reflect.ValueOf(s), reflect.ValueOf(e).Elem()})
 }
 

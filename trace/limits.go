@@ -311,6 +311,12 @@ func (e *OOMKill) limit(l limiter) int {
 func (e *PLEGMode) limit(l limiter) int { return word(l, &e.Mode) + text(l, &e.Reason) }
 
 // limit implements limited.
+func (e *Resize) limit(l limiter) int {
+	return word(l, &e.Op) + word(l, &e.Container) + word(l, &e.Resource) + word(l, &e.Bound) + word(l, &e.Change) + word(l, &e.Ground) + word(l, &e.End) + word(l, &e.Trigger) +
+		word(l, &e.Priority)
+}
+
+// limit implements limited.
 func (e *ImagePull) limit(l limiter) int {
 	return line(l, &e.Image) + line(l, &e.Ref) + text(l, &e.Err) + word(l, &e.Class)
 }

@@ -51,6 +51,7 @@ const (
 	kindResourceClaim
 	kindClaimDescribed
 	kindSpanExport
+	kindResize
 	kindCount
 )
 
@@ -104,6 +105,7 @@ var kinds = [kindCount]kindOf{
 	kindResourceClaim:      describe[ResourceClaim]("resource.claim"),
 	kindClaimDescribed:     describe[ClaimDescribed]("claim.described"),
 	kindSpanExport:         describe[SpanExport]("span.export"),
+	kindResize:             describe[Resize]("pod.resize"),
 }
 
 // Kind implements Event.
@@ -252,3 +254,6 @@ func (*ClaimDescribed) Kind() Kind { return kindClaimDescribed }
 
 // Kind implements Event.
 func (*SpanExport) Kind() Kind { return kindSpanExport }
+
+// Kind implements Event.
+func (*Resize) Kind() Kind { return kindResize }

@@ -127,7 +127,7 @@ var names = []string{
 	"Pod.Name", "Pod.Namespace", "Pod.UID", "PodSpec.Finalizers", "PodSpec.Volumes",
 	"PodStatus.IP", "PodStatus.Reason", "PodStatus.SandboxID",
 	"ProbeAttempt.Container", "ProbeAttempt.ContainerID",
-	"RuntimeHandler.Name",
+	"Resize.Bound", "Resize.Container", "Resize.Priority", "Resize.Resource", "RuntimeHandler.Name",
 	"Shutdown.Overran", "Shutdown.Pods", "ServerRequest.From", "ServerRequest.Method", "ServerRequest.Path", "ServerRequest.User",
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",

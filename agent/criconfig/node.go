@@ -49,6 +49,11 @@ type Node struct {
 	Swap Swap
 }
 
+// MaySwap reports whether a container may use swap on the node.
+func (n Node) MaySwap(pod *v1.Pod, c *v1.Container) bool {
+	return n.CgroupV2 && n.Swap.Accounting && n.Swap.Limited && qos.MaySwap(pod, c)
+}
+
 // Swap is the swap of the node and its use by containers.
 type Swap struct {
 	// Accounting says whether cgroups count swap. Otherwise it cannot be limited.

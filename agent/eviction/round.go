@@ -15,6 +15,7 @@ import (
 
 // round measures the node once, and acts. It returns the pods that it evicted, with their longest grace period, in seconds.
 func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
+	began := time.Now()
 	seen, ok := m.measure(ctx)
 	if !ok {
 		return nil, 0
@@ -38,7 +39,7 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	if first == m.vain.threshold && now.Sub(m.vain.at) < Period-pause-pause/2 {
 		return nil, 0 // a moment ago there was nothing to evict for it
 	}
-	evicted, grace = m.relieve(ctx, &m.thresholds[first], seen)
+	evicted, grace = m.relieve(ctx, &m.thresholds[first], seen, began)
 	if len(evicted) == 0 {
 		m.vain.threshold, m.vain.at = first, now
 	}
@@ -104,8 +105,8 @@ func (m *Manager) enforceLimits(ctx context.Context, now time.Time) (evicted []*
 	return evicted
 }
 
-// relieve removes what no pod uses; if that is not enough, it evicts the first pod of the ranking.
-func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations) ([]*v1.Pod, int64) {
+// relieve removes what no pod uses; if that is not enough, it evicts the first pod of the ranking. What is seen was measured after since.
+func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations, since time.Time) ([]*v1.Pod, int64) {
 	got := seen[t.Signal]
 	e := trace.Eviction{Signal: t.Signal, Available: got.available, Capacity: got.capacity, Threshold: t.trace(), Outcome: trace.EvictionNone}
 	defer func() { trace.Point(m.cfg.Bus, trace.FromContext(ctx), e) }()
@@ -128,6 +129,7 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations) 
 		return nil, 0
 	}
 	victim := &all[i]
+	e.Age = time.Since(since)
 	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), m.grace(t, victim.pod)
 	m.evict(ctx, t, got, victim, e.Grace)
 	return []*v1.Pod{victim.pod}, e.Grace

@@ -22,6 +22,8 @@ import (
 type Resizes interface {
 	Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
 	Actuate(pod *v1.Pod, container string) error
+	// Begin says that the pod's cgroups begin to change; Done or Failed follows.
+	Begin(uid types.UID)
 	// Done reports that the whole pod has its resources, Failed why they could not be set.
 	Done(ctx context.Context, pod *v1.Pod)
 	Failed(ctx context.Context, pod *v1.Pod, message string)
@@ -54,6 +56,7 @@ func (r *run) given(container string) (v1.ResourceRequirements, bool) {
 func (r *run) resizePod(ctx context.Context, s *Step) error {
 	limits := r.podLimits()
 	if s.ID == stepGrow {
+		r.cfg.Resizes.Begin(r.pod.UID)
 		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}

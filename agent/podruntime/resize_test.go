@@ -50,6 +50,7 @@ func (f *fakeResizes) Actuate(pod *v1.Pod, name string) error {
 	}
 	return nil
 }
+func (f *fakeResizes) Begin(types.UID)                                     {}
 func (f *fakeResizes) Done(ctx context.Context, _ *v1.Pod)                 { _ = f.do(ctx, "done") }
 func (f *fakeResizes) Failed(_ context.Context, _ *v1.Pod, message string) { f.failed = message }
 

@@ -33,7 +33,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 		}
 	}
 	if u.Op != podsource.OpAdd {
-		m.retryResizes(ctx)
+		m.retryResizes(ctx, triggerOf(u))
 	}
 	if u.AllSources && !m.SourcesReady() {
 		close(m.complete)
@@ -174,10 +174,14 @@ func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
 	if m.rejected[pod.UID] {
 		return
 	}
+	old := m.cfg.Store.Newest(pod.UID)
 	m.cfg.Store.put(pod, time.Now())
 	m.register(pod)
 	if m.cfg.Resizes != nil {
-		pod = m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID))
+		if old != nil {
+			m.cfg.Resizes.Requested(ctx, old, pod)
+		}
+		pod = m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForUpdated)
 	}
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})
 }

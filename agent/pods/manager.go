@@ -44,12 +44,14 @@ type Objects interface {
 type Resizes interface {
 	// Add takes a pod that was admitted and returns it as allocated.
 	Add(pod *v1.Pod) *v1.Pod
+	// Requested takes two versions of a pod before Update.
+	Requested(ctx context.Context, old, pod *v1.Pod)
 	// Update takes a pod whose spec may request new resources, or that waits for free resources.
-	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod
+	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) *v1.Pod
 	// Pod returns a pod as allocated.
 	Pod(pod *v1.Pod) *v1.Pod
-	// Pending reports whether the pod waits for free resources.
-	Pending(pod *v1.Pod) bool
+	// Waiting returns those of the pods that wait for free resources, in the order in which they get them.
+	Waiting(pods []*v1.Pod) []*v1.Pod
 }
 
 // Devices gives devices to pods. Resources reserves them.

@@ -2,10 +2,12 @@ package pods
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -33,22 +35,33 @@ func (m *Manager) allocate(ctx context.Context, pod *v1.Pod) *v1.Pod {
 	if allocated == pod {
 		return pod
 	}
-	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID))
+	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForAdded)
 }
 
 // retryResizes retries the resizes that wait for free resources: another pod may have released some.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, RetryPendingResizes.
-func (m *Manager) retryResizes(ctx context.Context) {
+func (m *Manager) retryResizes(ctx context.Context, why trace.ResizeTrigger) {
 	if m.cfg.Resizes == nil {
 		return
 	}
-	for _, pod := range m.cfg.Store.all() {
-		if !m.cfg.Resizes.Pending(pod) {
-			continue
-		}
+	for _, pod := range m.cfg.Resizes.Waiting(m.cfg.Store.all()) {
 		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
-		allocated := m.cfg.Resizes.Update(trace.ContextWith(ctx, span), pod, m.others(pod.UID))
+		allocated := m.cfg.Resizes.Update(trace.ContextWith(ctx, span), pod, m.others(pod.UID), why)
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: allocated, Cause: worker.Cause{Text: "resize", Span: span}})
 	}
+}
+
+// triggerOf returns why waiting resizes are tried again after a change of a source.
+func triggerOf(u podsource.Update) trace.ResizeTrigger {
+	switch u.Op { //nolint:exhaustive // of the others, nothing is retried
+	case podsource.OpUpdate:
+		return trace.ResizeForUpdated
+	case podsource.OpReconcile:
+		if slices.ContainsFunc(u.Pods, func(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }) {
+			return trace.ResizeForTerminated
+		}
+		return trace.ResizeForResized
+	}
+	return trace.ResizeForRemoved
 }

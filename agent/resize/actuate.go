@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Actuated returns the resources that were last set for a container, and false for one that has not been resized: it has the
@@ -48,6 +50,7 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.changed(trace.FromContext(ctx), pod, false)
 	if m.conditions[pod.UID].progress == nil {
 		return
 	}
@@ -59,6 +62,7 @@ func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 func (m *Manager) Failed(ctx context.Context, pod *v1.Pod, message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.changed(trace.FromContext(ctx), pod, true)
 	if m.setProgress(pod, v1.PodReasonError, message) {
 		m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, message, "Pod resize error"))
 	}

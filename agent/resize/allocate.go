@@ -39,10 +39,10 @@ func (m *Manager) Pod(pod *v1.Pod) *v1.Pod {
 }
 
 // Update takes a pod whose spec may request new resources, or one that waits for free resources, and returns it with its current
-// allocation. others are the node's other pods, as allocated.
+// allocation. others are the node's other pods, as allocated; why is what made the agent try it.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, handlePodResourcesResize.
-func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1.Pod {
+func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) *v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, known := m.allocated[pod.UID]
@@ -50,15 +50,18 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		return pod
 	}
 	allocated := as(pod, was)
+	span := trace.FromContext(ctx)
 	if allocated == pod { // no resize requested, or it was reverted
+		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeReverted, Priority: Priority(pod)})
 		m.setPending(pod, "", "")
 		return pod
 	}
-	fits, infeasible, message := false, true, ""
-	if m.cfg.Pinned != nil {
-		message = m.cfg.Pinned(pod, allocated)
+	var refused Refusal
+	if m.cfg.Refuse != nil {
+		refused = m.cfg.Refuse(pod, allocated)
 	}
-	if message == "" {
+	fits, infeasible, message := false, true, refused.Message
+	if refused == (Refusal{}) {
 		fits, infeasible, message = m.cfg.Admit(pod, others)
 	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
@@ -73,11 +76,12 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
 			return allocated
 		}
+		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeAccepted, Trigger: why, Priority: Priority(pod)})
 		m.setPending(pod, "", "")
 		m.clearProgress(pod.UID)
 		m.setProgress(pod, "", "")
 		m.tell(ctx, pod, v1.EventTypeNormal, "ResizeStarted", summary(pod, "", "Pod resize started"))
-		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
+		trace.Point(m.cfg.Bus, span, d)
 		return pod
 	}
 	reason, event := v1.PodReasonDeferred, "ResizeDeferred"
@@ -85,10 +89,16 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 	if infeasible {
 		reason, event = v1.PodReasonInfeasible, "ResizeInfeasible"
 		d.Verdict = trace.VerdictInfeasible
+		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeHopeless, Priority: Priority(pod)})
+	} else {
+		m.wait(pod)
 	}
 	if m.setPending(pod, reason, message) {
+		if refused.Ground != "" {
+			trace.Point(m.cfg.Bus, span, trace.Resize{Op: trace.ResizeRefused, Ground: refused.Ground})
+		}
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
-		trace.Point(m.cfg.Bus, trace.FromContext(ctx), d)
+		trace.Point(m.cfg.Bus, span, d)
 	}
 	if !m.resized[pod.UID] { // the next agent can no longer use the spec instead
 		m.resized[pod.UID] = true
@@ -98,14 +108,6 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod) *v1
 		}
 	}
 	return allocated
-}
-
-// Pending reports whether the pod waits for free resources. Update should be called again when there may be some.
-func (m *Manager) Pending(pod *v1.Pod) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.conditions[pod.UID].pending
-	return c != nil && c.Reason == v1.PodReasonDeferred
 }
 
 // infoOf returns the resources that a pod's spec requests.

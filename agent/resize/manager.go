@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,12 +28,19 @@ type Config struct {
 	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why.
 	// Infeasible means that it never will.
 	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
-	// Pinned says why a pod cannot be resized that may have CPUs or memory for itself, "" if it can; may be nil. allocated is the pod as
-	// it is now.
-	Pinned func(pod, allocated *v1.Pod) string
+	// Refuse says why a pod can never be resized as its spec requests, whatever is free on the node; the zero Refusal if it can. May be
+	// nil. allocated is the pod as it is now.
+	Refuse func(pod, allocated *v1.Pod) Refusal
 	// Events may be nil.
 	Events events.Publisher
 	Bus    *trace.Bus
+}
+
+// Refusal is why the agent refuses a resize.
+type Refusal struct {
+	// Ground is the reason for programs, Message the one for people.
+	Ground  trace.ResizeGround
+	Message string
 }
 
 // Manager keeps the resources of the node's pods. Safe for concurrent use.
@@ -45,17 +53,25 @@ type Manager struct {
 	actuated   map[types.UID]info
 	resized    map[types.UID]bool // pods whose entries are saved
 	conditions map[types.UID]conditions
+	waiting    map[types.UID]wait
+	began      map[types.UID]time.Time // when the cgroups of a pod began to change
 }
 
 // conditions of one pod; nil for none.
 type conditions struct{ pending, progress *v1.PodCondition }
+
+// wait is a resize that waits for free resources.
+type wait struct {
+	pod   trace.Pod
+	since time.Time
+}
 
 // New reads the checkpoints.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.Admit == nil {
 		return nil, errors.New("resize: Config needs Dir and Admit")
 	}
-	m := &Manager{cfg: cfg, resized: map[types.UID]bool{}, conditions: map[types.UID]conditions{}}
+	m := &Manager{cfg: cfg, resized: map[types.UID]bool{}, conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, began: map[types.UID]time.Time{}}
 	var err error
 	if m.allocated, err = m.recover(allocatedFile); err != nil {
 		return nil, err
@@ -91,6 +107,8 @@ func (m *Manager) recover(name string) (map[types.UID]info, error) {
 func (m *Manager) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.waited(trace.Span{}, uid, trace.Resize{End: trace.ResizeTerminated, Priority: UnknownPriority})
+	delete(m.began, uid)
 	delete(m.allocated, uid)
 	delete(m.actuated, uid)
 	delete(m.conditions, uid)

@@ -40,6 +40,8 @@ func podWith(cpu string, generation int64) *v1.Pod {
 
 func cpu(p *v1.Pod) string { return p.Spec.Containers[0].Resources.Requests.Cpu().String() }
 
+func waits(m *Manager, pod *v1.Pod) bool { return len(m.Waiting([]*v1.Pod{pod})) == 1 }
+
 func TestResize(t *testing.T) {
 	dir, events, rec := t.TempDir(), &told{}, tracetest.New(t)
 	room, infeasible := true, false
@@ -77,19 +79,19 @@ func TestResize(t *testing.T) {
 	}
 
 	room = false
-	if got := m.Update(t.Context(), two, nil); cpu(got) != "1" || !m.Pending(two) {
+	if got := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); cpu(got) != "1" || !waits(m, two) {
 		t.Errorf("no room: %s", cpu(got))
 	}
-	m.Update(t.Context(), two, nil)
+	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 	check("no room", "1", "1", "PodResizePending Deferred")
 	infeasible = true
-	m.Update(t.Context(), two, nil)
+	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 	check("never any room", "1", "1", "PodResizePending Infeasible")
 	infeasible = false
-	m.Update(t.Context(), two, nil)
+	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 
 	room = true
-	if got := m.Update(t.Context(), two, nil); got != two || m.Pending(two) {
+	if got := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); got != two || waits(m, two) {
 		t.Errorf("room: %s", cpu(got))
 	}
 	check("room", "2", "1", "PodResizeInProgress ")
@@ -108,7 +110,7 @@ func TestResize(t *testing.T) {
 	if got := m.Add(podWith("3", 3)); cpu(got) != "2" {
 		t.Errorf("after a restart it is allocated %s", cpu(got))
 	}
-	m.Update(t.Context(), two, nil) // reverted
+	m.Update(t.Context(), two, nil, trace.ResizeForUpdated) // reverted
 	if err := m.Actuate(two, "c"); err != nil {
 		t.Error(err)
 	}
@@ -135,21 +137,26 @@ func TestResize(t *testing.T) {
 // A pod that has CPUs for itself is not resized, even if there is room.
 func TestPinned(t *testing.T) {
 	var was string
+	rec := tracetest.New(t)
 	m, err := New(Config{
-		Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" },
-		Pinned: func(pod, allocated *v1.Pod) string {
+		Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" },
+		Refuse: func(pod, allocated *v1.Pod) Refusal {
 			was = cpu(allocated) + " to " + cpu(pod)
-			return "it has CPUs for itself"
+			return Refusal{Ground: trace.ResizeOfOwnCPUs, Message: "it has CPUs for itself"}
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Add(podWith("1", 1))
-	got := m.Update(t.Context(), podWith("2", 2), nil)
+	got := m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForUpdated)
 	conditions := m.Conditions("u")
 	if cpu(got) != "1" || was != "1 to 2" || len(conditions) != 1 || conditions[0].Reason != v1.PodReasonInfeasible || conditions[0].Message != "it has CPUs for itself" {
 		t.Errorf("%s CPUs, %s, %+v", cpu(got), was, conditions)
+	}
+	m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForRemoved) // the same
+	if told := tracetest.Events[trace.Resize](rec); len(told) != 1 || told[0] != (trace.Resize{Op: trace.ResizeRefused, Ground: trace.ResizeOfOwnCPUs}) {
+		t.Errorf("%+v", told)
 	}
 }
 
@@ -233,7 +240,7 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Add(podWith("1", 1))
-	m.Update(t.Context(), podWith("2", 2), nil)
+	m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForUpdated)
 	was := m.Conditions("u")
 	was[0].LastTransitionTime.Time = was[0].LastTransitionTime.Add(-time.Hour)
 
@@ -245,7 +252,7 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 	if got := m.Add(pod); cpu(got) != "1" {
 		t.Errorf("allocated %s without asking", cpu(got))
 	}
-	m.Update(t.Context(), pod, nil)
+	m.Update(t.Context(), pod, nil, trace.ResizeForUpdated)
 	got := m.Conditions("u")
 	if len(got) != 1 || got[0].Type != v1.PodResizePending || got[0].Reason != v1.PodReasonDeferred || !got[0].LastTransitionTime.Equal(&was[0].LastTransitionTime) {
 		t.Errorf("conditions %v, want %v", got, was)

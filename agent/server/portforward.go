@@ -44,6 +44,7 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if inWebSocket {
+		requestOf(r.Context()).WebSocket = true
 		tunnel(w, r, where)
 		return
 	}

@@ -85,6 +85,7 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, 
 		return
 	}
 	if wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
+		requestOf(r.Context()).WebSocket = true
 		translate(w, r, where, opts)
 		return
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // dialed is what a client received: the response to its request for an upgrade, and the messages of a WebSocket.
@@ -114,12 +117,18 @@ func TestRefusedStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := start(t, nil)
 			w.runtime.location = c.url
+			cur := w.bus.Subscribe(trace.FromNow)
 			if got := w.dial(t, "/portForward/shop/web", tunneling); got.code != c.code || !strings.Contains(got.body, c.forward) {
 				t.Errorf("port forward: %d %q, want %d and %q", got.code, got.body, c.code, c.forward)
 			}
 			got := w.dial(t, "/exec/shop/web/web?command=ls&output=1", v5)
 			if got.code != http.StatusSwitchingProtocols || len(got.messages) != 2 || got.messages[0] != "\x01" || got.messages[1][0] != 3 {
 				t.Fatalf("exec: %d, messages %q", got.code, got.messages)
+			}
+			for _, path := range []string{"/portForward/shop/web", "/exec/shop/web/web"} {
+				if e := ended(t, cur); e.Path != path || !e.WebSocket {
+					t.Errorf("published %+v, want %s with a WebSocket", e, path)
+				}
 			}
 			var status metav1.Status
 			if err := json.Unmarshal([]byte(got.messages[1][1:]), &status); err != nil {
@@ -129,6 +138,22 @@ func TestRefusedStreams(t *testing.T) {
 				t.Errorf("exec: %+v, want an internal error with %q", status, c.exec)
 			}
 		})
+	}
+}
+
+// ended is the next request that has ended.
+func ended(t *testing.T, cur *trace.Cursor) *trace.ServerRequest {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := recs[0].Event.(*trace.ServerRequest); ok && recs[0].Edge == trace.EdgeEnd {
+			return e
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (s *Sink) cluster(r *trace.Record) {
 		values := labelsOf(e)
 		s.httpRequests.WithLabelValues(values[:]...).Inc()
 		s.httpDuration.WithLabelValues(values[:]...).Observe(sec)
+		if kind, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/"); e.WebSocket {
+			s.more.webSockets.WithLabelValues(strings.ToLower(kind)).Inc()
+		}
 	case *trace.NodeStatus:
 		result := "success"
 		if e.Err != "" {

@@ -7,8 +7,7 @@
 // Start applies what inspect/ship has found out about a pod's start: phases, waits and causes, as native histograms and counters with the
 // trace of its spans as exemplar. No label has the name of a pod.
 //
-// A metric exists only if its data is in the records; those that are read on request from the agent's parts are in Agent.Measured. Omitted: the age
-// of evictions' figures, counts of resizes and of WebSocket streams, and states of pod certificates.
+// A metric exists only if its data is in the records; those that are read on request from the agent's parts are in Agent.Measured.
 //
 // Where ours differ from upstream's: kubelet_running_pods and kubelet_running_containers follow pod statuses instead of relists, so
 // they are current without one and count only each container's last attempt; a pull that served several pods is observed once in

@@ -113,6 +113,12 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.inUse(e)
 	case *trace.Allocation:
 		s.allocations.apply(e)
+	case *trace.Resize:
+		s.resizes.apply(e)
+	case *trace.Eviction:
+		if e.Outcome == trace.EvictionEvicted {
+			s.more.statsAge.WithLabelValues(signalLabel(e.Signal)).Observe(e.Age.Seconds())
+		}
 	case *trace.Shutdown:
 		s.shutdown(e)
 	case *trace.Agent:
@@ -241,14 +247,17 @@ func unix(t time.Time) float64 {
 
 // evicted counts the agent's evictions. Upstream: pkg/kubelet/eviction/eviction_manager.go.
 func (s *Sink) evicted(e *trace.Decision) {
-	label := string(e.Signal)
-	if label == "" {
-		return // another kubelet's
+	if e.Signal != "" { // "" is another kubelet's
+		s.evictions.WithLabelValues(signalLabel(e.Signal)).Inc()
 	}
-	if !strings.Contains(label, ".") {
-		label += ".available"
+}
+
+// signalLabel returns upstream's label for a signal.
+func signalLabel(signal trace.Signal) string {
+	if label := string(signal); strings.Contains(label, ".") {
+		return label
 	}
-	s.evictions.WithLabelValues(label).Inc()
+	return string(signal) + ".available"
 }
 
 // decision counts images that garbage collection removed, by the decision's ground: space or age. The removal of all

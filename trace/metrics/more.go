@@ -19,6 +19,8 @@ type more struct {
 	reconstructed, reconstructErrors                  prometheus.Counter
 	streams, streamErrors                             prometheus.Counter
 	streamLag                                         prometheus.Histogram
+	statsAge                                          *prometheus.HistogramVec
+	webSockets                                        *prometheus.CounterVec
 	evented                                           bool // the runtime's events arrive
 }
 
@@ -39,6 +41,8 @@ func newMore() more {
 		reconstructErrors:   foreignCounter("reconstruct_volume_operations_errors_total", "The number of volumes of an earlier agent that could not be adopted."),
 		streams:             counter("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
 		streamErrors:        counter("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime, and of streams that ended."),
+		statsAge:            histograms("eviction_stats_age_seconds", "How old the figures were by which a pod was chosen for eviction, by signal.", prometheus.DefBuckets, "eviction_signal"),
+		webSockets:          counters("websocket_streaming_requests_total", "Requests for streams in a WebSocket that the agent's server separates.", "subresource"),
 		streamLag:           histogram("evented_pleg_connection_latency_seconds", "The latency of streaming connection with the CRI runtime, measured in seconds: from the event's creation to its arrival.", prometheus.DefBuckets),
 	}
 }
@@ -46,7 +50,7 @@ func newMore() more {
 func (m *more) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.rejections, m.sandboxes, m.sandboxErrors, m.volumeTotal, m.userns, m.usernsErrors, m.orphans, m.fallbacks, m.imageVolumes, m.imageVolumesMounted,
-		m.imageVolumeErr, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag,
+		m.imageVolumeErr, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag, m.statsAge, m.webSockets,
 	}
 }
 

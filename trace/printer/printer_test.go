@@ -149,6 +149,8 @@ func sample() []trace.Record {
 		Pods:    []trace.ClaimPod{{Pod: cart, Containers: []string{"web"}}},
 	})
 	add(9019*ms, node, point, 0, &trace.SpanExport{Endpoint: "localhost:4317", State: trace.ExportFailing, Sent: 60, Queued: 41, Dropped: 7, Err: "Unavailable: connection refused"})
+	add(9020*ms, cart, point, 0, &trace.Resize{Op: trace.ResizeRequested, Container: "web", Resource: "cpu", Bound: "limits", Change: trace.ResizeIncrease})
+	add(9021*ms, cart, point, 0, &trace.Resize{Op: trace.ResizeWaited, End: trace.ResizeAccepted, Trigger: trace.ResizeForRemoved, Priority: "normal", Took: 7 * time.Second})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: time.Hour, Jump: time.Hour})
 	add(9019*ms, node, point, 0, &trace.ClockStepped{Step: -time.Minute, Ahead: time.Minute})
 	return recs

@@ -91,6 +91,8 @@ func brief(e trace.Event) string {
 		return words(e.Name, string(e.State), e.FaultDriver)
 	case *trace.OOMKill:
 		return words(e.Process, cmp.Or(e.Name, e.Container, e.Cgroup))
+	case *trace.Resize:
+		return words(string(e.Op), e.Container, string(e.Change), e.Resource, e.Bound, string(e.Ground), string(e.End))
 	case *trace.PLEGMode:
 		return words(string(e.Mode), e.Reason)
 	case *trace.ImagePull:

@@ -78,6 +78,8 @@ func Event(e trace.Event) Lesson {
 		return Source(e.Source)
 	case *trace.SourceError:
 		return Source(e.Source)
+	case *trace.Resize:
+		return Action(trace.VerbResize)
 	case *trace.PodStatus, *trace.StatusPatch:
 		return concepts["status"]
 	case *trace.NodeStatus, *trace.NodeDescribed:
