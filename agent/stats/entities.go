@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,13 +20,13 @@ type entity struct {
 	created time.Time
 }
 
-// entities returns what the summary is about, and the tiers of pods.
+// entities returns what the summary is about, the tiers of pods, and the cgroups of the agent, of the runtime and of the system.
 func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
 	n := sum.Node
 	out := []entity{{
 		labelsOf("", top, "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network, top, n.StartTime.Time,
 	}}
-	for _, at := range s.cfg.Tiers {
+	for _, at := range slices.Concat(s.cfg.Tiers, s.systemCgroups()) {
 		if cpu, mem := s.cgroupCPU("t"+at, at, now), s.cgroupMemory(at, now); cpu != nil || mem != nil {
 			out = append(out, entity{labelsOf("", at, "", "", "", ""), statsapi.ContainerStats{CPU: cpu, Memory: mem}, nil, at, s.tree.made(at)})
 		}
@@ -50,6 +52,16 @@ func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
 		}
 	}
 	return out
+}
+
+// systemCgroups returns the known cgroups of the agent, of the runtime and of the system's other processes.
+//
+// Upstream: cmd/kubelet/app/server.go, cgroupRoots.
+func (s *Stats) systemCgroups() []string {
+	all := []string{cmp.Or(s.cfg.KubeletCgroup, s.ownCgroup()), s.cfg.RuntimeCgroup, s.cfg.SystemCgroup}
+	all = slices.DeleteFunc(all, func(at string) bool { return at == "" || at == top || slices.Contains(s.cfg.Tiers, at) })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // labelsOf returns cAdvisor's labels; id is the path of the cgroup.

@@ -482,6 +482,21 @@ func TestSystemContainers(t *testing.T) {
 			if *self.Memory.WorkingSetBytes != want || *self.Memory.PageFaults == 0 || (self.IO != nil) != c.service {
 				t.Errorf("the agent: %+v, I/O %+v", self.Memory, self.IO)
 			}
+			lines := 0
+			for _, m := range scrape(t, s.ContainerMetrics())["container_memory_working_set_bytes"].GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "id" && strings.HasPrefix(l.GetValue(), "/system.slice/") {
+						lines++
+					}
+				}
+			}
+			want = uint64(strings.Count(c.containers, "runtime") + strings.Count(c.containers, "misc"))
+			if c.service {
+				want++
+			}
+			if uint64(lines) != want {
+				t.Errorf("%d cgroups of the system have lines, want %d", lines, want)
+			}
 		})
 	}
 }
