@@ -211,8 +211,8 @@ func TestUploadGone(t *testing.T) {
 		t.Fatal(out.Err)
 	}
 	gone.Store(true)
-	for n := range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	for n, limit := range []time.Duration{500 * time.Millisecond, 500 * time.Millisecond, time.Minute} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		out := cl.Upload(ctx, one())
 		cancel()
 		if n < 2 && (!out.Late || !out.Retry) {
