@@ -71,6 +71,9 @@ func furnish(o options, tests lab.NodeTests) error {
 		copyProgram(tests.Tests, in(insideWork+"/e2e_node.test")),
 		copyProgram(tests.Ginkgo, in(insideWork+"/ginkgo")),
 	}
+	if o.units {
+		errs = append(errs, standIns(filepath.Join(o.dir, "bin")))
+	}
 	if o.agent == lab.Upstream {
 		errs = append(errs, copyProgram(tests.Kubelet, in(insideWork+"/kubelet")))
 		return errors.Join(errs...)
@@ -79,6 +82,16 @@ func furnish(o options, tests lab.NodeTests) error {
 	errs = append(errs, err,
 		os.WriteFile(in(insideWork+"/kubelet"), []byte(hostScript(string(script))), 0o755),
 		copyProgram(o.program, in(insideProgram)))
+	return errors.Join(errs...)
+}
+
+// standIns writes scripts that have of systemd's programs what the tests use to restart the kubelet.
+func standIns(dir string) error {
+	var errs []error
+	for _, name := range []string{"systemctl", "systemd-run"} {
+		script, err := files.ReadFile("files/" + name + ".sh")
+		errs = append(errs, err, os.WriteFile(filepath.Join(dir, name), script, 0o755))
+	}
 	return errors.Join(errs...)
 }
 

@@ -33,6 +33,8 @@ type options struct {
 	timeout  time.Duration
 	// keep leaves the machine up, compare runs nothing, host runs the tests on this host.
 	keep, compare, host bool
+	// units has tests restart the kubelet on this host.
+	units bool
 }
 
 func main() {
@@ -73,6 +75,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
 	f.StringVar(&o.out, "out", os.Getenv("OUT"), "directory for the logs and results of all runs (OUT); by default e2e-node/results in the cache, with -host e2e-node/host")
 	f.BoolVar(&o.host, "host", false, "run the tests on this host, in namespaces and a cgroup of their own, instead of in the machine; needs cgroup v1")
+	f.BoolVar(&o.units, "units", false, "with -host: scripts take the place of systemctl and systemd-run, so that tests that restart the kubelet can do so")
 	f.StringVar(&o.dir, "dir", "", "directory of the machine, kubeloupe-e2e-node in the temporary directory by default; one that is up there is used, and left up (VM_DIR). With -host, a new or empty directory for the run, which removes it (kubeloupe-e2e-host)")
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS); 1 for those that are serial")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
@@ -93,6 +96,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-timeout %s: must be positive", o.timeout)
 	case o.host && o.keep:
 		return o, errors.New("-keep leaves the machine up: with -host, there is none")
+	case o.units && !o.host:
+		return o, errors.New("-units is for -host: the machine has systemd")
 	}
 	return o.withPlaces()
 }
