@@ -10,14 +10,17 @@ alive() {
 	pid=$(cat "$1/pid" 2>/dev/null) && grep -q '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" 2>/dev/null
 }
 
+# send sends a signal to the process of the unit, which may have ended meanwhile.
+send() { kill -s "$1" "$(cat "$dir/pid")" 2>/dev/null || true; }
+
 end() {
 	alive "$dir" || return 0
-	kill -TERM "$(cat "$dir/pid")"
+	send TERM
 	for _ in $(seq 900); do
 		alive "$dir" || return 0
 		sleep 0.1
 	done
-	kill -KILL "$(cat "$dir/pid")"
+	send KILL
 }
 
 begin() {
@@ -41,7 +44,7 @@ list-units) # PATTERN [--state=running]
 restart) end; begin ;;
 start) alive "$dir" || begin ;;
 stop) end ;;
-kill) ! alive "$dir" || kill -TERM "$(cat "$dir/pid")" ;;
+kill) ! alive "$dir" || send TERM ;;
 reset-failed | mask) ;;
 *) echo "systemctl: $verb is not in this stand-in" >&2; exit 1 ;;
 esac
