@@ -74,6 +74,22 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// Swap is on in the runs that want it, for the agent, too, and off in the next one.
+func TestSwap(t *testing.T) {
+	s := session{dir: "/run"}
+	on, off := s.begin(options{agent: lab.Kubeloupe, swap: true}), s.begin(options{agent: lab.Kubeloupe})
+	for _, want := range []string{"mkswap -q /var/swap", "\nswapon /var/swap\n", "echo 'failSwapOn: false' >> /opt/e2e/config.yaml\n"} {
+		if !strings.Contains(on, want) || strings.Contains(off, want) {
+			t.Errorf("%q is not in the one, or in the other script:\n%s\n%s", want, on, off)
+		}
+	}
+	for _, want := range []string{"swapoff -a\n", "sed -i /failSwapOn/d /opt/e2e/config.yaml\n"} {
+		if !strings.Contains(off, want) {
+			t.Errorf("no %q in\n%s", want, off)
+		}
+	}
+}
+
 func TestWorkspace(t *testing.T) {
 	if got := workspace(time.Date(2026, 11, 26, 20, 1, 2, 0, time.UTC)); got != "node-e2e-20261126T200102" {
 		t.Error(got)

@@ -18,6 +18,7 @@ func embedded() map[string]string {
 		"opt/e2e/kubeloupe/kubelet":           "kubelet.sh",
 		"usr/local/bin/sudo":                  "sudo.sh",
 		"etc/systemd/system/registry.service": "registry.service",
+		"etc/systemd/system/logind.service":   "logind.service",
 	}
 	for _, r := range registries() {
 		all["etc/containerd/certs.d/"+r+"/hosts.toml"] = "hosts.toml"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 	// home has on the machine what the tests need.
 	home = "/opt/e2e"
 	// memory is the machine's, in MiB: beside the node it has an API server and the processes of the tests.
-	memory = 5120
+	memory = 6144
 	// kernelArgs has the interface be eth0, as tests of /stats/summary want it (kubernetes/kubernetes#28407).
 	kernelArgs = "net.ifnames=0"
 )
@@ -47,8 +48,11 @@ func machine(ctx context.Context, o options, out io.Writer) (_ *node.Machine, bo
 	if err != nil {
 		return nil, false, err
 	}
+	if copied[strings.TrimPrefix(home, "/")+"/logind"], err = buildLogind(ctx, own); err != nil {
+		return nil, false, err
+	}
 	m, err := node.Start(ctx, node.Config{
-		Dir: o.dir, Copy: copied, Agent: node.None, Memory: memory, KernelArgs: kernelArgs, Detached: true, Log: out,
+		Dir: o.dir, Copy: copied, Agent: node.None, Memory: memory, CPUs: o.cpus, Sockets: o.sockets, KernelArgs: kernelArgs, Detached: true, Log: out,
 	})
 	if err != nil {
 		return nil, false, err
@@ -62,6 +66,17 @@ func machine(ctx context.Context, o options, out io.Writer) (_ *node.Machine, bo
 		return nil, false, errors.Join(err, node.Down(context.WithoutCancel(ctx), o.dir))
 	}
 	return m, true, nil
+}
+
+// buildLogind builds the program that is logind on the machine, in dir.
+func buildLogind(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "logind")
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./test/e2enode/logind")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build test/e2enode/logind: %w: %s", err, said)
+	}
+	return program, nil
 }
 
 // payload is what the machine has beside a node's files: paths of this machine by those there. What is embedded goes to dir.
@@ -123,7 +138,7 @@ func prepare(ctx context.Context, m *node.Machine, images []string) error {
 		return err
 	}
 	var script strings.Builder
-	fmt.Fprintf(&script, "set -e\nsystemctl enable --now registry\ncat >> /etc/containerd/config.toml <<'END'\n%sEND\nsystemctl restart containerd\n", handler)
+	fmt.Fprintf(&script, "set -e\nsystemctl mask --now systemd-logind.service dbus-org.freedesktop.login1.service\nsystemctl enable --now logind registry\ncat >> /etc/containerd/config.toml <<'END'\n%sEND\nsystemctl restart containerd\n", handler)
 	for _, i := range images {
 		fmt.Fprintf(&script, "ctr -n k8s.io images pull --local --hosts-dir /etc/containerd/certs.d %s >/dev/null\n", quote(i))
 	}

@@ -30,11 +30,15 @@ type options struct {
 	// out receives a directory for each run, dir has the machine.
 	out, dir string
 	procs    int
-	timeout  time.Duration
+	// cpus and sockets are a new machine's: each socket is a NUMA node. 0 is what test/vm/node has.
+	cpus, sockets int
+	timeout       time.Duration
 	// keep leaves the machine up, compare runs nothing, host runs the tests on this host.
 	keep, compare, host bool
 	// units has tests restart the kubelet on this host.
 	units bool
+	// swap has the machine's swap on.
+	swap bool
 }
 
 func main() {
@@ -78,6 +82,9 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.units, "units", false, "with -host: scripts take the place of systemctl and systemd-run, so that tests that restart the kubelet can do so")
 	f.StringVar(&o.dir, "dir", "", "directory of the machine, kubeloupe-e2e-node in the temporary directory by default; one that is up there is used, and left up (VM_DIR). With -host, a new or empty directory for the run, which removes it (kubeloupe-e2e-host)")
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS); 1 for those that are serial")
+	f.IntVar(&o.cpus, "cpus", 0, "processors of a new machine; 2 by default")
+	f.IntVar(&o.sockets, "sockets", 0, "sockets among which processors and memory of a new machine are divided, each a NUMA node; one by default")
+	f.BoolVar(&o.swap, "swap", false, "turn 256 MiB of swap on for this run; it is off otherwise")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
 	f.BoolVar(&o.keep, "keep", false, "leave the machine up")
 	f.BoolVar(&o.compare, "compare", false, "run nothing: print the results in -out")

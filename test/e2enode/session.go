@@ -31,7 +31,8 @@ type session struct {
 	dir string
 }
 
-// begin is the script that starts the tests: e2e_node.test takes the kubelet that is in its own directory.
+// begin is the script that starts the tests: e2e_node.test takes the kubelet that is in its own directory. The tests want no huge pages but those
+// that they allocate.
 func (s session) begin(o options) string {
 	args := suite{
 		results: s.dir + "/results", node: node.Name, config: home + "/config.yaml", runtime: "/usr/bin/containerd",
@@ -42,8 +43,10 @@ func (s session) begin(o options) string {
 	}
 	return fmt.Sprintf(`set -e
 %[1]s
+%[7]s
 systemctl reset-failed
 rm -f /var/lib/kubelet/*_manager_state
+echo 0 > /proc/sys/vm/nr_hugepages
 mkdir -p %[2]s/results
 cd %[2]s
 ln -f %[3]s/e2e_node.test %[3]s/ginkgo .
@@ -53,7 +56,16 @@ exec %[5]s
 END
 systemd-run --quiet --unit=%[6]s --remain-after-exit --working-directory=%[2]s --setenv=HOME=/root \
 	-p StandardOutput=file:%[2]s/results/ginkgo.log -p StandardError=file:%[2]s/results/ginkgo.log /bin/sh run
-`, stop, s.dir, home, o.agent, strings.Join(args, " "), unit)
+`, stop, s.dir, home, o.agent, strings.Join(args, " "), unit, swap(o.swap))
+}
+
+// swap turns the machine's swap on or off. It is a file, which is made when it is first used.
+func swap(on bool) string {
+	const file = "/var/swap"
+	if !on {
+		return "swapoff -a\nsed -i /failSwapOn/d " + home + "/config.yaml"
+	}
+	return fmt.Sprintf("sed -i /failSwapOn/d %[2]s/config.yaml\necho 'failSwapOn: false' >> %[2]s/config.yaml\n[ -e %[1]s ] || { fallocate -l 256M %[1]s; chmod 600 %[1]s; mkswap -q %[1]s; }\nswapoff -a\nswapon %[1]s", file, home)
 }
 
 // stop ends what may be left of a run: the tests, then the kubelet.

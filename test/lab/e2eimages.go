@@ -79,6 +79,10 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
+		device, err := b.sampleDevicePlugin(ctx)
+		if err != nil {
+			return err
+		}
 		tools, err := hostPrograms(ctx, agnhostTools)
 		if err != nil {
 			return err
@@ -87,7 +91,9 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		return writeE2EImages(tmp, e2eParts{busybox: busybox, sh: sh, nmeter: nmeter, bash: bash, tools: tools, pause: pause, programs: programs})
+		return writeE2EImages(tmp, e2eParts{
+			busybox: busybox, sh: sh, nmeter: nmeter, devicePlugin: device, bash: bash, tools: tools, pause: pause, programs: programs,
+		})
 	})
 }
 
@@ -131,6 +137,24 @@ func (b builder) compileNmeter(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "nmeter"))
 }
 
+// sampleDevicePlugin builds the device plugin that Kubernetes' tests of a node run in a pod.
+func (b builder) sampleDevicePlugin(ctx context.Context) ([]byte, error) {
+	version, err := kubernetesVersion()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := b.ensure("sample-device-plugin", version, "bin", func(tmp string) error {
+		return b.inModule(kubernetesSource, func(dir string, env []string) error {
+			return b.run(ctx, dir, env, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(tmp, "sampledeviceplugin"),
+				"k8s.io/kubernetes/test/images/sample-device-plugin")
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "sampledeviceplugin"))
+}
+
 // e2eParts is what the images are made of.
 type e2eParts struct {
 	busybox busybox
@@ -138,6 +162,8 @@ type e2eParts struct {
 	sh []byte
 	// nmeter prints the time with milliseconds.
 	nmeter []byte
+	// devicePlugin is upstream's sample of a device plugin.
+	devicePlugin []byte
 	// bash and tools are files by their place in the image.
 	bash, tools map[string][]byte
 	pause       v1.Image
@@ -189,6 +215,10 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		"regression-issue-74839:1.5": {
 			with(func(t *tarWriter) { t.file("regression-issue-74839", 0o755, files["regression-issue-74839"]) }),
 			v1.Config{Entrypoint: []string{"/regression-issue-74839"}},
+		},
+		"sample-device-plugin:1.8.0": {
+			with(func(t *tarWriter) { t.file("sampledeviceplugin", 0o755, parts.devicePlugin) }),
+			v1.Config{Entrypoint: []string{"/sampledeviceplugin", "-alsologtostderr"}},
 		},
 		"agnhost:2.55":   {agn, v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}}},
 		"agnhost:2.66.1": {agn, v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}}},

@@ -31,6 +31,10 @@ type Config struct {
 	Agent Agent
 	// Memory is the machine's, in MiB; 0 is 3072.
 	Memory int
+	// CPUs is the number of processors; 0 is 2. They share the CPUs of this machine, so more of them make the machine slower.
+	CPUs int
+	// Sockets divides processors and memory among so many sockets, each a NUMA node; 0 and 1 are a machine without NUMA. Both must be divisible.
+	Sockets int
 	// KernelArgs are more arguments of the kernel, such as net.ifnames=0.
 	KernelArgs string
 	// Disks adds 256 MiB of swap (/dev/vdb) and a second disk of 1 GiB (/dev/vdc, at /data). Agents accept swap then.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func Start(ctx context.Context, cfg Config) (_ *Machine, err error) {
 	}
 	if cfg.Agent == Kubelet && cfg.Cluster == nil {
 		return nil, errors.New("upstream's kubelet is of a cluster: give one, or have kubeloupe make the node")
+	}
+	if n := max(1, cfg.Sockets); cmp.Or(cfg.CPUs, cpus)%n != 0 || cmp.Or(cfg.Memory, memory)%n != 0 {
+		return nil, fmt.Errorf("%d processors and %d MiB: cannot be divided among %d sockets", cmp.Or(cfg.CPUs, cpus), cmp.Or(cfg.Memory, memory), n)
 	}
 	m := &Machine{dir: cfg.Dir, Console: filepath.Join(cfg.Dir, "console"), ended: make(chan struct{})}
 	archive, err := Debian(ctx, cfg.Log)

@@ -2,24 +2,40 @@ package node
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 )
 
-// memory is the machine's, in MiB, by default.
-const memory = 3072
+// memory is the machine's, in MiB, and cpus the number of its processors, by default.
+const (
+	memory = 3072
+	cpus   = 2
+)
 
 // kernelArgs has panic=-1, so that a kernel that panics early, as one in ten does under emulation, boots again. The huge pages are 32 MiB.
 const kernelArgs = "root=/dev/vda rw console=ttyS0 mitigations=off psi=1 panic=-1 hugepagesz=2M hugepages=16"
 
+// trustTSC keeps the kernel from using the HPET as its clock, which it prefers on a machine with several sockets: each reading leaves the emulated
+// code, so programs in Go are slow. All processors of the emulator have the same time stamp counter.
+const trustTSC = "tsc=reliable"
+
 // qemu returns the emulator's arguments. The feature cx16 is off: QEMU 7.2 emulates it so that the kernel panics.
 func (m *Machine) qemu(cfg Config) []string {
+	kernel := []string{kernelArgs}
+	if cfg.Sockets > 1 {
+		kernel = append(kernel, trustTSC)
+	}
+	if cfg.KernelArgs != "" {
+		kernel = append(kernel, cfg.KernelArgs)
+	}
 	args := []string{
-		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16", "-smp", "2", "-m", strconv.Itoa(cmp.Or(cfg.Memory, memory)),
+		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16",
 		"-display", "none", "-nodefaults", "-serial", "file:" + m.Console,
-		"-kernel", m.path(kernelFile), "-initrd", m.path(initrdFile), "-append", strings.TrimSpace(kernelArgs + " " + cfg.KernelArgs),
+		"-kernel", m.path(kernelFile), "-initrd", m.path(initrdFile), "-append", strings.Join(kernel, " "),
 		"-nic", "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:" + m.port + "-:22",
 	}
+	args = append(args, topology(cfg)...)
 	disks := []string{diskFile}
 	if cfg.Disks {
 		disks = append(disks, swapFile, dataFile)
@@ -31,4 +47,20 @@ func (m *Machine) qemu(cfg Config) []string {
 		return append(args, "-daemonize", "-monitor", "unix:"+m.path(monitorFile)+",server=on,wait=off")
 	}
 	return append(args, "-monitor", "none")
+}
+
+// topology is the emulator's arguments for processors and memory. Sockets are NUMA nodes of the same size.
+func topology(cfg Config) []string {
+	memory, cpus := cmp.Or(cfg.Memory, memory), cmp.Or(cfg.CPUs, cpus)
+	if cfg.Sockets < 2 {
+		return []string{"-smp", strconv.Itoa(cpus), "-m", strconv.Itoa(memory)}
+	}
+	cores := cpus / cfg.Sockets
+	args := []string{"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=1", cpus, cfg.Sockets, cores), "-m", strconv.Itoa(memory)}
+	for i := range cfg.Sockets {
+		args = append(args,
+			"-object", fmt.Sprintf("memory-backend-ram,id=ram%d,size=%dM", i, memory/cfg.Sockets),
+			"-numa", fmt.Sprintf("node,nodeid=%d,cpus=%d-%d,memdev=ram%d", i, i*cores, (i+1)*cores-1, i))
+	}
+	return args
 }
