@@ -50,6 +50,9 @@ func (m *Manager) recall(pod *v1.Pod) {
 		said.progress = nil
 	}
 	m.conditions[pod.UID] = said
+	if c := said.pending; c != nil && c.Reason == v1.PodReasonDeferred {
+		m.waiting[pod.UID] = wait{pod: podspec.Ref(pod), since: c.LastTransitionTime.Time}
+	}
 	if underWay {
 		m.setProgress(pod, "", "")
 	}

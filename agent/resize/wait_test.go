@@ -63,6 +63,36 @@ func TestWaitingOrder(t *testing.T) {
 	})
 }
 
+// A pod that waited when another agent stopped has waited since then.
+func TestWaitsAcrossRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, room, dir := tracetest.New(t), false, t.TempDir()
+		cfg := Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return room, false, "no room" }}
+		m, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants := named("a", "2", 0, false)
+		m.Add(named("a", "1", 0, false))
+		m.Update(t.Context(), wants, nil, trace.ResizeForUpdated)
+		wants.Status.Conditions = m.Conditions("a")
+		if m, err = New(cfg); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		m.Add(wants)
+		if !waits(m, wants) {
+			t.Error("it does not wait")
+		}
+		room = true
+		m.Update(t.Context(), wants, nil, trace.ResizeForAdded)
+		got := tracetest.Events[trace.Resize](rec)
+		if len(got) != 1 || got[0] != (trace.Resize{Op: trace.ResizeWaited, End: trace.ResizeAccepted, Trigger: trace.ResizeForAdded, Priority: "normal", Took: time.Minute}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // What is requested, how long a pod waited and how that ended, and how long its cgroups took to change is reported once.
 func TestReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
