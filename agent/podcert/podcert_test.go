@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,9 +118,9 @@ func (p *publisher) Pod(_ context.Context, _ *v1.Pod, _, kind, reason, _ string)
 func TestLateRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := signer(t, certv1.PodCertificateRequestConditionTypeIssued)
-		silent := false
+		var silent atomic.Bool
 		client.PrependReactor("create", "podcertificaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return silent, nil, errors.New("no signer")
+			return silent.Load(), nil, errors.New("no signer")
 		})
 		pub := &publisher{}
 		m, err := New(Config{Client: fakeapi.Of(client), NodeName: "n", NodeUID: func() types.UID { return "node-uid" }, Changed: func(types.UID, ...string) {}, Events: pub})
@@ -148,12 +149,12 @@ func TestLateRenewal(t *testing.T) {
 		if _, _, err := m.Certificate(t.Context(), certified(), "vol", 1); err != nil {
 			t.Fatal(err)
 		}
-		silent = true
+		silent.Store(true)
 		const overdue, expired = "Warning CertificateOverdueForRefresh", "Warning CertificateExpired"
 		check(time.Hour+overdueAfter-time.Second, Fresh, "")
 		check(2*time.Second, Overdue, overdue)
 		check(time.Hour, Expired, overdue+","+expired)
-		silent = false
+		silent.Store(false)
 		check(lastDelay*3, Fresh, overdue+","+expired)
 		cancel()
 		if err := <-done; err != nil {
