@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -58,9 +59,9 @@ func sample(t *testing.T) ([]trace.Record, []*tracepb.ResourceSpans) {
 }
 
 // draw draws a start, without what two drawings of the same may differ in.
-func draw(t *testing.T, recs []trace.Record) string {
+func draw(t *testing.T, recs []trace.Record, pod trace.Pod) string {
 	t.Helper()
-	w, err := waterfall.Build(recs, cart)
+	w, err := waterfall.Build(recs, pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func jaeger(t *testing.T, in []*tracepb.ResourceSpans) string {
 // TestRead draws what comes back, and what went out.
 func TestRead(t *testing.T) {
 	recs, spans := sample(t)
-	want := draw(t, recs)
+	want := draw(t, recs, cart)
 	other := strings.ReplaceAll(collected(t, spans), id.String(), strings.Repeat("ab", 16))
 	var lines strings.Builder
 	for _, rs := range spans { // the exporter may write it in several requests
@@ -169,10 +170,32 @@ func TestRead(t *testing.T) {
 			if err != nil || lost != 0 {
 				t.Fatalf("%d lost, %v", lost, err)
 			}
-			if diff := cmp.Diff(want, draw(t, got)); diff != "" {
+			if diff := cmp.Diff(want, draw(t, got, cart)); diff != "" {
 				t.Errorf("drawn (-sent +read):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestReadJaeger: the answer of a Jaeger v1.76.0 to which a Collector had sent a start on containerd (make fleet JAEGER=program).
+func TestReadJaeger(t *testing.T) {
+	text, err := os.ReadFile("testdata/jaeger-v1.76.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of trace.TraceID
+	if err := of.UnmarshalText([]byte("46b1c9db00db67199d4856f2459e76f7")); err != nil {
+		t.Fatal(err)
+	}
+	recs, lost, err := spanfile.Read(bytes.NewReader(text), of)
+	if err != nil || lost != 0 || !spanfile.Looks(text) {
+		t.Fatalf("%d lost, %v, looks like spans: %t", lost, err, spanfile.Looks(text))
+	}
+	drawn := draw(t, recs, recs[0].Pod)
+	for _, want := range []string{"fleet/own-3-vm", "ready 1.23s", "sandbox", "RunPodSandbox", "make task", "image    busybox:1", "create   main", "start    main", "shim starts task"} {
+		if !strings.Contains(drawn, want) {
+			t.Errorf("no %q is drawn:\n%s", want, drawn)
+		}
 	}
 }
 
@@ -190,7 +213,7 @@ func TestReadJoins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(draw(t, recs), draw(t, got)); diff != "" {
+	if diff := cmp.Diff(draw(t, recs, cart), draw(t, got, cart)); diff != "" {
 		t.Errorf("drawn (-sent +read):\n%s", diff)
 	}
 }

@@ -13,16 +13,19 @@ import (
 )
 
 const (
-	// batch is how many pods start at once in a flood, batches how many times at most; of these, calm batches are while the Collector is there.
-	batch, batches, calm = 75, 40, 6
 	// queue is how many spans wait at most (docs/budgets.md), flying how many a request has.
 	queue, flying = 16384, 1024
+	// share is how much memory the full queue may take: what docs/budgets.md says, and 8 MiB for a request that is being made and for what else changes.
+	share = 24 << 20
 )
 
 // flooded is an agent on the simulated runtime: it starts as many pods as are needed to fill the queue.
 type flooded struct {
 	address, sock string
+	manifests     string
 	process       *process
+	batches       int   // that have started
+	most          int64 // its resident memory at most since this was 0, in bytes
 }
 
 func (n *flooded) name() string    { return "flooded" }
@@ -35,135 +38,117 @@ func (*flooded) start(context.Context, int) (time.Duration, string, error) {
 }
 func (n *flooded) close(context.Context) error { return n.process.stop() }
 
-// flood has an agent start pods, at first while the Collector is there, then while nobody receives their spans, until its queue is full and trees are
-// dropped. Then the Collector comes back, and gets the rest: whole trees. The simulated runtime is in the same process, so its memory is compared
-// with that while the Collector was there.
+// flood has an agent start pods, at first while the Collector is there, until as many spans were sent as the queue has room for, then while nobody
+// receives their spans, until the queue is full and trees are dropped. Then the Collector comes back, and gets the rest: whole trees. The simulated
+// runtime and what the agent keeps of pods are in the same process, so what it keeps at the end is compared with what it kept while the Collector was there.
+// The resident memory is only told: it depends on when the collector of garbage gets the processor.
 func (f *fleet) flood(ctx context.Context) (err error) {
 	dir := filepath.Join(f.dir, "flood")
-	manifests := filepath.Join(dir, "manifests")
-	if err := os.MkdirAll(manifests, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
 	c, err := collector.New(ctx, dir, os.Stderr)
 	if err != nil {
 		return err
 	}
-	n := &flooded{sock: filepath.Join(dir, "s.sock")}
-	if n.address, err = collector.FreeAddress(ctx); err != nil {
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	config := filepath.Join(dir, "config.yaml")
-	_, port, _ := strings.Cut(n.address, ":")
-	if err := os.WriteFile(config, fmt.Appendf(nil, ownConfig, filepath.Join(dir, "log"), port, c.Addr, "maxPods: 1000\n"), 0o600); err != nil {
-		return err
-	}
-	n.process, err = spawn(filepath.Join(dir, "out"), nil, f.bin, "run", "--runtime", "sim", "--no-tui", "--config", config, "--pod-manifest-path", manifests,
-		"--healthz-port", "0", "--control-socket", n.sock, "--hostname-override", n.name())
+	n, err := newFlooded(ctx, f, dir, c.Addr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, n.close(ctx), c.Stop()) }()
-	if err := errors.Join(c.Start(ctx), awaitMetrics(ctx, n)); err != nil {
-		return err
-	}
-	began := time.Now()
-	well, e, err := f.fill(ctx, n, manifests, 0, calm)
+	defer func() { err = errors.Join(err, n.close(ctx)) }()
+	calm, err := f.calm(ctx, n)
 	if err != nil {
-		return err
-	}
-	if err := until(ctx, "end of the export before the flood", func() (bool, error) {
-		time.Sleep(time.Second)
-		e, err = scrape(ctx, n)
-		return e.sent > 0 && e.queued == 0, err
-	}); err != nil {
 		return err
 	}
 	if err := c.Stop(); err != nil {
 		return err
 	}
-	most, full, err := f.fill(ctx, n, manifests, calm, batches)
-	if err != nil {
-		return err
-	}
-	took := time.Since(began).Round(time.Second)
-	f.sayf("flood: %.0f starts in %s, %.0f of them without a receiver: %.0f spans wait and %.0f are dropped; memory at most %d MiB, and %d MiB while the Collector was there\n",
-		full.starts, took, full.starts-e.starts, full.queued, full.dropped, most>>20, well>>20)
-	switch {
-	case full.dropped == 0 || full.queued > queue+flying:
-		return fmt.Errorf("the flooded agent counts %+v after %s", full, took)
-	case most > well+room:
-		return fmt.Errorf("the flooded agent had %d MiB, %d MiB more than the %d MiB while the Collector was there", most>>20, room>>20, well>>20)
-	}
-	if err := shownBy(ctx, f.bin, n, func(r *report) bool { return r.State == "failing" && r.Err != "" && r.Dropped > 0 }); err != nil {
-		return err
-	}
-	if err := seen(ctx, f.bin, n, "cannot be sent", "queued", "dropped"); err != nil {
+	if err := f.overflow(ctx, n, calm); err != nil {
 		return err
 	}
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	var got *received
-	err = until(ctx, "rest of the flood", func() (_ bool, err error) {
-		time.Sleep(2 * time.Second)
-		if e, err = scrape(ctx, n); err != nil {
-			return false, err
-		}
-		got, err = read(c.File)
-		return err == nil && e.queued == 0 && e.sent > 0 && got.spans[n.name()]-int(e.sent) <= got.late(n.name(), time.Now().Add(-lag)), err
-	})
-	if err != nil {
-		return fmt.Errorf("%w: %+v, and %d spans came", err, e, got.spans[n.name()])
-	}
-	starts := 0
-	for _, t := range got.traces {
-		if t.root == nil {
-			continue // a sync, or a run of the garbage collection
-		}
-		starts++
-		if err := t.linked(); err != nil {
-			return err
-		}
-	}
-	f.sayf("flood: when the Collector was there again: %.0f spans sent, %.0f dropped; %d starts came, each whole\n", e.sent, e.dropped, starts)
-	return nil
+	return f.drain(ctx, n, c.File)
 }
 
-// fill starts pods until spans are dropped, in the batches from first to before end. most is the agent's memory at most.
-func (f *fleet) fill(ctx context.Context, n *flooded, manifests string, first, end int) (most int64, e exported, err error) {
-	for b := first; b < end; b++ {
-		var files []string
-		for i := range batch {
-			name := fmt.Sprintf("flood-%d-%d", b, i)
-			pod := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: fleet}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers: [{name: main, image: \"lab/web:1\"}]\n", name)
-			files = append(files, filepath.Join(manifests, name+".yaml"))
-			if err := os.WriteFile(files[i], []byte(pod), 0o600); err != nil {
-				return most, e, err
-			}
-		}
-		err := until(ctx, "batch of starts", func() (bool, error) {
-			time.Sleep(time.Second)
-			now, err := resident(n.pid())
-			if err != nil {
-				return false, err
-			}
-			most = max(most, now)
-			if last, err := scrape(ctx, n); err == nil { // it may be too busy to answer
-				e = last
-			}
-			return e.starts >= float64((b+1)*batch), nil
-		})
-		if err != nil {
-			return most, e, fmt.Errorf("batch %d: %w: %+v", b+1, err, e)
-		}
-		if e.dropped > 0 {
-			return most, e, nil
-		}
-		for _, file := range files {
-			if err := os.Remove(file); err != nil {
-				return most, e, err
-			}
-		}
+func newFlooded(ctx context.Context, f *fleet, dir, to string) (n *flooded, err error) {
+	n = &flooded{sock: filepath.Join(dir, "s.sock"), manifests: filepath.Join(dir, "manifests")}
+	if n.address, err = collector.FreeAddress(ctx); err != nil {
+		return nil, err
 	}
-	return most, e, nil
+	config := filepath.Join(dir, "config.yaml")
+	_, port, _ := strings.Cut(n.address, ":")
+	text := fmt.Appendf(nil, ownConfig, filepath.Join(dir, "log"), port, to, "maxPods: 1000\n")
+	if err := errors.Join(os.Mkdir(n.manifests, 0o755), os.WriteFile(config, text, 0o600)); err != nil {
+		return nil, err
+	}
+	n.process, err = spawn(filepath.Join(dir, "out"), nil, f.bin, "run", "--runtime", "sim", "--no-tui", "--config", config, "--pod-manifest-path", n.manifests,
+		"--healthz-port", "0", "--control-socket", n.sock, "--hostname-override", n.name())
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitMetrics(ctx, n); err != nil {
+		return nil, errors.Join(err, n.close(ctx))
+	}
+	return n, nil
 }
+
+// phase is what is counted at the end of a phase, what is in use then, and the resident memory at most, in bytes.
+type phase struct {
+	exported
+	live, resident int64
+}
+
+// calm starts pods while the Collector is there.
+func (f *fleet) calm(ctx context.Context, n *flooded) (s phase, err error) {
+	if s.exported, err = n.fill(ctx, func(e exported) bool { return e.sent >= queue }); err != nil {
+		return s, err
+	}
+	err = until(ctx, "end of the export before the flood", func() (_ bool, err error) {
+		time.Sleep(time.Second)
+		s.exported, err = n.look(ctx)
+		return s.queued == 0, err
+	})
+	if s.refused+s.dropped > 0 {
+		err = errors.Join(err, fmt.Errorf("the agent counts %+v while the Collector is there", s.exported))
+	}
+	if err != nil {
+		return s, err
+	}
+	s.live, err = n.kept(ctx)
+	s.resident, n.most = n.most, 0
+	return s, err
+}
+
+// overflow starts pods while nobody receives, until the queue is full, and checks the memory and what people are told.
+func (f *fleet) overflow(ctx context.Context, n *flooded, calm phase) error {
+	began := time.Now()
+	var s phase
+	var err error
+	if s.exported, err = n.fill(ctx, func(e exported) bool { return e.dropped > 0 }); err != nil {
+		return err
+	}
+	took := time.Since(began).Round(time.Second)
+	if s.live, err = n.kept(ctx); err != nil {
+		return err
+	}
+	f.sayf("flood: %.0f starts, then %.0f in %s without a receiver: %.0f spans wait and %.0f are dropped\n", calm.starts, s.starts-calm.starts, took, s.queued, s.dropped)
+	f.sayf("flood: in use %.1f MiB, and %.1f MiB with the full queue; resident at most %d MiB, then %d MiB\n", mib(calm.live), mib(s.live), calm.resident>>20, n.most>>20)
+	switch {
+	case s.queued > queue+flying:
+		return fmt.Errorf("the flooded agent counts %+v", s.exported)
+	case s.live > calm.live+share:
+		return fmt.Errorf("the flooded agent uses %.1f MiB, and %.1f MiB while the Collector was there: want at most %d MiB more", mib(s.live), mib(calm.live), share>>20)
+	}
+	if err := shownBy(ctx, f.bin, n, func(r *report) bool { return r.State == "failing" && r.Err != "" && r.Dropped > 0 }); err != nil {
+		return err
+	}
+	return seen(ctx, f.bin, n, "cannot be sent", "queued", "dropped")
+}
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,22 +76,18 @@ func (j *jaeger) get(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 }
 
-// judge has the program draw the first starts of each node from Jaeger's JSON.
+// judge reads the first starts of each node back from Jaeger: each has the spans that the Collector's file has, and the program draws it.
 func (j *jaeger) judge(ctx context.Context, f *fleet, got *received) error {
-	n := 0
+	starts, spans := 0, 0
 	for _, t := range f.tallies {
 		for _, pod := range t.pods[:min(len(t.pods), f.drawn, f.starts)] {
 			if len(got.pods[pod]) != 1 {
 				continue // it is named elsewhere
 			}
 			id := got.pods[pod][0]
-			text, err := j.get(ctx, "/api/traces/"+id)
+			file, err := j.fetch(ctx, id, got.traces[id])
 			if err != nil {
-				return fmt.Errorf("ask Jaeger for the trace %s of %s: %w", id, pod, err)
-			}
-			file := filepath.Join(j.dir, id+".json")
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				return err
+				return fmt.Errorf("the start of %s: %w", pod, err)
 			}
 			out, err := exec.CommandContext(ctx, f.bin, "trace", "--trace-id", id, "--from", file).CombinedOutput()
 			if err != nil {
@@ -99,12 +96,57 @@ func (j *jaeger) judge(ctx context.Context, f *fleet, got *received) error {
 			if err := isDrawn(pod, string(out)); err != nil {
 				return fmt.Errorf("from Jaeger's JSON: %w", err)
 			}
-			n++
+			starts, spans = starts+1, spans+len(got.traces[id].spans)
 		}
 	}
-	if n == 0 {
+	if starts == 0 {
 		return errors.New("no start in Jaeger")
 	}
-	f.sayf("%d starts drawn from Jaeger's JSON\n", n)
+	f.sayf("%d starts, of %d spans, read back from Jaeger and drawn from its JSON\n", starts, spans)
 	return nil
+}
+
+// fetch gets a trace from Jaeger's API, once it has the spans of a start, and returns the file that has it.
+func (j *jaeger) fetch(ctx context.Context, id string, want *start) (file string, err error) {
+	var text []byte
+	missing := 0
+	err = until(ctx, "trace "+id+" of Jaeger", func() (bool, error) {
+		if text, err = j.get(ctx, "/api/traces/"+id); err != nil {
+			return false, ctx.Err() // the Collector may not have sent it on yet
+		}
+		ids, err := spansIn(text)
+		missing = 0
+		for i := range want.spans {
+			if !ids[want.spans[i].ID] {
+				missing++
+			}
+		}
+		return missing == 0, err
+	})
+	if err != nil {
+		return "", fmt.Errorf("%w: %d of %d spans are missing: %s", err, missing, len(want.spans), text[:min(len(text), 500)])
+	}
+	file = filepath.Join(j.dir, id+".json")
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// spansIn returns the ids of the spans in an answer of Jaeger.
+func spansIn(text []byte) (map[string]bool, error) {
+	var answer struct {
+		Data []struct {
+			Spans []struct {
+				ID string `json:"spanID"`
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for _, t := range answer.Data {
+		for _, s := range t.Spans {
+			ids[s.ID] = true
+		}
+	}
+	return ids, nil
 }

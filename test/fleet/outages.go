@@ -80,7 +80,13 @@ func shownBy(ctx context.Context, bin string, n node, is func(*report) bool) err
 	var told string
 	err := until(ctx, "report of "+n.name()+" that it cannot send", func() (bool, error) {
 		time.Sleep(time.Second)
-		out, err := exec.CommandContext(ctx, bin, "events", "--socket", n.socket(), "--kind", "span.export", "-o", "json").Output()
+		asking, cancel := context.WithTimeout(ctx, patience/4)
+		defer cancel()
+		out, err := exec.CommandContext(asking, bin, "events", "--socket", n.socket(), "--kind", "span.export", "-o", "json").Output()
+		if asking.Err() != nil && ctx.Err() == nil {
+			told = "(no answer in time)"
+			return false, nil
+		}
 		if err != nil {
 			return false, err
 		}

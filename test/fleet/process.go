@@ -72,8 +72,9 @@ func awaitMetrics(ctx context.Context, n node) error {
 	})
 }
 
-// exported are the counts of a node's export.
-type exported struct{ sent, refused, dropped, queued, starts float64 }
+// exported are the counts of a node's export, and what an agent's process tells besides: running pods, how many bytes were in use when garbage was
+// collected last, and how often it was.
+type exported struct{ sent, refused, dropped, queued, starts, running, live, collections float64 }
 
 // scrape reads a node's metrics.
 func scrape(ctx context.Context, n node) (e exported, err error) {
@@ -112,6 +113,15 @@ func scrape(ctx context.Context, n node) (e exported, err error) {
 	}
 	for _, m := range families["kubeloupe_pod_starts_total"].GetMetric() {
 		e.starts += m.GetCounter().GetValue()
+	}
+	for _, m := range families["kubelet_running_pods"].GetMetric() {
+		e.running = m.GetGauge().GetValue()
+	}
+	for _, m := range families["go_gc_heap_live_bytes"].GetMetric() {
+		e.live = m.GetGauge().GetValue()
+	}
+	for _, m := range families["go_gc_cycles_total_gc_cycles_total"].GetMetric() {
+		e.collections = m.GetCounter().GetValue()
 	}
 	return e, nil
 }
