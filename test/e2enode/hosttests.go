@@ -41,7 +41,7 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, keepLog(l.ContainerdLog)) }()
-	if err := errors.Join(ownCgroup(p, l.ContainerdPID()), usualSocket(l)); err != nil {
+	if err := errors.Join(ownCgroup(p, l.ContainerdPID()), usualPlaces(l)); err != nil {
 		return err
 	}
 	images, err := imageNames(p.Layout)
@@ -58,13 +58,17 @@ func testsOnHost(ctx context.Context, o options, out io.Writer) (err error) {
 	return runSuite(ctx, s.command(o), o, out)
 }
 
-// usualSocket has containerd at the path where cAdvisor of upstream's kubelet looks for it, whatever the kubelet's flags say.
-func usualSocket(l *lab.Lab) error {
+// usualPlaces has containerd at the path where cAdvisor of upstream's kubelet looks for it, whatever the kubelet's flags say, and its
+// directory for CDI devices where plugins write.
+func usualPlaces(l *lab.Lab) error {
 	const dir = "/run/containerd"
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	return os.Symlink(strings.TrimPrefix(l.RuntimeEndpoint, "unix://"), dir+"/containerd.sock")
+	return errors.Join(
+		os.Symlink(strings.TrimPrefix(l.RuntimeEndpoint, "unix://"), dir+"/containerd.sock"),
+		os.Symlink(l.CDIDir, "/run/cdi"),
+	)
 }
 
 // ownCgroup moves a process to the runtime's cgroup.
