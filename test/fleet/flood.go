@@ -41,7 +41,7 @@ func (n *flooded) close(context.Context) error { return n.process.stop() }
 // flood has an agent start pods, at first while the Collector is there, until as many spans were sent as the queue has room for, then while nobody
 // receives their spans, until the queue is full and trees are dropped. Then the Collector comes back, and gets the rest: whole trees. The simulated
 // runtime and what the agent keeps of pods are in the same process, so what it keeps at the end is compared with what it kept while the Collector was there.
-// The resident memory is only told: it depends on when the collector of garbage gets the processor.
+// The resident memory at most is compared, too. It also depends on when the collector of garbage gets the processor.
 func (f *fleet) flood(ctx context.Context) (err error) {
 	dir := filepath.Join(f.dir, "flood")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -142,6 +142,8 @@ func (f *fleet) overflow(ctx context.Context, n *flooded, calm phase) error {
 	switch {
 	case s.queued > queue+flying:
 		return fmt.Errorf("the flooded agent counts %+v", s.exported)
+	case n.most > calm.resident+room:
+		return fmt.Errorf("the flooded agent had %d MiB resident, %d MiB more than the %d MiB while the Collector was there", n.most>>20, room>>20, calm.resident>>20)
 	case s.live > calm.live+share:
 		return fmt.Errorf("the flooded agent uses %.1f MiB, and %.1f MiB while the Collector was there: want at most %d MiB more", mib(s.live), mib(calm.live), share>>20)
 	}
