@@ -16,10 +16,10 @@ import (
 
 // newResizes creates the manager of allocated resources.
 func (p *parts) newResizes() (err error) {
+	kc, node := p.cfg.Kubelet.Kubelet, p.criNode() // read once: Refuse is called under a lock
 	p.pods.resizes, err = resize.New(resize.Config{
 		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
-			kc := p.cfg.Kubelet.Kubelet
-			return refuseResize(kc.CPUManagerPolicy, kc.MemoryManagerPolicy, p.criNode(), pod, allocated)
+			return refuseResize(kc.CPUManagerPolicy, kc.MemoryManagerPolicy, node, pod, allocated)
 		},
 		Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
 	})
