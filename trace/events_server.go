@@ -18,7 +18,7 @@ type ServerRequest struct {
 	Reason string `json:"reason,omitempty" scrub:"text"`
 	// Code is the HTTP status; 101 if a stream followed.
 	Code int `json:"code,omitempty"`
-	// WebSocket says that the streams came in a WebSocket whose streams the server separates.
+	// WebSocket says that the client streams (exec, attach, port forward) over a WebSocket that the server itself connects to the runtime.
 	WebSocket bool `json:"websocket,omitempty"`
 	// Bytes is the number of bytes that were sent.
 	Bytes int64 `json:"bytes,omitempty"`

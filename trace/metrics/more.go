@@ -42,7 +42,7 @@ func newMore() more {
 		streams:             counter("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
 		streamErrors:        counter("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime, and of streams that ended."),
 		statsAge:            histograms("eviction_stats_age_seconds", "How old the figures were by which a pod was chosen for eviction, by signal.", prometheus.DefBuckets, "eviction_signal"),
-		webSockets:          counters("websocket_streaming_requests_total", "Requests for streams in a WebSocket that the agent's server separates.", "subresource"),
+		webSockets:          counters("websocket_streaming_requests_total", "Requests for exec, attach and port forward over a WebSocket that the agent itself connects to the runtime.", "subresource"),
 		streamLag:           histogram("evented_pleg_connection_latency_seconds", "The latency of streaming connection with the CRI runtime, measured in seconds: from the event's creation to its arrival.", prometheus.DefBuckets),
 	}
 }
