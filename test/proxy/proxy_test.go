@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"os/exec"
@@ -128,7 +127,7 @@ func TestKilled(t *testing.T) {
 		}},
 		{"the guard", func(t *testing.T) {
 			kill(t, b.guard.Process.Pid)
-			<-b.ended
+			_ = b.wait() // it was killed
 			if err := b.leads(b.runtime()); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +143,7 @@ func TestKilled(t *testing.T) {
 			b.create(t, b.pod("within"))
 			b.inSandbox(t, "within")
 			kill(t, b.guard.Process.Pid)
-			<-b.ended
+			_ = b.wait() // it was killed
 			if err := b.leads(b.runtime()); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +160,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.create(t, b.pod("ending"))
-			if err := <-b.ended; err != nil {
+			if err := b.wait(); err != nil {
 				t.Errorf("it ended with %v", err)
 			}
 			b.runs(t, "ending")
@@ -171,9 +170,7 @@ func TestKilled(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := errors.Join(b.leads(b.socket()), b.kubelet(t.Context())); err != nil {
-				t.Fatal(err)
-			}
+			b.ready(t)
 			c.kill(t)
 			if err := b.agent.WaitReady(t.Context()); err != nil {
 				t.Errorf("the node: %v", err)
