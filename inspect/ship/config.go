@@ -28,7 +28,7 @@ const (
 const (
 	maxTree       = 1000        // spans of a tree
 	maxQueue      = 16384       // spans in the queue
-	maxQueueBytes = 16 << 20    // their size
+	maxQueueBytes = 8 << 20     // their size as they are kept
 	maxSend       = 1024        // spans of a request, unless one tree has more
 	maxSendBytes  = 1 << 20     // the size of a request, unless one tree has more
 	minSendBytes  = 16 << 10    // to which that shrinks while answers do not come in time

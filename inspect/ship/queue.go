@@ -9,19 +9,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// parcel is a tree on its way. It is kept as it is sent: in memory, a span is several times as large.
+// parcel is a tree on its way. It is kept as it is sent, or compressed: in memory, a span is several times as large.
 type parcel struct {
 	parts  []packed
 	n      int
-	bytes  int
+	bytes  int  // as they are sent
+	kept   int  // as they are kept
 	urgent bool // slow or failed
 	bad    int  // spans that cannot be sent
 }
 
 // packed has the spans of one resource.
 type packed struct {
-	wire []byte
-	n    int
+	wire  []byte
+	n     int
+	bytes int // of wire before it was compressed
 }
 
 func parcelOf(spans []*tracepb.ResourceSpans, n int, urgent bool) parcel {
@@ -36,21 +38,10 @@ func parcelOf(spans []*tracepb.ResourceSpans, n int, urgent bool) parcel {
 			p.n, p.bad = p.n-t.n, p.bad+t.n
 			continue
 		}
-		p.parts, p.bytes = append(p.parts, t), p.bytes+len(t.wire)
+		t.bytes = len(t.wire)
+		p.parts, p.bytes, p.kept = append(p.parts, t), p.bytes+t.bytes, p.kept+t.bytes
 	}
 	return p
-}
-
-// open returns the spans.
-func (p parcel) open() []*tracepb.ResourceSpans {
-	out := make([]*tracepb.ResourceSpans, 0, len(p.parts))
-	for _, t := range p.parts {
-		rs := &tracepb.ResourceSpans{}
-		if proto.Unmarshal(t.wire, rs) == nil { // we wrote it
-			out = append(out, rs)
-		}
-	}
-	return out
 }
 
 // cut returns a parcel of at most so many bytes, but not of less than one resource's spans, and the rest.
@@ -59,21 +50,21 @@ func (p parcel) cut(most int) (piece, rest parcel) {
 		return p, parcel{}
 	}
 	for i, t := range p.parts {
-		if i > 0 && piece.bytes+len(t.wire) > most {
+		if i > 0 && piece.bytes+t.bytes > most {
 			break
 		}
-		piece.parts, piece.n, piece.bytes = p.parts[:i+1], piece.n+t.n, piece.bytes+len(t.wire)
+		piece.parts, piece.n, piece.bytes = p.parts[:i+1], piece.n+t.n, piece.bytes+t.bytes
 	}
 	return piece, parcel{parts: p.parts[len(piece.parts):], n: p.n - piece.n, bytes: p.bytes - piece.bytes}
 }
 
 // queue has the parcels that wait to be sent, in order. It is safe for concurrent use, and nothing waits for room.
 type queue struct {
-	mu           sync.Mutex
-	parcels      []parcel
-	spans, bytes int
-	dropped      uint64
-	came         chan struct{} // has one element while there may be parcels
+	mu          sync.Mutex
+	parcels     []parcel
+	spans, kept int // kept in bytes
+	dropped     uint64
+	came        chan struct{} // has one element while there may be parcels
 }
 
 func newQueue() *queue { return &queue{came: make(chan struct{}, 1)} }
@@ -84,8 +75,8 @@ func (q *queue) put(p parcel) {
 	defer q.mu.Unlock()
 	q.parcels = append(q.parcels, p)
 	q.dropped += uint64(p.bad)
-	q.spans, q.bytes = q.spans+p.n, q.bytes+p.bytes
-	for q.spans > maxQueue || q.bytes > maxQueueBytes {
+	q.spans, q.kept = q.spans+p.n, q.kept+p.kept
+	for q.spans > maxQueue || q.kept > maxQueueBytes {
 		q.drop(max(slices.IndexFunc(q.parcels, func(p parcel) bool { return !p.urgent }), 0))
 	}
 	select {
@@ -97,7 +88,7 @@ func (q *queue) put(p parcel) {
 // drop drops a parcel. Called with mu.
 func (q *queue) drop(i int) {
 	q.dropped += uint64(q.parcels[i].n)
-	q.spans, q.bytes = q.spans-q.parcels[i].n, q.bytes-q.parcels[i].bytes
+	q.spans, q.kept = q.spans-q.parcels[i].n, q.kept-q.parcels[i].kept
 	q.parcels = slices.Delete(q.parcels, i, i+1)
 }
 
@@ -111,10 +102,10 @@ func (q *queue) take() (out parcel) {
 		if i > 0 && (out.n+p.n > maxSend || out.bytes+p.bytes > maxSendBytes) {
 			break
 		}
-		out.parts, out.n, out.bytes = append(out.parts, p.parts...), out.n+p.n, out.bytes+p.bytes
+		out.parts, out.n, out.bytes, out.kept = append(out.parts, p.parts...), out.n+p.n, out.bytes+p.bytes, out.kept+p.kept
 	}
 	q.parcels = slices.Delete(q.parcels, 0, i)
-	q.spans, q.bytes = q.spans-out.n, q.bytes-out.bytes
+	q.spans, q.kept = q.spans-out.n, q.kept-out.kept
 	return out
 }
 
@@ -130,6 +121,12 @@ func (q *queue) next(ctx context.Context) (parcel, bool) {
 			return parcel{}, false
 		}
 	}
+}
+
+// long says that more spans wait than one request may have.
+func (q *queue) long() bool {
+	waiting, _ := q.counts()
+	return waiting > maxSend
 }
 
 // abandon drops everything.

@@ -22,8 +22,8 @@ func TestQueueDropsOrdinaryFirst(t *testing.T) {
 		"the oldest":           {[]parcel{{n: full}, {n: full + 1}, {n: full + 2}, {n: full + 3}}, []int{full + 1, full + 2, full + 3}, uint64(full)},
 		"an ordinary one":      {[]parcel{{n: full, urgent: true}, {n: full + 1}, {n: full + 2, urgent: true}, {n: full + 3}}, []int{full, full + 2, full + 3}, uint64(full + 1)},
 		"urgent ones if so":    {[]parcel{{n: full, urgent: true}, {n: full, urgent: true}, {n: full, urgent: true}, {n: full + 1, urgent: true}}, []int{full, full, full + 1}, uint64(full)},
-		"by bytes":             {[]parcel{{n: 1, bytes: maxQueueBytes}, {n: 2, bytes: 1}}, []int{2}, 1},
-		"one that is too much": {[]parcel{{n: 1, bytes: maxQueueBytes + 1}}, nil, 1},
+		"by bytes":             {[]parcel{{n: 1, kept: maxQueueBytes}, {n: 2, kept: 1}}, []int{2}, 1},
+		"one that is too much": {[]parcel{{n: 1, kept: maxQueueBytes + 1}}, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueue()
@@ -45,7 +45,7 @@ func TestQueueDropsOrdinaryFirst(t *testing.T) {
 
 func TestQueueTakesSome(t *testing.T) {
 	q := newQueue()
-	for _, p := range []parcel{{n: maxSend + 5}, {n: 1, bytes: maxSendBytes}, {n: 2, bytes: 1}, {n: 3, bytes: 1}} {
+	for _, p := range []parcel{{n: maxSend + 5}, {n: 1, bytes: maxSendBytes, kept: 9}, {n: 2, bytes: 1, kept: 1}, {n: 3, bytes: 1, kept: 1}} {
 		q.put(p)
 	}
 	for _, want := range []int{maxSend + 5, 1, 5, 0} { // a tree is never divided
@@ -53,8 +53,8 @@ func TestQueueTakesSome(t *testing.T) {
 			t.Errorf("took %d spans, want %d", got.n, want)
 		}
 	}
-	if waiting, dropped := q.counts(); waiting != 0 || dropped != 0 || q.bytes != 0 {
-		t.Errorf("%d spans of %d bytes wait, %d dropped", waiting, q.bytes, dropped)
+	if waiting, dropped := q.counts(); waiting != 0 || dropped != 0 || q.kept != 0 {
+		t.Errorf("%d spans of %d bytes wait, %d dropped", waiting, q.kept, dropped)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestQueueMemory(t *testing.T) {
 		t.Fatalf("%d spans wait, none was dropped", waiting)
 	}
 	if took := live() - before; took > maxQueueBytes*5/4 {
-		t.Errorf("%d spans of %d bytes take %d bytes", waiting, q.bytes, took)
+		t.Errorf("%d spans of %d bytes take %d bytes", waiting, q.kept, took)
 	}
 	runtime.KeepAlive(q)
 }
@@ -104,7 +104,56 @@ func TestQueueBadText(t *testing.T) {
 	if waiting, dropped := q.counts(); waiting != 3 || dropped != 2 {
 		t.Errorf("%d spans wait, %d dropped; want 3 and 2", waiting, dropped)
 	}
-	if got := q.take().open(); len(got) != 1 || !proto.Equal(got[0], good[0]) {
+	if got := new(opener).open(q.take()); len(got) != 1 || !proto.Equal(got[0], good[0]) {
 		t.Errorf("took %v", got)
+	}
+}
+
+// TestSqueeze: compressed spans take less room, and are sent as they were, with those that are not.
+func TestSqueeze(t *testing.T) {
+	q := newQueue()
+	var z squeezer
+	var want []*tracepb.ResourceSpans
+	for i := range 4 {
+		tr := tree(40, fmt.Sprint("a value of some length ", i))
+		p := parcelOf(tr, 40, false)
+		if i%2 == 1 {
+			z.squeeze(&p)
+			if p.kept*4 > p.bytes {
+				t.Errorf("%d bytes are kept as %d", p.bytes, p.kept)
+			}
+		}
+		q.put(p)
+		want = append(want, tr...)
+	}
+	p := q.take()
+	p, rest := p.cut(p.bytes / 2)
+	var o opener
+	if got := append(o.open(p), o.open(rest)...); !slices.EqualFunc(got, want, func(a, b *tracepb.ResourceSpans) bool { return proto.Equal(a, b) }) {
+		t.Errorf("got %v", got)
+	}
+	if q.kept != 0 || p.n+rest.n != 160 {
+		t.Errorf("%d bytes are kept, %d spans were taken", q.kept, p.n+rest.n)
+	}
+}
+
+// TestSqueezeLittle: what compression makes no smaller is kept as it is.
+func TestSqueezeLittle(t *testing.T) {
+	p := parcelOf([]*tracepb.ResourceSpans{{}}, 0, false)
+	new(squeezer).squeeze(&p)
+	if p.kept != p.bytes || len(p.parts) != 1 || len(p.parts[0].wire) != p.parts[0].bytes {
+		t.Errorf("%+v", p)
+	}
+}
+
+// BenchmarkSqueeze compresses a start's spans.
+func BenchmarkSqueeze(b *testing.B) {
+	spans := tree(40, "a value of some length")
+	var z squeezer
+	for b.Loop() {
+		p := parcelOf(spans, 40, false)
+		z.squeeze(&p)
+		b.ReportMetric(float64(p.bytes), "bytes")
+		b.ReportMetric(float64(p.kept), "kept")
 	}
 }

@@ -21,6 +21,7 @@ type sender struct {
 	up     Uploader
 	change func() // called when what tell returns has changed
 	most   int    // bytes of a request
+	opener opener // of the goroutine that sends
 
 	mu   sync.Mutex
 	told told
@@ -62,7 +63,7 @@ func (s *sender) send(ctx, last context.Context, p parcel) {
 		s.set(func(t *told) { t.flying = p.n })
 		piece, rest := p.cut(s.most)
 		one, cancel := context.WithTimeout(last, oneSend)
-		out := s.up.Upload(one, piece.open())
+		out := s.up.Upload(one, s.opener.open(piece))
 		cancel()
 		switch {
 		case out.Err == nil:

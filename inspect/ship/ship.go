@@ -31,6 +31,7 @@ type Shipper struct {
 	due    []due
 	gcs    collector
 	rate   *rate.Limiter // of syncs
+	small  squeezer
 
 	skipped atomic.Uint64 // starts and syncs of which no tree was made
 	changed chan struct{} // has one element when counts have changed
@@ -174,6 +175,9 @@ func (s *Shipper) ship(t *export.Tree, urgent bool) {
 		spans, n := t.Spans(most)
 		p := parcelOf(spans, n, urgent)
 		if p.bytes <= 2*maxSendBytes || most < 8 {
+			if s.queue.long() { // it will wait
+				s.small.squeeze(&p)
+			}
 			s.queue.put(p)
 			break
 		}

@@ -16,7 +16,7 @@ const (
 	// queue is how many spans wait at most (docs/budgets.md), flying how many a request has.
 	queue, flying = 16384, 1024
 	// share is how much memory the full queue may take: what docs/budgets.md says, and 8 MiB for a request that is being made and for what else changes.
-	share = 24 << 20
+	share = 16 << 20
 )
 
 // flooded is an agent on the simulated runtime: it starts as many pods as are needed to fill the queue.
