@@ -80,12 +80,20 @@ func (p *Page) Families() []*dto.MetricFamily {
 	return slices.DeleteFunc(p.families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 })
 }
 
+// sampleSize is about the size of a sample with its labels, in bytes.
+const sampleSize = 256
+
 // Answer writes the page in the format that the request prefers; text by default.
 func (p *Page) Answer(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeProtoDelim))
+	families, samples := p.Families(), 0
+	for _, f := range families {
+		samples += len(f.Metric)
+	}
 	var out bytes.Buffer
+	out.Grow(samples * sampleSize)
 	encode := expfmt.NewEncoder(&out, format)
-	for _, f := range p.Families() {
+	for _, f := range families {
 		if err := encode.Encode(f); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
