@@ -4,8 +4,12 @@
 .DEFAULT_GOAL := help
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
-BUILD := go build -ldflags "$(LDFLAGS)"
+# Go records the commit only without -buildvcs=false, see below. git runs only for targets that link the program.
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null)
+COMMITTED = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+TREE = $(if $(COMMIT),$(if $(shell git status --porcelain 2>/dev/null),dirty,clean))
+LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.committed=$(COMMITTED) -X main.tree=$(TREE)
+BUILD = go build -ldflags "$(LDFLAGS)"
 
 XDG_CACHE_HOME ?= $(HOME)/.cache
 export KUBELOUPE_CACHE ?= $(XDG_CACHE_HOME)/kubeloupe
@@ -264,7 +268,7 @@ prom-check: ## check our metrics, alerts, dashboard and example stack with Prome
 typecheck: ## type-check for the other platforms of a release, without compiling
 	go run ./test/typecheck linux/arm64 darwin/amd64 darwin/arm64
 
-CROSS := go build -ldflags "$(LDFLAGS)"
+CROSS = go build -ldflags "$(LDFLAGS)"
 
 .PHONY: cross-build
 cross-build: ## build for each platform of a release

@@ -35,6 +35,8 @@ type Config struct {
 	NodeName string
 	// Version is kubeloupe's own version.
 	Version string
+	// Build is what is known about the build of this program, for kubernetes_build_info.
+	Build Build
 	// Sources are pod sources in addition to the configured ones.
 	Sources []podsource.Source
 	// Gate, if set, is called before each action of a pod that it holds.

@@ -2,14 +2,12 @@ package agent
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
-	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
@@ -143,10 +141,7 @@ func (p *parts) measureVolumes(m *measured) {
 
 func (p *parts) measureNode(m *measured) {
 	m.Gauge("kubernetes_build_info", "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.")
-	release := node.KubeletVersion(p.cfg.Version)
-	part := strings.SplitN(strings.TrimPrefix(release, "v"), ".", 3)
-	m.sample(1, "build_date", "", "compiler", runtime.Compiler, "git_commit", "", "git_tree_state", "", "git_version", release, // what is empty is not known
-		"go_version", runtime.Version(), "major", part[0], "minor", part[1], "platform", runtime.GOOS+"/"+runtime.GOARCH)
+	m.sample(1, buildLabels(p.cfg.Version, p.cfg.Build)...)
 	m.Gauge("kubernetes_feature_enabled", "This metric records the data about the stage and enablement of a k8s feature.")
 	p.cfg.Kubelet.Gates.Each(func(name, stage string, on bool) {
 		if stage = strings.ToUpper(stage); stage == "GA" {

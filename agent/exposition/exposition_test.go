@@ -49,6 +49,27 @@ cores 4
 	}
 }
 
+// Samples that share labels have them after their own, and do not change them.
+func TestSharedLabels(t *testing.T) {
+	var p exposition.Page
+	of := exposition.LabelsOf("id", "/a", "name", "x\u202ey")
+	p.Counter("seen_total", "What was seen.")
+	p.SampleOf(1, time.UnixMilli(1500), of, "device", "sda")
+	p.SampleOf(2, time.Time{}, of)
+	p.SampleOf(3, time.Time{}, of, "device", "sdb")
+	w := httptest.NewRecorder()
+	p.Answer(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	want := `# HELP seen_total What was seen.
+# TYPE seen_total counter
+seen_total{device="sda",id="/a",name="x\\u202ey"} 1 1500
+seen_total{id="/a",name="x\\u202ey"} 2
+seen_total{device="sdb",id="/a",name="x\\u202ey"} 3
+`
+	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
 func TestProtobuf(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)

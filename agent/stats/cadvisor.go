@@ -3,7 +3,6 @@ package stats
 import (
 	"net/http"
 	"runtime"
-	"slices"
 	"time"
 
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
@@ -26,8 +25,8 @@ func (s *Stats) ContainerMetrics() http.Handler {
 		page.Sample(failed, time.Time{})
 		if sum != nil {
 			now := time.Now()
-			all := s.entities(sum, now)
-			summaryMetrics(&page, all)
+			all := s.entities(r.Context(), sum, now)
+			summaryMetrics(&page, all, now)
 			s.fileMetrics(&page, all, now)
 		}
 		s.machineMetrics(&page)
@@ -35,25 +34,28 @@ func (s *Stats) ContainerMetrics() http.Handler {
 	})
 }
 
-// summaryMetrics writes what the summary has, too.
-func summaryMetrics(page *exposition.Page, all []entity) {
+// summaryMetrics writes what the summary has, too. What it does not have is that of the cgroup's files.
+func summaryMetrics(page *exposition.Page, all []entity, now time.Time) {
 	for _, m := range []struct {
 		begin      func(name, help string)
 		name, help string
-		value      func(statsapi.ContainerStats) (*uint64, float64, time.Time)
+		value      func(*statsapi.ContainerStats) (*uint64, float64, time.Time)
 		more       []string
 	}{
-		{page.Counter, "container_cpu_usage_seconds_total", "Cumulative cpu time consumed in seconds.", cpuOf, []string{"cpu", "total"}},
-		{page.Gauge, "container_memory_usage_bytes", "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
-		{page.Gauge, "container_memory_working_set_bytes", "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
-		{page.Gauge, "container_memory_rss", "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
+		{page.Counter, cpuUsage, "Cumulative cpu time consumed in seconds.", cpuOf, []string{"cpu", "total"}},
+		{page.Gauge, memoryUsage, "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
+		{page.Gauge, workingSet, "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
+		{page.Gauge, rss, "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
 		{page.Gauge, "container_fs_usage_bytes", "Number of bytes that are consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.UsedBytes }), []string{"device", ""}},
 		{page.Gauge, "container_fs_limit_bytes", "Number of bytes that can be consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.CapacityBytes }), []string{"device", ""}},
 	} {
 		m.begin(m.name, m.help)
-		for _, x := range all {
-			if v, scale, at := m.value(x.stats); v != nil {
-				page.Sample(float64(*v)*scale, at, append(slices.Clip(m.more), x.labels...)...)
+		for i := range all {
+			x := &all[i]
+			if v, scale, at := m.value(&x.stats); v != nil {
+				page.SampleOf(float64(*v)*scale, at, x.labels, m.more...)
+			} else if v, ok := x.figures.values[m.name]; ok {
+				page.SampleOf(v, now, x.labels, m.more...)
 			}
 		}
 	}
@@ -61,13 +63,13 @@ func summaryMetrics(page *exposition.Page, all []entity) {
 	page.Gauge("container_creation_time_seconds", "Container creation time since unix epoch in seconds.")
 	for _, x := range all {
 		if !x.created.IsZero() {
-			page.Sample(float64(x.created.Unix()), time.Time{}, x.labels...)
+			page.SampleOf(float64(x.created.Unix()), time.Time{}, x.labels)
 		}
 	}
 	page.Gauge("container_start_time_seconds", "Start time of the container since unix epoch in seconds.")
 	for _, x := range all {
 		if !x.stats.StartTime.IsZero() {
-			page.Sample(float64(x.stats.StartTime.Unix()), time.Time{}, x.labels...)
+			page.SampleOf(float64(x.stats.StartTime.Unix()), time.Time{}, x.labels)
 		}
 	}
 	for _, m := range []struct {
@@ -86,7 +88,7 @@ func summaryMetrics(page *exposition.Page, all []entity) {
 			}
 			for _, i := range x.net.Interfaces {
 				if v := m.value(i); v != nil {
-					page.Sample(float64(*v), x.net.Time.Time, append([]string{"interface", i.Name}, x.labels...)...)
+					page.SampleOf(float64(*v), x.net.Time.Time, x.labels, "interface", i.Name)
 				}
 			}
 		}
@@ -108,7 +110,7 @@ func nodeInodes(page *exposition.Page, all []entity) {
 				continue
 			}
 			if n := m.value(x.stats.Rootfs); n != nil {
-				page.Sample(float64(*n), x.stats.Rootfs.Time.Time, append([]string{"device", ""}, x.labels...)...)
+				page.SampleOf(float64(*n), x.stats.Rootfs.Time.Time, x.labels, "device", "")
 			}
 		}
 	}
@@ -137,15 +139,15 @@ func (s *Stats) machineMetrics(page *exposition.Page) {
 	one("machine_swap_bytes", "Amount of swap memory available on the machine.", float64(info["SwapTotal:"]<<10))
 }
 
-func cpuOf(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+func cpuOf(c *statsapi.ContainerStats) (*uint64, float64, time.Time) {
 	if c.CPU == nil {
 		return nil, 0, time.Time{}
 	}
 	return c.CPU.UsageCoreNanoSeconds, 1e-9, c.CPU.Time.Time
 }
 
-func memoryOf(f func(*statsapi.MemoryStats) *uint64) func(statsapi.ContainerStats) (*uint64, float64, time.Time) {
-	return func(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+func memoryOf(f func(*statsapi.MemoryStats) *uint64) func(*statsapi.ContainerStats) (*uint64, float64, time.Time) {
+	return func(c *statsapi.ContainerStats) (*uint64, float64, time.Time) {
 		if c.Memory == nil {
 			return nil, 0, time.Time{}
 		}
@@ -153,8 +155,8 @@ func memoryOf(f func(*statsapi.MemoryStats) *uint64) func(statsapi.ContainerStat
 	}
 }
 
-func diskOf(f func(*statsapi.FsStats) *uint64) func(statsapi.ContainerStats) (*uint64, float64, time.Time) {
-	return func(c statsapi.ContainerStats) (*uint64, float64, time.Time) {
+func diskOf(f func(*statsapi.FsStats) *uint64) func(*statsapi.ContainerStats) (*uint64, float64, time.Time) {
+	return func(c *statsapi.ContainerStats) (*uint64, float64, time.Time) {
 		if c.Rootfs == nil {
 			return nil, 0, time.Time{}
 		}

@@ -1,8 +1,8 @@
 // Package stats has the resource usage of the node, its pods and their containers: /stats/summary, /metrics/resource and
 // /metrics/cadvisor.
 //
-// It owns the translation of the figures, and keeps the last ones that a rate needs. It changes nothing and does not poll: the
-// runtime, the cgroups and the file systems are read for a request. The size of a directory is found by walking it, at most once
+// It owns the translation of the figures, and keeps the last ones that a rate needs and the images of sandboxes. It changes nothing and does
+// not poll: the runtime, the cgroups and the file systems are read for a request. The size of a directory is found by walking it, at most once
 // per minute and in the background, because containers fill directories and file systems hang. At most 1 MiB of a file of the kernel
 // is read. Unknown figures are omitted. Pressure (PSI) comes from the runtime, or else from cgroup v2.
 //

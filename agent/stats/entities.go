@@ -2,54 +2,89 @@ package stats
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// entity is something that has lines in cAdvisor's metrics: a container, a pod, a tier of pods, the node.
+// entity is something that has lines in cAdvisor's metrics: a container, a sandbox, a pod, a tier of pods, the node.
 type entity struct {
-	labels []string
+	labels exposition.Labels
 	stats  statsapi.ContainerStats
 	net    *statsapi.NetworkStats
+	// pod is the UID of its pod, "" if it is not part of one.
+	pod types.UID
 	// cgroup is its path, "" if it is unknown.
 	cgroup string
 	// created is when it was created; zero if that is not known.
 	created time.Time
+	// figures are what the cgroup's files say.
+	figures figures
 }
 
-// entities returns what the summary is about, the tiers of pods, and the cgroups of the agent, of the runtime and of the system.
-func (s *Stats) entities(sum *statsapi.Summary, now time.Time) []entity {
+// entities returns what the summary is about, the tiers of pods, and the cgroups of the agent, of the runtime and of the system. A pod is
+// followed by its sandbox, which has the pod's network, and its containers.
+func (s *Stats) entities(ctx context.Context, sum *statsapi.Summary, now time.Time) []entity {
 	n := sum.Node
 	out := []entity{{
-		labelsOf("", top, "", "", "", ""), statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, Rootfs: n.Fs}, n.Network, top, n.StartTime.Time,
+		labels: labelsOf("", top, "", "", "", ""), stats: statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, IO: n.IO, Rootfs: n.Fs},
+		net: n.Network, cgroup: top, created: n.StartTime.Time,
 	}}
 	for _, at := range slices.Concat(s.cfg.Tiers, s.systemCgroups()) {
 		if cpu, mem := s.cgroupCPU("t"+at, at, now), s.cgroupMemory(at, now); cpu != nil || mem != nil {
-			out = append(out, entity{labelsOf("", at, "", "", "", ""), statsapi.ContainerStats{CPU: cpu, Memory: mem}, nil, at, s.tree.made(at)})
+			out = append(out, entity{labels: labelsOf("", at, "", "", "", ""), stats: statsapi.ContainerStats{CPU: cpu, Memory: mem}, cgroup: at, created: s.tree.made(at)})
 		}
 	}
 	cgroups := map[types.UID]string{}
 	for _, p := range s.cfg.Pods() {
 		cgroups[p.UID] = s.podCgroup(&p)
 	}
-	for _, p := range sum.Pods {
+	until, cancel := context.WithTimeout(ctx, imagesWait)
+	defer cancel()
+	boxes := map[string]bool{}
+	for i := range sum.Pods {
+		p := &sum.Pods[i]
 		uid := types.UID(p.PodRef.UID)
-		out = append(out, entity{
-			labelsOf("", cgroups[uid], "", "", p.PodRef.Namespace, p.PodRef.Name),
-			statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory},
-			p.Network, cgroups[uid], p.StartTime.Time,
-		})
-		for _, c := range p.Containers {
-			var id, image, at string
-			var created time.Time
-			if o := s.cfg.Observed(uid).Newest(c.Name); o != nil {
-				id, image, at, created = o.ID, o.Image, s.tree.container(cgroups[uid], o.ID), o.CreatedAt
-			}
-			out = append(out, entity{labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), c, nil, at, created})
+		seen := s.cfg.Observed(uid)
+		out = s.podEntities(until, out, p, seen, cgroups[uid])
+		if box := seen.Sandbox(); box != nil {
+			boxes[box.ID] = true
 		}
+	}
+	s.images.keep(boxes)
+	for i := range out {
+		out[i].figures = s.figures(out[i].cgroup, &out[i].stats)
+	}
+	return out
+}
+
+// podEntities adds a pod with the cgroup at path, its sandbox and its containers.
+//
+// Upstream: pkg/kubelet/server/server.go, containerPrometheusLabelsFunc.
+func (s *Stats) podEntities(ctx context.Context, out []entity, p *statsapi.PodStats, seen *podstate.Pod, path string) []entity {
+	uid, of := types.UID(p.PodRef.UID), len(out)
+	out = append(out, entity{
+		labels: labelsOf("", path, "", "", p.PodRef.Namespace, p.PodRef.Name),
+		stats:  statsapi.ContainerStats{StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory, IO: p.IO},
+		net:    p.Network, pod: uid, cgroup: path, created: p.StartTime.Time,
+	})
+	if box, ok := s.sandbox(ctx, seen.Sandbox(), path, p.PodRef); ok {
+		box.pod, box.net, out[of].net = uid, p.Network, nil
+		out = append(out, box)
+	}
+	for _, c := range p.Containers {
+		var id, image, at string
+		var created time.Time
+		if o := seen.Newest(c.Name); o != nil {
+			id, image, at, created = o.ID, o.Image, s.tree.container(path, o.ID), o.CreatedAt
+		}
+		out = append(out, entity{labels: labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), stats: c, pod: uid, cgroup: at, created: created})
 	}
 	return out
 }
@@ -65,6 +100,6 @@ func (s *Stats) systemCgroups() []string {
 }
 
 // labelsOf returns cAdvisor's labels; id is the path of the cgroup.
-func labelsOf(container, id, image, name, namespace, pod string) []string {
-	return []string{"container", container, "id", id, "image", image, "name", name, "namespace", namespace, "pod", pod}
+func labelsOf(container, id, image, name, namespace, pod string) exposition.Labels {
+	return exposition.LabelsOf("container", container, "id", id, "image", image, "name", name, "namespace", namespace, "pod", pod)
 }

@@ -28,14 +28,24 @@ func (f *figures) setFrom(from map[string]uint64, unit float64, names ...string)
 	}
 }
 
-// figures reads the files of a cgroup.
+// The metrics that the runtime reports of pods and containers. Those of other cgroups come from files.
+const (
+	cpuUsage    = "container_cpu_usage_seconds_total"
+	memoryUsage = "container_memory_usage_bytes"
+	workingSet  = "container_memory_working_set_bytes"
+	rss         = "container_memory_rss"
+	// inactiveFile is easy to reclaim.
+	inactiveFile = "container_memory_total_inactive_file_bytes"
+)
+
+// figures reads the files of a cgroup, without what is known of it.
 //
 // Upstream: github.com/google/cadvisor/lib/container/libcontainer/handler.go and lib/container/common/helpers.go.
-func (s *Stats) figures(path string) figures {
-	f := figures{values: map[string]float64{}}
+func (s *Stats) figures(path string, known *statsapi.ContainerStats) figures {
 	if path == "" {
-		return f
+		return figures{}
 	}
+	f := figures{values: make(map[string]float64, 64)}
 	if s.tree.v2 {
 		s.tree.v2CPU(&f, path)
 		s.tree.v2Memory(&f, path)
@@ -53,10 +63,46 @@ func (s *Stats) figures(path string) figures {
 		}
 	}
 	s.processes(&f, path)
-	for _, resource := range []string{"cpu", "memory", "io"} {
-		f.setPressure(resource, s.pressure(resource, path))
+	if _, has := f.values[cpuUsage]; !has && known.CPU == nil {
+		n, ok := s.cpuTime(path)
+		f.set(cpuUsage, n, ok, 1e-9)
 	}
+	if known.Memory == nil {
+		s.tree.used(&f, path)
+	}
+	s.addPressures(&f, path, known)
 	return f
+}
+
+// used adds the usage of memory, and what of it is not easy to reclaim.
+func (t tree) used(f *figures, path string) {
+	file := "memory.usage_in_bytes"
+	if t.v2 {
+		file = "memory.current"
+	}
+	n, ok := t.number("memory", path, file)
+	f.set(memoryUsage, n, ok, 1)
+	f.set(workingSet, less(n, uint64(f.values[inactiveFile])), ok, 1)
+}
+
+// addPressures adds the pressure that is known, and reads the other.
+func (s *Stats) addPressures(f *figures, path string, known *statsapi.ContainerStats) {
+	var of [3]*statsapi.PSIStats
+	if known.CPU != nil {
+		of[0] = known.CPU.PSI
+	}
+	if known.Memory != nil {
+		of[1] = known.Memory.PSI
+	}
+	if known.IO != nil {
+		of[2] = known.IO.PSI
+	}
+	for i, resource := range []string{"cpu", "memory", "io"} {
+		if of[i] == nil {
+			of[i] = s.pressure(resource, path)
+		}
+		f.setPressure(resource, of[i])
+	}
 }
 
 // setPressure adds figures whose totals are in microseconds.

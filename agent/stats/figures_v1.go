@@ -23,7 +23,7 @@ func (t tree) v1Memory(f *figures, path string) {
 		"container_memory_cache", "total_cache", "container_memory_mapped_file", "total_mapped_file", "container_memory_swap", "total_swap",
 		"container_memory_file_dirty_bytes", "total_dirty", "container_memory_file_writeback_bytes", "total_writeback",
 		"container_memory_workingset_refault_file_total", "total_workingset_refault_file", "container_memory_workingset_refault_anon_total", "total_workingset_refault_anon",
-		"container_memory_total_active_file_bytes", "total_active_file", "container_memory_total_inactive_file_bytes", "total_inactive_file",
+		"container_memory_total_active_file_bytes", "total_active_file", inactiveFile, "total_inactive_file", rss, "total_rss",
 		pageFaults, "total_pgfault", majorFaults, "total_pgmajfault")
 	for metric, file := range map[string]string{
 		"container_memory_kernel_usage": "memory.kmem.usage_in_bytes", "container_memory_max_usage_bytes": "memory.max_usage_in_bytes",

@@ -7,7 +7,7 @@ import (
 
 func (t tree) v2CPU(f *figures, path string) {
 	st := t.fields("cpu", path, "cpu.stat")
-	f.setFrom(st, 1e-6, "container_cpu_user_seconds_total", "user_usec", "container_cpu_system_seconds_total", "system_usec")
+	f.setFrom(st, 1e-6, cpuUsage, "usage_usec", "container_cpu_user_seconds_total", "user_usec", "container_cpu_system_seconds_total", "system_usec")
 	if limit, ok := t.text("cpu", path, "cpu.max"); ok {
 		quota, period, _ := strings.Cut(strings.TrimSpace(limit), " ")
 		if n, err := strconv.ParseUint(period, 10, 64); err == nil {
@@ -35,7 +35,7 @@ func (t tree) v2Memory(f *figures, path string) {
 	f.setFrom(t.fields("memory", path, "memory.stat"), 1,
 		"container_memory_cache", "file", "container_memory_mapped_file", "file_mapped", "container_memory_kernel_usage", "kernel",
 		"container_memory_total_active_anon_bytes", "active_anon", "container_memory_total_inactive_anon_bytes", "inactive_anon",
-		"container_memory_total_active_file_bytes", "active_file", "container_memory_total_inactive_file_bytes", "inactive_file",
+		"container_memory_total_active_file_bytes", "active_file", inactiveFile, "inactive_file", rss, "anon",
 		"container_memory_anon_hugepages_bytes", "anon_thp",
 		"container_memory_file_dirty_bytes", "file_dirty", "container_memory_file_writeback_bytes", "file_writeback",
 		"container_memory_pgscan_total", "pgscan", "container_memory_pgsteal_total", "pgsteal",

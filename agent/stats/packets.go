@@ -9,8 +9,8 @@ import (
 )
 
 // packetMetrics writes how many packets the interfaces of the node and of the pods sent and received. The runtime does not report them: they
-// are in the network namespace of a pod's container.
-func (s *Stats) packetMetrics(page *exposition.Page, all []entity, read []figures) {
+// are in the network namespace of the pod's sandbox and containers.
+func (s *Stats) packetMetrics(page *exposition.Page, all []entity) {
 	lists := make([]map[string][]string, len(all))
 	for i, x := range all {
 		switch {
@@ -18,10 +18,15 @@ func (s *Stats) packetMetrics(page *exposition.Page, all []entity, read []figure
 		case x.cgroup == top:
 			lists[i] = s.interfaces("")
 		default:
-			// The containers of a pod follow it.
-			for j := i + 1; j < len(all) && all[j].net == nil; j++ {
-				if read[j].pid != "" {
-					lists[i] = s.interfaces(read[j].pid)
+			// The sandbox of a pod and its containers follow it. Processes in the pod's own cgroup, as those of a virtual machine, may be in
+			// another namespace.
+			first := i
+			if all[i-1].pod != x.pod {
+				first++
+			}
+			for j := first; j < len(all) && all[j].pod == x.pod; j++ {
+				if pid := all[j].figures.pid; pid != "" {
+					lists[i] = s.interfaces(pid)
 					break
 				}
 			}
@@ -47,7 +52,7 @@ func (s *Stats) packetMetrics(page *exposition.Page, all []entity, read []figure
 					continue
 				}
 				if n, err := strconv.ParseUint(f[m.field], 10, 64); err == nil {
-					page.Sample(float64(n), x.net.Time.Time, append([]string{"interface", one.Name}, x.labels...)...)
+					page.SampleOf(float64(n), x.net.Time.Time, x.labels, "interface", one.Name)
 				}
 			}
 		}

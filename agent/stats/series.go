@@ -23,7 +23,7 @@ func gauges() []series {
 		{"container_memory_total_inactive_anon_bytes", "Current total inactive anonymous in bytes."},
 		{"container_memory_anon_hugepages_bytes", "Amount of memory backed by transparent hugepages in bytes."},
 		{"container_memory_total_active_file_bytes", "Current total active file in bytes."},
-		{"container_memory_total_inactive_file_bytes", "Current total inactive file in bytes."},
+		{inactiveFile, "Current total inactive file in bytes."},
 		{"container_memory_file_dirty_bytes", "Number of bytes of file cache that has been modified but not yet written back to disk."},
 		{"container_memory_file_writeback_bytes", "Number of bytes of file cache that is currently being written back to disk."},
 		{"container_processes", "Number of processes running inside the container."},
@@ -86,10 +86,6 @@ func diskCounters() []series {
 
 // fileMetrics writes what the files of the cgroups say.
 func (s *Stats) fileMetrics(page *exposition.Page, all []entity, now time.Time) {
-	read := make([]figures, len(all))
-	for i, x := range all {
-		read[i] = s.figures(x.cgroup)
-	}
 	write := func(begin func(name, help string), list []series) {
 		for _, m := range list {
 			begin(m.name, m.help)
@@ -97,40 +93,40 @@ func (s *Stats) fileMetrics(page *exposition.Page, all []entity, now time.Time) 
 			if strings.HasPrefix(m.name, "container_spec_") { // a setting has no time
 				at = time.Time{}
 			}
-			for i, x := range all {
-				if v, ok := read[i].values[m.name]; ok {
-					page.Sample(v, at, x.labels...)
+			for i := range all {
+				if v, ok := all[i].figures.values[m.name]; ok {
+					page.SampleOf(v, at, all[i].labels)
 				}
 			}
 		}
 	}
 	page.Gauge("container_last_seen", "Last time a container was seen by the exporter")
 	for _, x := range all {
-		page.Sample(float64(now.Unix()), now, x.labels...)
+		page.SampleOf(float64(now.Unix()), now, x.labels)
 	}
 	write(page.Gauge, gauges())
 	write(page.Counter, counters())
 	page.Counter("container_memory_failures_total", "Cumulative count of memory allocation failures.")
-	for i, x := range all {
+	for _, x := range all {
 		for _, kind := range []string{pageFaults, majorFaults} {
-			if v, ok := read[i].values[kind]; ok { // the kernel's figures include cgroups inside
-				page.Sample(v, now, append([]string{"failure_type", kind, "scope", "hierarchy"}, x.labels...)...)
-				page.Sample(v, now, append([]string{"failure_type", kind, "scope", "container"}, x.labels...)...)
+			if v, ok := x.figures.values[kind]; ok { // the kernel's figures include cgroups inside
+				page.SampleOf(v, now, x.labels, "failure_type", kind, "scope", "hierarchy")
+				page.SampleOf(v, now, x.labels, "failure_type", kind, "scope", "container")
 			}
 		}
 	}
 	page.Gauge("container_ulimits_soft", "Soft ulimit values for the container root process. Unlimited if -1, except priority and nice")
-	for i, x := range all {
-		if v, ok := read[i].values[openFiles]; ok {
-			page.Sample(v, now, append([]string{"ulimit", openFiles}, x.labels...)...)
+	for _, x := range all {
+		if v, ok := x.figures.values[openFiles]; ok {
+			page.SampleOf(v, now, x.labels, "ulimit", openFiles)
 		}
 	}
-	s.diskMetrics(page, all, read, now)
-	s.packetMetrics(page, all, read)
+	s.diskMetrics(page, all, now)
+	s.packetMetrics(page, all)
 }
 
 // diskMetrics writes the I/O of cgroups on devices.
-func (s *Stats) diskMetrics(page *exposition.Page, all []entity, read []figures, now time.Time) {
+func (s *Stats) diskMetrics(page *exposition.Page, all []entity, now time.Time) {
 	names := s.devices()
 	for _, m := range append(diskCounters(), series{ioCurrent, "Number of I/Os currently in progress"}) {
 		if m.name == ioCurrent {
@@ -138,21 +134,21 @@ func (s *Stats) diskMetrics(page *exposition.Page, all []entity, read []figures,
 		} else {
 			page.Counter(m.name, m.help)
 		}
-		for i, x := range all {
-			for _, d := range read[i].disks {
+		for _, x := range all {
+			for _, d := range x.figures.disks {
 				if v, ok := d.values[m.name]; ok {
-					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device)}, x.labels...)...)
+					page.SampleOf(v, now, x.labels, "device", cmp.Or(names[d.device], d.device))
 				}
 			}
 		}
 	}
 	page.Counter("container_blkio_device_usage_total", "Blkio Device bytes usage")
-	for i, x := range all {
-		for _, d := range read[i].disks {
+	for _, x := range all {
+		for _, d := range x.figures.disks {
 			major, minor, _ := strings.Cut(d.device, ":")
 			for _, of := range [][2]string{{"Read", bytesRead}, {"Write", bytesWritten}} {
 				if v, ok := d.values[of[1]]; ok {
-					page.Sample(v, now, append([]string{"device", cmp.Or(names[d.device], d.device), "major", major, "minor", minor, "operation", of[0]}, x.labels...)...)
+					page.SampleOf(v, now, x.labels, "device", cmp.Or(names[d.device], d.device), "major", major, "minor", minor, "operation", of[0])
 				}
 			}
 		}

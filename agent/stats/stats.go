@@ -21,6 +21,7 @@ import (
 type Runtime interface {
 	ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error)
 	ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ListContainerStatsResponse, error)
+	PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusRequest, ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error)
 }
 
 // Images is the part of the CRI's image service that Stats needs.
@@ -77,6 +78,7 @@ type Stats struct {
 	usage *usage
 	// places are the results for volumes' file systems.
 	places      probes[place]
+	images      images
 	full, brief flight[*statsapi.Summary]
 
 	boot sync.Once
@@ -94,7 +96,7 @@ func New(cfg Config) (*Stats, error) {
 	if cfg.Cgroup == "" {
 		cfg.Cgroup = "/sys/fs/cgroup"
 	}
-	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage()}
+	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage(), images: images{known: map[string]string{}}}
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
 	s.systemContainers(true, s.began)

@@ -31,6 +31,10 @@ type fake struct {
 	err        error
 	containers []*runtimeapi.ContainerStats
 	imageFS    string
+	// info is the description of each sandbox, asked whose.
+	info      string
+	statusErr error
+	asked     []string
 }
 
 func (f *fake) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest, ...grpc.CallOption) (*runtimeapi.ListPodSandboxStatsResponse, error) {
@@ -45,6 +49,11 @@ func (f *fake) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...g
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{
 		FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: f.imageFS}, UsedBytes: u64(777),
 	}}}, nil
+}
+
+func (f *fake) PodSandboxStatus(_ context.Context, r *runtimeapi.PodSandboxStatusRequest, _ ...grpc.CallOption) (*runtimeapi.PodSandboxStatusResponse, error) {
+	f.asked = append(f.asked, r.PodSandboxId)
+	return &runtimeapi.PodSandboxStatusResponse{Info: map[string]string{"info": f.info}}, f.statusErr
 }
 
 func u64(n uint64) *runtimeapi.UInt64Value { return &runtimeapi.UInt64Value{Value: n} }

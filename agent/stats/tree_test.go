@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
 // cgroups is how a node has its cgroups.
@@ -144,7 +145,7 @@ func (c *cgroups) on(t *testing.T) (*Stats, *fake, string) {
 	return s, runtime, root
 }
 
-func write(t *testing.T, root string, files map[string]string) {
+func write(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(root, name)
@@ -154,7 +155,7 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-func links(t *testing.T, root string, to map[string]string) {
+func links(t testing.TB, root string, to map[string]string) {
 	t.Helper()
 	for name, target := range to {
 		path := filepath.Join(root, name)
@@ -517,7 +518,7 @@ func TestNoLimits(t *testing.T) {
 	at.own["%s/cpu.max"], at.own["%s/memory.max"] = "max 100000\n", "max\n"
 	at.own["%s/cgroup.procs"] = strings.Repeat("1234567\n", maxFile/8+1)
 	s, _, _ := at.on(t)
-	f := s.figures(at.container)
+	f := s.figures(at.container, &statsapi.ContainerStats{})
 	for _, name := range []string{"container_spec_cpu_quota", "container_cpu_cfs_periods_total", "container_processes"} {
 		if v, ok := f.values[name]; ok {
 			t.Errorf("%s is %g", name, v)
@@ -526,7 +527,7 @@ func TestNoLimits(t *testing.T) {
 	if v, ok := f.values["container_spec_memory_limit_bytes"]; !ok || v != 0 {
 		t.Errorf("the memory limit is %g, want 0 for none", v)
 	}
-	if f := s.figures(""); len(f.values) != 0 {
+	if f := s.figures("", &statsapi.ContainerStats{}); len(f.values) != 0 {
 		t.Errorf("a cgroup that is not known has %v", f.values)
 	}
 }

@@ -130,7 +130,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		return nil, err
 	}
 	n.metrics.sink.Booted(bootTime())
-	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
+	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Build: built(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
 	flags := flagsOf(c) // once: requests come at the same time
 	n.cfg.Flags = func() map[string]string { return flags }
 	if n.cfg.NodeName, err = nodeName(k); err != nil {

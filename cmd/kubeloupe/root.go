@@ -7,16 +7,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kubeloupe/kubeloupe/trace/human"
 )
-
-// version is set by the linker for releases.
-var version = ""
 
 // Exit codes.
 const (
@@ -134,35 +130,4 @@ func newVersion(s streams) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return writeVersion(s) },
 	}
-}
-
-func writeVersion(s streams) error {
-	_, err := fmt.Fprintln(s.out, nameOwn+" "+versionText())
-	return err
-}
-
-// versionText is the linked version, or what the build knows of its commit.
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	rev, dirty := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			rev = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "-dirty"
-			}
-		}
-	}
-	if rev == "" {
-		return "devel"
-	}
-	return "devel-" + rev + dirty
 }

@@ -12,7 +12,7 @@ const contentHead = `
 ` + "`make compat`" + ` also compares what these documents and the services on local sockets say. Each agent runs the same pods: with all kinds of probes,
 volumes and containers, that fail, that are rejected, and with devices of device plugins, devices of ResourceClaims and a CPU for themselves. A fact is a
 value in JSON (without times, UIDs, addresses and generated names), a line of a text, or a metric with its type and the names of its labels; of
-metrics about containers, each container counts, and of the statistics, whether a figure is there.
+metrics about containers, each container and each sandbox counts, and of the statistics, whether a figure is there.
 [contents.json](../test/compat/testdata/contents.json) has all facts of both agents.
 
 | document | facts | same | different, with a reason | different, without a reason |

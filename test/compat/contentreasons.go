@@ -43,16 +43,12 @@ var contentReasons = []contentReason{
 	because(`/flagz as JSON`, `flags\..*`, "kubeloupe has flags of its own, which upstream does not have. The defaults of the others are those of a configuration file; upstream's are the older ones of its command line, which a file replaces."),
 
 	because(summary, `(node|pods)\b.*\.psi\..*|(node|pods)\b.*\.io\.time`, "On cgroup v1, the kernel has the pressure (PSI) of the node only. Upstream has zeros for the pods; kubeloupe omits what is not known."),
-	because(summary, `.*\.swap\.swapAvailableBytes`, "On cgroup v1, upstream subtracts from the kernel's largest number if a container has no limit, and takes the limit of memory and swap together. kubeloupe omits the figure without a limit, and takes the limit of swap."),
-	because(summary, `pods\[.*\]\.containers\[.*\]\.memory\.availableBytes`, "On cgroup v1, upstream subtracts from the kernel's largest number if a container has no memory limit. kubeloupe omits the figure then."),
 	because(summary, `node\.systemContainers\[kubelet\]\..*`, "kubeloupe reports its own usage, also if the configuration names no cgroup for it. Upstream does so only with kubeletCgroups."),
 	sometimes(summary, `node\.network\..*`, "The lab has a network namespace of its own: kubeloupe reads the interfaces there, and the default one from the routes. Upstream reads them from /sys, which is another namespace's here, and expects eth0."),
 	because(summary, `pods\[(crash|missing)\]\..*`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
-	because(summary, `pods\[.*\]\.(network|process_stats)\..*`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream has no figures of networks and processes of pods here."),
 
-	because(`/metrics/resource`, `container_swap_limit_bytes.*`, "On cgroup v1, upstream has the kernel's largest number as the limit of swap of containers without a limit. kubeloupe has no limit then."),
 	because(`/metrics/resource`, `pod_.* of NS/(crash|missing)`, "kubeloupe reports all pods that have a sandbox. Upstream omits pods of which no container runs."),
-	because(`/metrics/cadvisor`, `.* of NS/.*|.* of no pod|container_(network_.*_(bytes|errors)_total|processes|threads.*|sockets|file_descriptors|ulimits_soft|oom_events_total)`, "cAdvisor finds containerd at /run/containerd/containerd.sock only. The lab's is elsewhere, so upstream's lines are about cgroups here, not about containers and pods."),
+	because(`/metrics/cadvisor`, `container_fs_(usage|limit)_bytes of NS/.*`, "kubeloupe has the size of containers' writable layers, which the runtime reports. cAdvisor does not measure it with containerd."),
 	because(`/metrics/cadvisor`, `container_pressure_.*`, "kubeloupe has the node's pressure (PSI). Upstream has none on cgroup v1."),
 	because(`/metrics/cadvisor`, `container_(fs_(reads|writes)_bytes|blkio_device_usage)_total.*`, "kubeloupe has the bytes of the node's disks from /proc/diskstats. Upstream reads them from cgroups only, and there are none there on this machine."),
 	because(`/metrics/cadvisor`, `container_memory_pgs(can|teal)_total.*`, "On cgroup v1, the kernel does not count these by cgroup, and upstream has zeros. kubeloupe has them on cgroup v2."),
@@ -65,6 +61,7 @@ var contentReasons = []contentReason{
 	because(`/metrics/slis`, `process_start_time_seconds`, "kubeloupe has this metric on the other pages."),
 
 	because(`/metrics`, `kubeloupe_.*`, "These are kubeloupe's own metrics: see fleet.md."),
+	sometimes(`/metrics`, `kubelet_metrics_provider`, "Upstream's server sets this value when it starts, and loses it if the metric is not registered yet."),
 	because(`/metrics`, `prober_.*`, "kubeloupe has the metrics of /metrics/probes on this page, too."),
 	because(`/metrics`, `(aggregator|apiserver|cardinality_enforcement|disabled_metrics|hidden_metrics|registered_metrics)_.*`, "Libraries of the API server register these, which upstream links; they have no meaning on a node."),
 	because(`/metrics`, `workqueue_.*`, "kubeloupe has no work queues of client-go."),

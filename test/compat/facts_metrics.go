@@ -12,7 +12,7 @@ import (
 )
 
 // metrics are the facts of an exposition in Prometheus' text format: of each family its type, the names of its labels, and the number of its buckets.
-// Of labels in told, each value is a fact; of families about pods, each container is.
+// Of labels in told, each value is a fact; of families about pods, each container is, and the sandbox.
 func (s spoken) metrics(body []byte, told []string) (facts, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
@@ -32,7 +32,7 @@ func (s spoken) metrics(body []byte, told []string) (facts, error) {
 				}
 			}
 			if of["namespace"] != "" && of["pod"] != "" {
-				subjects[strings.TrimSuffix(of["namespace"]+"/"+of["pod"]+"/"+of["container"], "/")] = true
+				subjects[strings.TrimSuffix(of["namespace"]+"/"+of["pod"]+"/"+containerOf(of), "/")] = true
 			} else if _, about := of["pod"]; about {
 				subjects["no pod"] = true
 			}
@@ -51,4 +51,12 @@ func (s spoken) metrics(body []byte, told []string) (facts, error) {
 		}
 	}
 	return out, nil
+}
+
+// containerOf is the container that a metric of cAdvisor is about. Only a pod's sandbox has a name without that of a container.
+func containerOf(labels map[string]string) string {
+	if labels["name"] != "" && labels["container"] == "" {
+		return "SANDBOX"
+	}
+	return labels["container"]
 }

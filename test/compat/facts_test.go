@@ -24,8 +24,9 @@ func TestFacts(t *testing.T) {
 		t.Error("took half a document")
 	}
 	got, err = s.metrics([]byte("# TYPE a counter\na{x=\"1\",y=\"2\"} 3\na{x=\"4\",z=\"2\"} 3\n# TYPE b histogram\nb_bucket{le=\"1\"} 1\nb_bucket{le=\"+Inf\"} 1\nb_sum 1\nb_count 1\n"+
-		"# TYPE c gauge\nc{namespace=\"n\",pod=\"p\",container=\"c\"} 1\nc{namespace=\"\",pod=\"\",container=\"\"} 1\n"), []string{"x"})
-	want = facts{"a": "counter[x y z]", "a of x=1": "yes", "a of x=4": "yes", "b": "histogram, 2 buckets", "c": "gauge[container namespace pod]", "c of n/p/c": "yes", "c of no pod": "yes"}
+		"# TYPE c gauge\nc{namespace=\"n\",pod=\"p\",container=\"c\"} 1\nc{namespace=\"\",pod=\"\",container=\"\"} 1\n"+
+		"c{namespace=\"n\",pod=\"p\",container=\"\",name=\"s\"} 1\nc{namespace=\"n\",pod=\"p\",container=\"\",name=\"\"} 1\n"), []string{"x"})
+	want = facts{"a": "counter[x y z]", "a of x=1": "yes", "a of x=4": "yes", "b": "histogram, 2 buckets", "c": "gauge[container name namespace pod]", "c of n/p/c": "yes", "c of n/p": "yes", "c of n/p/SANDBOX": "yes", "c of no pod": "yes"}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}

@@ -32,6 +32,7 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 		if cfg.Program, err = cluster.PluginKubelet(state); err != nil {
 			return nil, err
 		}
+		defer func() { _ = os.Remove("/run/containerd") }() // if nobody else has it
 	} else {
 		cfg.Program, cfg.Args = o.program, []string{"--v=2"} // as the lab's kubelet
 	}

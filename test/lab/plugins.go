@@ -60,24 +60,29 @@ func BuildDRADriver(ctx context.Context, log io.Writer) (string, error) {
 	return filepath.Join(dir, "dradriver"), err
 }
 
-// pluginKubelet runs the kubelet in a mount namespace where the directory of device plugins is the agent's. What the kubelet mounts in its root
-// directory appears outside, as on a node, but not that directory.
+// pluginKubelet runs the kubelet in a mount namespace where the directory of device plugins is the agent's, and that of containerd the lab's,
+// because cAdvisor knows only containerd's default socket. What the kubelet mounts in its root directory appears outside, as on a node, but not
+// these directories.
 const pluginKubelet = `
-export plugins
+export plugins containerd
 grep -qF " $root " /proc/self/mountinfo || { mount --bind "$root" "$root"; mount --make-shared "$root"; }
-mkdir -p "$plugins" /var/lib/kubelet/device-plugins
+mkdir -p "$plugins" /var/lib/kubelet/device-plugins /run/containerd
 exec unshare --mount --propagation unchanged sh -ec '
-	mount --make-private "$(stat -c %m /var/lib/kubelet/device-plugins)"
+	for dir in /var/lib/kubelet/device-plugins /run/containerd; do
+		mount --make-private "$(stat -c %m "$dir")"
+	done
 	mount --bind "$plugins" /var/lib/kubelet/device-plugins
+	mount --bind "$containerd" /run/containerd
 	exec "$@"' sh "$kubelet" "$@"
 `
 
 // PluginKubelet writes a program that runs upstream's kubelet with the device plugins of the agents with that State, and returns its path, for
-// [AgentConfig]. Upstream's kubelet has its device plugins in /var/lib/kubelet, whatever its root directory is.
+// [AgentConfig]. Upstream's kubelet has its device plugins in /var/lib/kubelet, whatever its root directory is. Directories that this needs are
+// created where they are missing.
 func (c *Cluster) PluginKubelet(state string) (string, error) {
 	root := c.path("node", state, "root")
 	path := c.path("node", state+"-kubelet")
-	text := fmt.Sprintf("#!/bin/sh\nset -e\nroot='%s' plugins='%s' kubelet='%s'\n", root, filepath.Join(root, "device-plugins"), c.Program("kubelet")) + pluginKubelet[1:]
+	text := fmt.Sprintf("#!/bin/sh\nset -e\nroot='%s' plugins='%s' containerd='%s' kubelet='%s'\n", root, filepath.Join(root, "device-plugins"), c.Dir, c.Program("kubelet")) + pluginKubelet[1:]
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
