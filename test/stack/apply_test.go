@@ -2,10 +2,13 @@ package stack
 
 import (
 	"fmt"
+	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
@@ -62,13 +65,13 @@ func (b *bench) pushImages(t *testing.T) {
 
 func (b *bench) push(t *testing.T, name, to, from string) {
 	t.Helper()
-	p := lab.Programs{Files: map[string]string{to: from}, Config: v1.Config{Entrypoint: []string{"/" + to}}}
+	p := lab.Programs{Files: map[string]string{to: from}, Config: v1.Config{Entrypoint: []string{"/" + to}, Env: []string{"PATH=/" + path.Dir(to)}}}
 	if err := b.PushPrograms(t.Context(), name, p); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// overlay writes an overlay that has only what this machine lacks, and returns its directory. %s in text is deploy.
+// overlay writes an overlay that has only what this machine lacks, and returns its directory. DEPLOY in text is that of deploy.
 func overlay(t *testing.T, text string) string {
 	t.Helper()
 	base, err := filepath.Abs(deploy)
@@ -86,8 +89,8 @@ func overlay(t *testing.T, text string) string {
 	return dir
 }
 
-// apply applies deploy/stack, without Grafana, and waits until its pods are ready.
-func (b *bench) apply(t *testing.T) {
+// apply applies deploy/stack, without Grafana, waits until its pods are ready, and returns the overlay.
+func (b *bench) apply(t *testing.T) (dir string) {
 	t.Helper()
 	parts, text := []string{"collector", "prometheus"}, "resources: [DEPLOY/stack]\nreplicas:\n  - {name: grafana, count: 0}\n"
 	if *jaeger != "" {
@@ -95,8 +98,8 @@ func (b *bench) apply(t *testing.T) {
 	} else {
 		text += "  - {name: jaeger, count: 0}\n"
 	}
-	out := b.kubectl(t, "apply", "-k", overlay(t, text))
-	if strings.Contains(out, "Warning") {
+	dir = overlay(t, text)
+	if out := b.kubectl(t, "apply", "-k", dir); strings.Contains(out, "Warning") {
 		t.Errorf("the API server warns: %s", out)
 	}
 	for _, name := range parts {
@@ -107,12 +110,13 @@ func (b *bench) apply(t *testing.T) {
 		b.jaeger = b.address(t, "jaeger", "16686")
 	}
 	t.Log("\n" + b.kubectl(t, "get", "pods", "-n", namespace, "-o", "wide"))
+	return dir
 }
 
 // rolledOut waits until the pods of an object run as it is declared.
 func (b *bench) rolledOut(t *testing.T, in, what string) {
 	t.Helper()
-	out, err := b.Kubectl(t.Context(), "rollout", "status", "-n", in, what, "--timeout", deadline.String())
+	out, err := b.Kubectl(t.Context(), "rollout", "status", "-n", in, what, "--timeout", time.Until(last(t)).String())
 	if err == nil {
 		return
 	}
@@ -127,22 +131,31 @@ func (b *bench) address(t *testing.T, service, port string) string {
 	return b.kubectl(t, "get", "svc", "-n", namespace, service, "-o", "jsonpath={.spec.clusterIP}:"+port)
 }
 
-// attach applies the overlay of docs/fleet.md, with the lab's image, and with the lab's kubelet, because there may be others on this machine.
-func (b *bench) attach(t *testing.T, kubelet int) {
+// attach applies the overlay of docs/fleet.md, with the lab's image, and with the lab's kubelet, because there may be others on this machine. It waits
+// until attach serves its metrics, and returns the overlay.
+func (b *bench) attach(t *testing.T, kubelet int) (dir string) {
 	t.Helper()
 	const name = "kubeloupe/kubeloupe"
 	b.push(t, name+":lab", "ko-app/kubeloupe", b.Binary)
-	out := b.kubectl(t, "apply", "-k", overlay(t, fmt.Sprintf(`resources: [DEPLOY/attach]
+	dir = overlay(t, fmt.Sprintf(`resources: [DEPLOY/attach]
 components: [DEPLOY/attach/otlp, DEPLOY/attach/metrics, DEPLOY/stack/attach]
 images: [{name: ghcr.io/kubeloupe/kubeloupe, newName: "%s/%s", newTag: lab}]
 patches:
   - target: {kind: DaemonSet}
     patch: |
       - {op: add, path: /spec/template/spec/containers/0/args/-, value: --pid=%d}
-`, b.Registry, name, kubelet)))
-	if strings.Contains(out, "Warning") {
+`, b.Registry, name, kubelet))
+	if out := b.kubectl(t, "apply", "-k", dir); strings.Contains(out, "Warning") {
 		t.Errorf("the API server warns: %s", out)
 	}
 	b.kubectl(t, "set", "env", "-n", "kubeloupe", "ds/kubeloupe-attach", "SAMPLING=1")
 	b.rolledOut(t, "kubeloupe", "daemonset/kubeloupe-attach")
+	eventually(t, "metrics of attach", func() string {
+		_, err := get(t.Context(), "http://"+net.JoinHostPort(b.NodeIP, "9464")+"/metrics")
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return dir
 }

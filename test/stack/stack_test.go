@@ -2,8 +2,9 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"slices"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/testbed"
 )
 
-// deadline is how long a test waits for one thing on a machine that is busy.
-const deadline = 4 * time.Minute
+// starts are how many pods are started under each agent.
+const starts = 4
 
 // bench is a cluster with the stack.
 type bench struct {
@@ -24,12 +25,42 @@ type bench struct {
 	prometheus, jaeger string
 }
 
-// TestStack follows docs/fleet.md: the stack is applied, and the agent and then attach send their spans to it. The steps need each other.
+// TestStack follows docs/fleet.md: the stack is applied, the agent and then attach send their spans to it, and it is removed. Each step needs those
+// before.
 func TestStack(t *testing.T) {
 	if os.Getenv(wanted) == "" {
 		t.Skip("it takes minutes, because metrics are scraped every 30 s: " + wanted + "=1")
 	}
 	ownnet.Need(t)
+	b := newBench(t)
+	b.pushImages(t)
+	label := []string{"--node-labels", "kubeloupe.dev/agent=true"}
+	agent := b.agent(t, lab.Kubeloupe, nil, label...)
+	stack := b.apply(t)
+
+	collector := b.address(t, "collector", "4317")
+	stop(t, agent)
+	agent = b.agent(t, lab.Kubeloupe, func(config map[string]any) {
+		config["tracing"] = map[string]any{"endpoint": collector, "samplingRatePerMillion": 1000000}
+	}, label...)
+	t.Logf("the agent sends its spans to %s", collector)
+	b.judge(t, "kubeloupe", "agent")
+
+	stop(t, agent)
+	agent = b.agent(t, lab.Upstream, nil, "--v=4")
+	attach := b.attach(t, agent.PID())
+	b.judge(t, "kubeloupe-attach", "attach")
+
+	b.said(t)
+	for _, overlay := range []string{attach, stack} {
+		b.kubectl(t, "delete", "-k", overlay, "--timeout", deadline.String())
+	}
+}
+
+// newBench starts the cluster, whose node has a route to the addresses of Services. A real node has one, by default. The namespace of the tests has
+// none, and kube-proxy changes the address of a connection only after a route was found.
+func newBench(t *testing.T) *bench {
+	t.Helper()
 	bed, err := testbed.New("kl-stack-", t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -42,27 +73,11 @@ func TestStack(t *testing.T) {
 			t.Errorf("%s is left", bed.Dir)
 		}
 	})
-	b := &bench{Bed: bed}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go b.ApproveServing(ctx) //nolint:errcheck // it ends with ctx
-	b.pushImages(t)
-	agent := b.agent(t, lab.Kubeloupe, nil, "--node-labels", "kubeloupe.dev/agent=true")
-	b.apply(t)
-
-	collector := b.address(t, "collector", "4317")
-	stopped(t, agent)
-	agent = b.agent(t, lab.Kubeloupe, func(config map[string]any) {
-		config["tracing"] = map[string]any{"endpoint": collector, "samplingRatePerMillion": 1000000}
-	}, "--node-labels", "kubeloupe.dev/agent=true")
-	t.Logf("the agent sends its spans to %s", collector)
-	b.judge(t, "kubeloupe", "agent", 4)
-
-	stopped(t, agent)
-	agent = b.agent(t, lab.Upstream, nil, "--v=4")
-	b.attach(t, agent.PID())
-	b.judge(t, "kubeloupe-attach", "attach", 4)
-	b.said(t)
+	if out, err := exec.CommandContext(t.Context(), "ip", "route", "add", bed.ServiceCIDR, "dev", bed.Bridge).CombinedOutput(); err != nil {
+		t.Fatalf("route to Services: %v: %s", err, out)
+	}
+	go bed.ApproveServing(t.Context()) //nolint:errcheck // it ends with the test
+	return &bench{Bed: bed}
 }
 
 // agent starts an agent with a serving certificate of the cluster's CA, and waits until its node is ready.
@@ -91,47 +106,57 @@ func (b *bench) agent(t *testing.T, kind lab.AgentKind, change func(map[string]a
 	return a
 }
 
-func stopped(t *testing.T, a *lab.Agent) {
+func stop(t *testing.T, a *lab.Agent) {
 	t.Helper()
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// start starts pods one after the other, waits until they are ready, and removes them.
-func (b *bench) start(t *testing.T, name string, n int) (pods []string) {
+// start starts pods one after the other, each when the one before is ready.
+func (b *bench) start(t *testing.T, name string) (pods []string) {
 	t.Helper()
-	for i := range n {
-		pod := name + "-" + string(rune('a'+i))
+	for i := range starts {
+		pod := fmt.Sprintf("%s-%d", name, i)
 		b.kubectl(t, "run", pod, "--image="+b.Image(lab.ImageBusybox), "--restart=Never", "--", "sleep", "1000")
 		b.kubectl(t, "wait", "--for=condition=Ready", "pod/"+pod, "--timeout="+deadline.String())
 		pods = append(pods, pod)
 	}
-	b.kubectl(t, append([]string{"delete", "pod", "--now"}, pods...)...)
-	return slices.Clone(pods)
+	return pods
 }
 
 // kubectl runs kubectl as the administrator, and returns what it printed.
 func (b *bench) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := b.Kubectl(t.Context(), args...)
+	ctx, cancel := context.WithDeadline(t.Context(), last(t))
+	defer cancel()
+	out, err := b.Kubectl(ctx, args...)
 	if err != nil {
 		t.Fatalf("kubectl %q: %v: %s", args, err, out)
 	}
 	return out
 }
 
-// closing is what taking the cluster down may take: nothing is waited for that long before go test's timeout, which would leave it.
-const closing = 90 * time.Second
+const (
+	// deadline is how long a test waits for one thing on a machine that is busy.
+	deadline = 4 * time.Minute
+	// closing is what taking the cluster down may take.
+	closing = 90 * time.Second
+)
+
+// last is until when the test waits for one thing that begins now: go test's timeout would leave the cluster.
+func last(t *testing.T) time.Time {
+	end := time.Now().Add(deadline)
+	if by, ok := t.Deadline(); ok && by.Add(-closing).Before(end) {
+		return by.Add(-closing)
+	}
+	return end
+}
 
 // eventually waits until wrong says nothing.
 func eventually(t *testing.T, what string, wrong func() string) {
 	t.Helper()
-	end := time.Now().Add(deadline)
-	if last, ok := t.Deadline(); ok && last.Add(-closing).Before(end) {
-		end = last.Add(-closing)
-	}
-	for {
+	for end := last(t); ; time.Sleep(time.Second) {
 		said := wrong()
 		if said == "" {
 			return
@@ -139,6 +164,5 @@ func eventually(t *testing.T, what string, wrong func() string) {
 		if time.Now().After(end) || t.Context().Err() != nil {
 			t.Fatalf("%s: %s", what, said)
 		}
-		time.Sleep(time.Second)
 	}
 }
