@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -57,8 +58,7 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// newBench starts the cluster, whose node has a route to the addresses of Services. A real node has one, by default. The namespace of the tests has
-// none, and kube-proxy changes the address of a connection only after a route was found.
+// newBench starts the cluster, and gives its node what a real node has.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	bed, err := testbed.New("kl-stack-", t.Output())
@@ -73,10 +73,23 @@ func newBench(t *testing.T) *bench {
 			t.Errorf("%s is left", bed.Dir)
 		}
 	})
-	if out, err := exec.CommandContext(t.Context(), "ip", "route", "add", bed.ServiceCIDR, "dev", bed.Bridge).CombinedOutput(); err != nil {
-		t.Fatalf("route to Services: %v: %s", err, out)
+	root := filepath.Join(bed.Dir, "lab", "cluster", "node", "default", "root")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
 	}
-	go bed.ApproveServing(t.Context()) //nolint:errcheck // it ends with the test
+	for _, command := range [][]string{
+		// The namespace of the tests has no default route, and kube-proxy changes the address of a connection only after a route was found.
+		{"ip", "route", "add", bed.ServiceCIDR, "dev", bed.Bridge},
+		// systemd makes all mounts shared. If this directory were not, upstream's kubelet would mount it on itself, which hides the volumes that
+		// kubeloupe mounted there, and could not remove them.
+		{"mount", "--bind", root, root},
+		{"mount", "--make-rshared", root},
+	} {
+		if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", command, err, out)
+		}
+	}
+	go bed.ApproveServing(t.Context())
 	return &bench{Bed: bed}
 }
 
