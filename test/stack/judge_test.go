@@ -80,7 +80,7 @@ func (b *bench) exemplars(t *testing.T, job string) {
 			continue
 		}
 		delete(ids, id)
-		led = append(led, pod)
+		led = append(led, pod+" "+outcome(got.traces[id]))
 		if b.jaeger != "" {
 			b.fetch(t, id, got.traces[id])
 		}
@@ -90,4 +90,14 @@ func (b *bench) exemplars(t *testing.T, job string) {
 	if len(ids) > 0 || len(led) == 0 {
 		t.Errorf("%s: the exemplars %v are no starts in the Collector's file", job, slices.Collect(maps.Keys(ids)))
 	}
+}
+
+// outcome is that of a start.
+func outcome(spans []span) string {
+	for i := range spans {
+		if spans[i].Parent == "" {
+			return spans[i].Attributes.text("kubeloupe.start.outcome")
+		}
+	}
+	return ""
 }
