@@ -258,10 +258,17 @@ func (m *Merger) startMoves(it *item) bool {
 	}
 	switch e.Name {
 	case trace.MilestoneSeen:
+		id.sighting = it
+		id.found()
 		return m.seenAgain(it, id)
 	case trace.MilestoneTerminating, trace.MilestoneGone:
-		id.seen, id.objects = false, false
-	case trace.MilestoneStarted, trace.MilestoneReady:
+		id.seen, id.objects, id.ran, id.sighting = false, false, 0, nil
+	case trace.MilestoneStarted:
+		if runtime && !e.Adopted && id.ran == 0 {
+			id.ran = it.rec.Time
+			id.found()
+		}
+	case trace.MilestoneReady:
 	}
 	switch s := &id.started; {
 	case e.Name == trace.MilestoneStarted && runtime:
@@ -321,6 +328,19 @@ func (m *Merger) seenAgain(it *item, id *identity) bool {
 	id.seen, id.objects = true, id.objects || object
 	it.gone = again
 	return again
+}
+
+// found marks that a pod was found running, where the runtime had started its containers before the kubelet saw it: they were another kubelet's.
+func (id *identity) found() {
+	it := id.sighting
+	if it == nil || id.ran == 0 || !ofKubelet(it.rec.Observer) || time.Duration(it.rec.Time-id.ran) <= near+it.rec.Precision.Duration() {
+		return
+	}
+	if e, ok := it.rec.Event.(*trace.Milestone); ok && !e.Adopted {
+		own := *e
+		own.Adopted = true
+		it.rec.Event = &own
+	}
 }
 
 // moves reports whether a pod was said to be ready in the moment of its start, of which another observer knows better when it was.
