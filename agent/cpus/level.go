@@ -104,14 +104,14 @@ func (m *Manager) holders() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// dropPods removes from the state what pods have: all of it without the feature gate, as upstream; with it, what an agent had released when
-// it ended before it could remove the pod.
+// dropPods removes from the state what pods have: all of it without the feature gate, as upstream; with it, entries without CPUs, and what an
+// agent had released when it ended before it could remove the pod.
 func (m *Manager) dropPods() {
 	if !m.cfg.PodLevel || m.static == nil {
 		m.content.Pods = state.PodCPUAssignments{}
 		return
 	}
 	maps.DeleteFunc(m.content.Pods, func(uid string, pod state.PodEntry) bool {
-		return len(m.content.Assigned[uid]) == 0 && pod.CPUSet.IsSubsetOf(m.content.Default)
+		return pod.CPUSet.IsEmpty() || len(m.content.Assigned[uid]) == 0 && pod.CPUSet.IsSubsetOf(m.content.Default)
 	})
 }

@@ -328,6 +328,16 @@ func TestLevelStateIsRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	// An entry without CPUs is none: the container has its CPUs from the node.
+	empty := newFixture(t, laptop().machine(), gateOn)
+	replace(podFile("0,2-4,6-7", `"p":{"a":"1,5"}`, `"p":{"cpuSet":""}`))(&empty.cfg)
+	var err error
+	if empty.Manager, err = New(empty.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if empty.Release("p"); empty.pool() != "0-7" {
+		t.Errorf("shared %s", empty.pool())
+	}
 	// Without the gate, what only the pod has is missing in the state, as with upstream.
 	f := newFixture(t, laptop().machine(), gateOn)
 	f.admitPod(t, levelPod("p", "4", "a=2"))

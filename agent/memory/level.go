@@ -94,12 +94,14 @@ func (m *Manager) source(uid, container string) trace.AllocationSource {
 	return trace.SourcePodExclusive
 }
 
-// dropPods removes from the state what pods have: all of it without the feature gate; with it, that of pods whose containers have nothing,
-// which does not count. Both as upstream.
+// dropPods removes from the state what pods have: all of it without the feature gate; with it, entries without memory, and those of pods whose
+// containers have nothing. As upstream, neither counts.
 func (m *Manager) dropPods() {
 	if !m.cfg.PodLevel || !m.static {
 		m.content.PodEntries = state.PodMemoryAssignments{}
 		return
 	}
-	maps.DeleteFunc(m.content.PodEntries, func(uid string, _ state.PodEntry) bool { return len(m.content.Entries[uid]) == 0 })
+	maps.DeleteFunc(m.content.PodEntries, func(uid string, pod state.PodEntry) bool {
+		return len(pod.MemoryBlocks) == 0 || len(m.content.Entries[uid]) == 0
+	})
 }

@@ -312,6 +312,19 @@ func TestLevelStateIsRefused(t *testing.T) {
 	}
 }
 
+// An entry of a pod without memory is none: its containers have theirs from the node.
+func TestEmptyEntry(t *testing.T) {
+	f := newLevelFixture(t)
+	f.admit(t, pod("p", "a=1Gi"), true)
+	edit(t, func(c *state.Content) {
+		c.PodEntries["p"], c.PodEntries["q"] = state.PodEntry{}, state.PodEntry{MemoryBlocks: c.Entries["p"]["a"]}
+	})(&f.cfg)
+	f.again(t)
+	if f.Release("p"); f.left() != "3328 3328" || len(f.content.PodEntries) > 0 {
+		t.Errorf("left %s, %+v", f.left(), f.content.PodEntries)
+	}
+}
+
 // TestLevelAsUpstream: the same pods with pod-level resources get the same memory as with upstream's static policy (v1.37.1). A program
 // called it with random pods and wrote testdata/podlevel.json.
 func TestLevelAsUpstream(t *testing.T) {
