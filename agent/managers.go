@@ -23,6 +23,9 @@ type managers struct {
 	topology *topology.Manager
 }
 
+// gatePodLevel is the feature gate of pod-level resources in the managers. It needs PodLevelResources.
+const gatePodLevel = "PodLevelResourceManagers"
+
 // newManagers creates the managers of CPUs and memory, which read their state files, and that of topology, which asks them and the manager
 // of devices, in upstream's order.
 //
@@ -30,7 +33,7 @@ type managers struct {
 func (p *parts) newManagers() (err error) {
 	k, m := p.cfg.Kubelet, p.host.managers
 	kc := k.Kubelet
-	machine := p.host.arrangement
+	machine, podLevel := p.host.arrangement, k.Gates.Enabled(gatePodLevel)
 	reserved, err := numa.ParseList(kc.ReservedSystemCPUs)
 	if err != nil {
 		return fmt.Errorf("reservedSystemCPUs: %w", err)
@@ -39,20 +42,20 @@ func (p *parts) newManagers() (err error) {
 	m.cpus, err = cpus.New(cpus.Config{
 		Policy: kc.CPUManagerPolicy, Options: kc.CPUManagerPolicyOptions, TopologyPolicy: kc.TopologyManagerPolicy, Machine: machine,
 		AlphaOptions: k.Gates.Enabled("CPUManagerPolicyAlphaOptions"), BetaOptions: k.Gates.Enabled("CPUManagerPolicyBetaOptions"),
-		Reserved: reserved, ReservedNumber: int((kept.Cpu().MilliValue() + 999) / 1000), Dir: k.Node.RootDir,
+		PodLevel: podLevel, Reserved: reserved, ReservedNumber: int((kept.Cpu().MilliValue() + 999) / 1000), Dir: k.Node.RootDir,
 		Period: kc.CPUManagerReconcilePeriod.Duration, Pods: m, Seen: p.pleg.Cache(), Runtime: p.client.Runtime, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
 	}
 	m.memory, err = memory.New(memory.Config{
-		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
+		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, PodLevel: podLevel, Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
 	}
 	m.topology, err = topology.New(topology.Config{
-		Policy: kc.TopologyManagerPolicy, Scope: kc.TopologyManagerScope, Options: kc.TopologyManagerPolicyOptions, Machine: machine,
+		Policy: kc.TopologyManagerPolicy, Scope: kc.TopologyManagerScope, Options: kc.TopologyManagerPolicyOptions, Machine: machine, PodLevel: podLevel,
 		Providers: []topology.Provider{
 			{Name: "device", HintProvider: p.pods.devices.Provider()}, {Name: "cpu", HintProvider: m.cpus}, {Name: "memory", HintProvider: m.memory},
 		},

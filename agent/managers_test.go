@@ -110,6 +110,47 @@ func TestOwnCPUs(t *testing.T) {
 	n.end()
 }
 
+// With the feature gate, a pod with pod-level resources gets CPUs for all of its containers. One that shares them keeps a quota. The next
+// agent knows it.
+func TestPodLevelCPUs(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("needs 2 CPUs")
+	}
+	h := newHost(t, map[string]sim.Latency{})
+	cfg := func() agent.Config {
+		return static(h, "--topology-manager-policy", "best-effort", "--topology-manager-scope", "pod", "--feature-gates", "PodLevelResourceManagers=true")
+	}
+	p, full := podOf("level"), podOf("full")
+	p.Spec.Resources = guaranteed("x", "1").Spec.Containers[0].Resources.DeepCopy()
+	full.Spec.Resources = p.Spec.Resources
+	full.Spec.Containers = append(full.Spec.Containers, *full.Spec.Containers[0].DeepCopy())
+	full.Spec.Containers[0].Resources, full.Spec.Containers[1].Name = *p.Spec.Resources, "second"
+	n := run(t, cfg())
+	n.source.Set(full)
+	n.until("refusal", refusal("EmptyPodSharedPoolError", full))
+	n.source.Set(p)
+	n.until("start", milestone("started", p))
+	cpu, quota := h.cpusOf(p)
+	if cpu == "" || cpu == "0" || strings.ContainsAny(cpu, ",-") || quota == -1 {
+		t.Errorf("CPUs %q, quota %d, want one that is not reserved, with a quota", cpu, quota)
+	}
+	n.end()
+
+	n = run(t, cfg())
+	n.source.Set(p)
+	n.until("adoption", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Allocation)
+		return ok && e.Outcome == trace.AllocationKept && e.Source == trace.SourcePod && e.Container == "" && e.CPUs == cpu
+	})
+	n.until("start", milestone("started", p))
+	n.source.Set()
+	n.until("release", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.Allocation)
+		return ok && e.Outcome == trace.AllocationReleased && e.Source == trace.SourcePod && e.CPUs == cpu
+	})
+	n.end()
+}
+
 // The policies of the topology manager reject pods that no NUMA node has enough CPUs for.
 func TestTopology(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})

@@ -17,27 +17,37 @@ import (
 // newResizes creates the manager of allocated resources.
 func (p *parts) newResizes() (err error) {
 	kc, node := p.cfg.Kubelet.Kubelet, p.criNode() // read once: Refuse is called under a lock
+	of := policies{kc.CPUManagerPolicy, kc.MemoryManagerPolicy, p.cfg.Kubelet.Gates.Enabled(gatePodLevel)}
 	p.pods.resizes, err = resize.New(resize.Config{
 		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
-			return refuseResize(kc.CPUManagerPolicy, kc.MemoryManagerPolicy, node, pod, allocated)
+			return refuseResize(of, node, pod, allocated)
 		},
 		Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
 	})
 	return err
 }
 
+// policies are those of the managers of CPUs and memory; podLevel says that they give pods what pod-level resources request.
+type policies struct {
+	cpu, memory string
+	podLevel    bool
+}
+
 // refuseResize says why a pod cannot be resized, whatever is free: a container's swap depends on its memory request, and what a container
 // of a Guaranteed pod has for itself does not change while it runs.
 //
-// Upstream: pkg/kubelet/allocation/handlers.go.
-func refuseResize(cpuPolicy, memoryPolicy string, node criconfig.Node, pod, allocated *v1.Pod) resize.Refusal {
+// Upstream: pkg/kubelet/allocation/handlers.go. It does not compare pod-level resources, so that a pod could have a larger limit than CPUs.
+func refuseResize(of policies, node criconfig.Node, pod, allocated *v1.Pod) resize.Refusal {
 	guaranteed := qos.Class(pod) == v1.PodQOSGuaranteed
+	differ := func(name v1.ResourceName) bool {
+		return requestsDiffer(pod, allocated, name) || of.podLevel && podRequestDiffers(pod, allocated, name)
+	}
 	switch {
 	case resizesSwap(node, pod, allocated):
 		return resize.Refusal{Ground: trace.ResizeOfSwap, Message: "In-place resize of containers with swap is not supported."}
-	case guaranteed && cpuPolicy == cpus.Static && requestsDiffer(pod, allocated, v1.ResourceCPU):
+	case guaranteed && of.cpu == cpus.Static && differ(v1.ResourceCPU):
 		return resize.Refusal{Ground: trace.ResizeOfOwnCPUs, Message: `Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"`}
-	case guaranteed && memoryPolicy == memory.Static && requestsDiffer(pod, allocated, v1.ResourceMemory):
+	case guaranteed && of.memory == memory.Static && differ(v1.ResourceMemory):
 		return resize.Refusal{Ground: trace.ResizeOfOwnMemory, Message: `Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"`}
 	}
 	return resize.Refusal{}
@@ -55,6 +65,15 @@ func requestsDiffer(a, b *v1.Pod, name v1.ResourceName) bool {
 		return false
 	}
 	return differ(a.Spec.Containers, b.Spec.Containers) || differ(a.Spec.InitContainers, b.Spec.InitContainers)
+}
+
+// podRequestDiffers reports whether the pod-level resources request another amount of the resource.
+func podRequestDiffers(a, b *v1.Pod, name v1.ResourceName) bool {
+	if a.Spec.Resources == nil || b.Spec.Resources == nil {
+		return a.Spec.Resources != b.Spec.Resources
+	}
+	p, q := a.Spec.Resources.Requests[name], b.Spec.Resources.Requests[name]
+	return !p.Equal(q)
 }
 
 // resizesSwap reports whether the memory request of a container changes that may use swap and is not restarted for it.

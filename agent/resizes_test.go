@@ -53,12 +53,32 @@ func TestRefusedResize(t *testing.T) {
 		{"memory of its own", swap, amounts("1", "2Gi", true), amounts("1", "1Gi", true), trace.ResizeOfOwnMemory},
 		{"nothing of its own", criconfig.Node{}, amounts("2", "2Gi", false), amounts("1", "1Gi", false), ""},
 	} {
-		got := refuseResize(cpus.Static, memory.Static, c.node, c.pod, c.from)
+		got := refuseResize(policies{cpus.Static, memory.Static, false}, c.node, c.pod, c.from)
 		if got.Ground != c.want || (got.Message == "") != (c.want == "") {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
 		}
 	}
-	if got := refuseResize("none", "None", swap, amounts("2", "2Gi", true), amounts("1", "1Gi", true)); got.Ground != "" {
+	level := func(cpu, mem string) *v1.Pod {
+		p := amounts("1", "1Gi", true)
+		p.Spec.Resources = amounts(cpu, mem, true).Spec.Containers[0].Resources.DeepCopy()
+		return p
+	}
+	for _, c := range []struct {
+		name     string
+		pod      *v1.Pod
+		podLevel bool
+		want     trace.ResizeGround
+	}{
+		{"CPUs of the pod", level("3", "2Gi"), true, trace.ResizeOfOwnCPUs},
+		{"memory of the pod", level("2", "3Gi"), true, trace.ResizeOfOwnMemory},
+		{"nothing of the pod's own", level("3", "3Gi"), false, ""},
+		{"the same", level("2", "2Gi"), true, ""},
+	} {
+		if got := refuseResize(policies{cpus.Static, memory.Static, c.podLevel}, swap, c.pod, level("2", "2Gi")); got.Ground != c.want {
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+	}
+	if got := refuseResize(policies{"none", "None", true}, swap, amounts("2", "2Gi", true), amounts("1", "1Gi", true)); got.Ground != "" {
 		t.Errorf("without policies: %+v", got)
 	}
 }

@@ -17,6 +17,8 @@ type Allocation struct {
 	Scope  string `json:"scope,omitempty"`
 	// Container is the container; empty for the whole pod.
 	Container string `json:"container,omitempty"`
+	// Source is whose it is, with the feature gate PodLevelResourceManagers; of a refusal, for whom it was to be. Empty without the gate.
+	Source AllocationSource `json:"source,omitempty"`
 	// Why is the reason of what was chosen or released.
 	Why AllocationWhy `json:"why,omitempty"`
 	// CPUs are the container's own CPUs, Nodes the NUMA nodes of its CPUs or its memory.
@@ -75,4 +77,6 @@ type ResourceHints struct {
 	// Preferred are the smallest sets that could give it on an idle node, Possible the others. If there are none, no nodes can give it.
 	Preferred string `json:"preferred,omitempty"`
 	Possible  string `json:"possible,omitempty"`
+	// Err is why no nodes could ever give it.
+	Err string `json:"err,omitempty" scrub:"text"`
 }

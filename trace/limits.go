@@ -39,7 +39,7 @@ func (e *Eviction) limit(l limiter) int {
 
 // limit implements limited.
 func (e *Allocation) limit(l limiter) int {
-	return word(l, &e.Manager) + word(l, &e.Outcome) + word(l, &e.Why) + word(l, &e.Policy) + word(l, &e.Scope) + word(l, &e.Container) +
+	return word(l, &e.Manager) + word(l, &e.Outcome) + word(l, &e.Source) + word(l, &e.Why) + word(l, &e.Policy) + word(l, &e.Scope) + word(l, &e.Container) +
 		line(l, &e.CPUs) + line(l, &e.Nodes) + line(l, &e.Pool) + line(l, &e.Affinity) + list(l, &e.Memory, &e.Clipped) + list(l, &e.Free, &e.Clipped) + list(l, &e.Own, &e.Clipped) +
 		list(l, &e.Hints, &e.Clipped) + word(l, &e.Code) + text(l, &e.Err)
 }
@@ -52,7 +52,7 @@ func (e *NodeMemory) limit(l limiter) int { return word(l, &e.Resource) + line(l
 
 // limit implements limited.
 func (e *ResourceHints) limit(l limiter) int {
-	return word(l, &e.Provider) + word(l, &e.Resource) + line(l, &e.Preferred) + line(l, &e.Possible)
+	return word(l, &e.Provider) + word(l, &e.Resource) + line(l, &e.Preferred) + line(l, &e.Possible) + text(l, &e.Err)
 }
 
 // limit implements limited.

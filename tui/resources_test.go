@@ -105,6 +105,31 @@ func TestResourcesKeys(t *testing.T) {
 	})
 }
 
+// A pod with pod-level resources has a row before those of its containers, and with the cursor on it, all of its CPUs.
+func TestResourcesOfPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pod := &tuitest.Script{}, tuitest.Span{}.Of(trace.Pod{Namespace: "db", Name: "redis-0", UID: "r"})
+		s.Point(0, tuitest.Span{}, &trace.ResourcesDescribed{
+			CPUPolicy: "static", MemoryPolicy: "None", TopologyPolicy: "restricted", Scope: "pod", Nodes: []trace.NUMANode{{ID: 0, CPUs: "0-7"}}, Reserved: "0", Pool: "0-7",
+		})
+		cpu := trace.Allocation{Manager: trace.ManagerCPU, Policy: "static", Outcome: trace.AllocationGranted, Nodes: "0", Pool: "0-1,6-7"}
+		for source, container := range map[trace.AllocationSource]string{trace.SourcePod: "", trace.SourcePodExclusive: "redis", trace.SourcePodShared: "log"} {
+			e := cpu
+			e.Source, e.Container = source, container
+			e.CPUs = map[trace.AllocationSource]string{trace.SourcePod: "2-5", trace.SourcePodExclusive: "2-3", trace.SourcePodShared: "4-5"}[source]
+			s.Point(time.Second, pod, &e)
+		}
+		d := drive(t, Config{}, 120, 40)
+		d.app.apply([]chunk{{recs: s.Records()}})
+		d.app.setNow()
+		d.app.refresh()
+		d.keys("n enter").want("db/redis-0: CPUs 2-5", "db/redis-0/redis: CPUs 2-3")
+		d.wantNot("log")
+		d.keys("esc m m m enter").want("all of the pod", "the pod has CPUs 2-5 (NUMA node 0) for all of its containers")
+		d.keys("esc j enter").want("db/redis-0/redis", "redis has CPUs 2-3 (NUMA node 0) of the pod for itself")
+	})
+}
+
 // TestClaims: Enter opens all that is known of a claim, and w says why a pod waits for one.
 func TestClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

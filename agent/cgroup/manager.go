@@ -51,7 +51,8 @@ type Config struct {
 	// CFSQuota says whether CPU limits are enforced. CFSPeriod 0 means 100 ms.
 	CFSQuota  bool
 	CFSPeriod time.Duration
-	// OwnCPUs reports whether a container of the pod has CPUs for itself: then the pod has no CPU quota. May be nil.
+	// OwnCPUs reports whether a container of the pod (with pod-level resources: each) has CPUs for itself: then the pod has no CPU quota.
+	// May be nil.
 	OwnCPUs func(pod types.UID) bool
 	// HugePageSizes are the page sizes of the kernel, such as 2MB; see [HugePageSizes]. A pod that does not request a size gets
 	// none of it.

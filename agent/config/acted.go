@@ -165,6 +165,7 @@ func actedOnGates() map[string]bool {
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
 		"MemoryQoS":                                      true,
 		"NodeLogQuery":                                   true,
+		"PodLevelResourceManagers":                       true,
 		"QOSReserved":                                    true,
 		"ResourceHealthStatus":                           true,
 		"ResourceHealthStatusMessage":                    true,
@@ -176,6 +177,5 @@ func actedOnGates() map[string]bool {
 func refusedGates() map[string]string {
 	return map[string]string{
 		"DRANodeAllocatableResources": "CPU and memory that a ResourceClaim has (status.nodeAllocatableResourceClaimStatuses of a pod) do not count for admission, the QoS class and cgroups",
-		"PodLevelResourceManagers":    "the CPU, memory and topology managers give nothing to pods with pod-level resources",
 	}
 }

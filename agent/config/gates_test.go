@@ -56,6 +56,19 @@ func TestAllGatesOfAStage(t *testing.T) {
 	}
 }
 
+// The managers' gate needs that of pod-level resources.
+func TestPodLevelGate(t *testing.T) {
+	r := newReport()
+	if g := resolveGates(map[string]bool{"PodLevelResourceManagers": true}, r); !g.Enabled("PodLevelResourceManagers") || len(r.problems) > 0 {
+		t.Errorf("problems %v", r.problems)
+	}
+	r = newReport()
+	resolveGates(map[string]bool{"PodLevelResourceManagers": true, "PodLevelResources": false, "AllBeta": false}, r)
+	if len(r.problems) != 1 || r.problems[0].Field != gatePath("PodLevelResourceManagers") || r.problems[0].Detail != "is on but needs PodLevelResources, which is off" {
+		t.Errorf("problems %v", r.problems)
+	}
+}
+
 // A gate that cannot be ignored without harm to pods is refused by its name; a whole stage leaves it off.
 func TestRefusedGates(t *testing.T) {
 	for name, why := range refusedGates() {

@@ -15,9 +15,14 @@ import (
 // Allocate implements topology.HintProvider.
 //
 // Upstream: pkg/kubelet/cm/cpumanager/policy_static.go, Allocate.
-func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) (err error) {
+func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.know(pod)
+	return m.allocate(ctx, pod, c, affinity)
+}
+
+func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) (err error) {
 	n := m.wants(pod, c)
 	if n == 0 {
 		return nil
@@ -30,7 +35,7 @@ func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 	}()
 	m.tidy()
 	uid := string(pod.UID)
-	e := trace.Allocation{Outcome: trace.AllocationKept, Container: c.Name, WholeCores: whole}
+	e := trace.Allocation{Outcome: trace.AllocationKept, Source: m.source(uid, c.Name), Container: c.Name, WholeCores: whole}
 	set, has := m.content.Assigned[uid][c.Name]
 	if !has {
 		// What an earlier agent allocated is kept even if the options now require whole cores.
@@ -127,6 +132,9 @@ func (m *Manager) use(e *trace.Allocation) {
 			all = all.Union(set)
 		}
 	}
+	for _, pod := range m.content.Pods {
+		all = all.Union(pod.CPUSet)
+	}
 	count := m.static.details.only(all).count(node)
 	for _, id := range m.static.details.values(node) {
 		e.Own = append(e.Own, trace.NodeCPUs{Node: id, CPUs: count[id]})
@@ -138,5 +146,5 @@ func (m *Manager) wants(pod *v1.Pod, c *v1.Container) int {
 	if m.static == nil {
 		return 0
 	}
-	return wanted(pod, c)
+	return m.static.wanted(pod, c)
 }

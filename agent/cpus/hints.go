@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/topology"
 )
 
@@ -38,17 +39,23 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 	defer m.mu.Unlock()
 	n := 0
 	if m.static != nil {
-		n = wantedByPod(pod)
+		n = m.static.wantedByPod(pod)
 	}
 	if n == 0 {
 		return nil
 	}
 	m.tidy()
 	uid, assigned := string(pod.UID), cpuset.New()
+	if has, ok := m.content.Pods[uid]; ok && m.static.level(pod) {
+		return named(m.static.hints(has.CPUSet, cpuset.New(), has.CPUSet.Size()))
+	}
+	if m.static.level(pod) && m.static.emptyPool(pod, n) != nil {
+		return noHints() // AllocatePod returns the error if the pod is admitted all the same
+	}
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			if has, ok := m.content.Assigned[uid][list[i].Name]; ok {
-				if has.Size() != wanted(pod, &list[i]) {
+				if has.Size() != m.static.wanted(pod, &list[i]) {
 					return noHints()
 				}
 				assigned = assigned.Union(has)
@@ -68,21 +75,28 @@ func named(hints []topology.Hint) map[string][]topology.Hint {
 // noHints says that no nodes can give the CPUs.
 func noHints() map[string][]topology.Hint { return named([]topology.Hint{}) }
 
-// wantedByPod returns how many CPUs the pod has for itself at most at the same time.
+// wantedByPod returns how many CPUs the pod has for itself at most at the same time: what its containers request or, if it has pod-level
+// resources, these.
 //
 // Upstream: podGuaranteedCPUs; KEP-753 for sidecars.
-func wantedByPod(pod *v1.Pod) int {
+func (p *static) wantedByPod(pod *v1.Pod) int {
+	if p.level(pod) {
+		if qos.Class(pod) != v1.PodQOSGuaranteed {
+			return 0
+		}
+		return whole(pod.Spec.Resources.Requests)
+	}
 	sidecars, inits, apps := 0, 0, 0
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if n := wanted(pod, c); podspec.RestartableInit(c) {
+		if n := p.wanted(pod, c); podspec.RestartableInit(c) {
 			sidecars += n
 		} else {
 			inits = max(inits, sidecars+n)
 		}
 	}
 	for i := range pod.Spec.Containers {
-		apps += wanted(pod, &pod.Spec.Containers[i])
+		apps += p.wanted(pod, &pod.Spec.Containers[i])
 	}
 	return max(inits, apps+sidecars)
 }

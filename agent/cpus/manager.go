@@ -57,6 +57,8 @@ type Config struct {
 	Policy                    string
 	Options                   map[string]string
 	AlphaOptions, BetaOptions bool
+	// PodLevel is the feature gate PodLevelResourceManagers.
+	PodLevel bool
 	// TopologyPolicy is topologyManagerPolicy.
 	TopologyPolicy string
 	Machine        numa.Machine
@@ -86,13 +88,14 @@ type Manager struct {
 	// set are the CPUs that containers were given, by ID. young are those that the runtime may not show yet, or not as they are.
 	set   map[string]string
 	young map[string]young
-	// refs are the names of pods, by UID.
-	refs map[string]trace.Pod
+	// refs are the names of pods, by UID, and levels the containers of pods with pod-level resources.
+	refs   map[string]trace.Pod
+	levels map[string]containersOf
 }
 
 // New reads the state file, or creates it. A file of another policy, of another machine or other reservations is an error, as upstream.
 func New(cfg Config) (*Manager, error) {
-	m := &Manager{cfg: cfg, kick: make(chan struct{}, 1), reusable: map[string]cpuset.CPUSet{}, set: map[string]string{}, young: map[string]young{}, refs: map[string]trace.Pod{}}
+	m := &Manager{cfg: cfg, kick: make(chan struct{}, 1), reusable: map[string]cpuset.CPUSet{}, set: map[string]string{}, young: map[string]young{}, refs: map[string]trace.Pod{}, levels: map[string]containersOf{}}
 	switch cfg.Policy {
 	case None:
 		if len(cfg.Options) > 0 {
@@ -109,6 +112,7 @@ func New(cfg Config) (*Manager, error) {
 		if m.static, err = newStatic(cfg.Machine, o, cfg.Reserved, cfg.ReservedNumber); err != nil {
 			return nil, err
 		}
+		m.static.podLevel = cfg.PodLevel
 	default:
 		return nil, fmt.Errorf("cpuManagerPolicy: unknown policy %q", cfg.Policy)
 	}
@@ -124,7 +128,7 @@ func (m *Manager) load() error {
 	text, err := wholefile.Read(filepath.Join(m.cfg.Dir, stateFile), wholefile.Large)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		m.content = state.Content{Policy: m.cfg.Policy, Assigned: state.Assignments{}}
+		m.content = state.Content{Policy: m.cfg.Policy, Assigned: state.Assignments{}, Pods: state.PodCPUAssignments{}}
 		if m.static != nil {
 			m.content.Default = m.static.pool()
 		}
@@ -138,6 +142,7 @@ func (m *Manager) load() error {
 	if m.content.Policy != m.cfg.Policy {
 		return fmt.Errorf("configured policy %q differs from state checkpoint policy %q", m.cfg.Policy, m.content.Policy)
 	}
+	m.dropPods()
 	if m.static == nil {
 		return nil
 	}

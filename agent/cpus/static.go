@@ -17,6 +17,8 @@ import (
 type static struct {
 	arrangement
 	options options
+	// podLevel is the feature gate PodLevelResourceManagers.
+	podLevel bool
 	// reserved are the CPUs for the system, which no container gets for itself; around are all CPUs of their cores.
 	reserved, around cpuset.CPUSet
 }
@@ -73,13 +75,20 @@ func (p *static) pool() cpuset.CPUSet {
 // available returns the CPUs that a container could get.
 func (p *static) available(c state.Content) cpuset.CPUSet { return c.Default.Difference(p.reserved) }
 
-// wanted returns how many CPUs the container gets for itself: the number that a container of a Guaranteed pod requests, if it is whole.
-// Pods with pod-level resources get none: that needs the feature gate PodLevelResourceManagers.
-func wanted(pod *v1.Pod, c *v1.Container) int {
-	if qos.Class(pod) != v1.PodQOSGuaranteed || resourcehelper.IsPodLevelResourcesSet(pod) {
+// wanted returns how many CPUs the container gets for itself: the number that a container of a Guaranteed pod requests, if it is whole. Of a
+// pod with pod-level resources, the container must be Guaranteed too.
+//
+// Upstream: guaranteedCPUs.
+func (p *static) wanted(pod *v1.Pod, c *v1.Container) int {
+	if qos.Class(pod) != v1.PodQOSGuaranteed || resourcehelper.IsPodLevelResourcesSet(pod) && !(p.podLevel && qos.GuaranteedContainer(c)) {
 		return 0
 	}
-	q := c.Resources.Requests[v1.ResourceCPU]
+	return whole(c.Resources.Requests)
+}
+
+// whole returns the requested CPUs, 0 if that is no whole number.
+func whole(requests v1.ResourceList) int {
+	q := requests[v1.ResourceCPU]
 	if n := q.Value(); n*1000 == q.MilliValue() {
 		return int(n)
 	}
@@ -105,6 +114,12 @@ func (p *static) check(c state.Content) error {
 			}
 			known = known.Union(set)
 		}
+	}
+	for pod, e := range c.Pods {
+		if !e.CPUSet.Intersection(c.Default).IsEmpty() {
+			return fmt.Errorf("pod: %s cpuset: %q overlaps with default cpuset %q", pod, e.CPUSet, c.Default)
+		}
+		known = known.Union(e.CPUSet)
 	}
 	if all := p.pool(); !known.Equals(all) {
 		return fmt.Errorf("current set of available CPUs %q doesn't match with CPUs in state %q", all, known)

@@ -21,16 +21,21 @@ import (
 func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.static || !concerns(pod) {
+	m.know(pod)
+	return m.allocate(ctx, pod, c, affinity)
+}
+
+func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) error {
+	if !m.concerns(pod) {
 		return nil
 	}
-	want, err := wanted(c)
+	want, err := m.wanted(pod, c)
 	if err != nil || len(want) == 0 {
 		return err
 	}
 	m.tidy()
 	uid := string(pod.UID)
-	e := trace.Allocation{Outcome: trace.AllocationKept, Container: c.Name}
+	e := trace.Allocation{Outcome: trace.AllocationKept, Source: m.source(uid, c.Name), Container: c.Name}
 	blocks, has := m.content.Entries[uid][c.Name]
 	if !has {
 		set, err := m.choose(uid, want, affinity)

@@ -17,10 +17,10 @@ import (
 func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.static || !concerns(pod) {
+	if !m.concerns(pod) {
 		return nil
 	}
-	want, err := wanted(c)
+	want, err := m.wanted(pod, c)
 	if err != nil || len(want) == 0 {
 		return nil // Allocate returns the error
 	}
@@ -37,14 +37,20 @@ func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint
 func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.static || !concerns(pod) {
+	if !m.concerns(pod) {
 		return nil
 	}
-	want, err := wantedByPod(pod)
+	want, err := m.wantedByPod(pod)
 	if err != nil || len(want) == 0 {
 		return nil
 	}
 	m.tidy()
+	if has := m.content.PodEntries[string(pod.UID)].MemoryBlocks; len(has) > 0 && m.level(pod) {
+		return ofBlocks(has)
+	}
+	if m.level(pod) && m.emptyPool(pod, want) != nil {
+		return noHints(want) // AllocatePod returns the error if the pod is admitted all the same
+	}
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			if blocks, ok := m.content.Entries[string(pod.UID)][list[i].Name]; ok {
@@ -67,6 +73,15 @@ func named(hints []topology.Hint, want amounts) map[string][]topology.Hint {
 	return out
 }
 
+// noHints says that no nodes can give what is wanted.
+func noHints(want amounts) map[string][]topology.Hint {
+	out := map[string][]topology.Hint{}
+	for name := range want {
+		out[string(name)] = []topology.Hint{}
+	}
+	return out
+}
+
 // again returns the hints for what was allocated before: no preference if it is not what is requested now.
 //
 // Upstream: regenerateHints.
@@ -74,11 +89,18 @@ func again(blocks []state.Block, want amounts) map[string][]topology.Hint {
 	if len(blocks) != len(want) {
 		return nil
 	}
-	out := map[string][]topology.Hint{}
 	for _, b := range blocks {
 		if n, ok := want[b.Type]; !ok || n != b.Size {
 			return nil
 		}
+	}
+	return ofBlocks(blocks)
+}
+
+// ofBlocks returns the hints for blocks that are allocated.
+func ofBlocks(blocks []state.Block) map[string][]topology.Hint {
+	out := map[string][]topology.Hint{}
+	for _, b := range blocks {
 		out[string(b.Type)] = append(out[string(b.Type)], topology.Hint{Nodes: numa.MaskOf(b.NUMAAffinity...), Preferred: true})
 	}
 	return out

@@ -100,6 +100,9 @@ func giveBack(s state.NUMANodeMap, b state.Block) {
 // Upstream: validateState.
 func check(c state.Content, want state.NUMANodeMap) error {
 	for pod, containers := range c.Entries {
+		if of := c.PodEntries[pod].MemoryBlocks; len(of) > 0 { // the containers have parts of it
+			containers = map[string][]state.Block{"": of}
+		}
 		for name, blocks := range containers {
 			for _, b := range blocks {
 				for _, id := range b.NUMAAffinity {

@@ -42,6 +42,8 @@ type Config struct {
 	// Reserved is reservedMemory. Its total must be what node allocatable keeps free: Kept.
 	Reserved []kubeletv1beta1.MemoryReservation
 	Kept     v1.ResourceList
+	// PodLevel is the feature gate PodLevelResourceManagers.
+	PodLevel bool
 	// Dir is the kubelet's root directory.
 	Dir  string
 	Pods Pods
@@ -57,13 +59,14 @@ type Manager struct {
 	content state.Content
 	// reusable is the memory of init containers of the pod that was admitted last, by NUMA nodes.
 	reusable map[string]map[numa.Mask]amounts
-	// refs are the names of pods, by UID.
-	refs map[string]trace.Pod
+	// refs are the names of pods, by UID, and shared the containers that share the memory of a pod with pod-level resources.
+	refs   map[string]trace.Pod
+	shared map[string]map[string]bool
 }
 
 // New reads the state file, or creates it. A file of another policy, of another machine or other reservations is an error, as upstream.
 func New(cfg Config) (*Manager, error) {
-	m := &Manager{cfg: cfg, reusable: map[string]map[numa.Mask]amounts{}, refs: map[string]trace.Pod{}}
+	m := &Manager{cfg: cfg, reusable: map[string]map[numa.Mask]amounts{}, refs: map[string]trace.Pod{}, shared: map[string]map[string]bool{}}
 	var start state.NUMANodeMap
 	switch cfg.Policy {
 	case None:
@@ -91,7 +94,7 @@ func (m *Manager) load(start state.NUMANodeMap) error {
 	text, err := wholefile.Read(filepath.Join(m.cfg.Dir, stateFile), wholefile.Large)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		m.content = state.Content{PolicyName: m.cfg.Policy, MachineState: state.NUMANodeMap{}, Entries: state.ContainerMemoryAssignments{}}
+		m.content = state.Content{PolicyName: m.cfg.Policy, MachineState: state.NUMANodeMap{}, Entries: state.ContainerMemoryAssignments{}, PodEntries: state.PodMemoryAssignments{}}
 		if m.static {
 			m.content.MachineState = start
 		}
@@ -105,6 +108,7 @@ func (m *Manager) load(start state.NUMANodeMap) error {
 	if m.content.PolicyName != m.cfg.Policy {
 		return fmt.Errorf("[memorymanager] configured policy %q differs from state checkpoint policy %q", m.cfg.Policy, m.content.PolicyName)
 	}
+	m.dropPods()
 	if !m.static {
 		return nil
 	}

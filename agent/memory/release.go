@@ -18,6 +18,7 @@ func (m *Manager) Release(pod types.UID) {
 	defer m.mu.Unlock()
 	m.release(string(pod), trace.AllocationEnded, func(string) bool { return false })
 	delete(m.reusable, string(pod))
+	delete(m.shared, string(pod))
 }
 
 // Created frees the memory of the init containers before a container: they have finished.
@@ -56,28 +57,41 @@ func (m *Manager) tidy() {
 	}
 }
 
-// release frees the memory of those containers of a pod that do not keep it.
+// release frees the memory of those containers of a pod that do not keep it. What the pod has for all of its containers is free when none of
+// them has a part of it.
+//
+// Upstream: pkg/kubelet/cm/memorymanager/policy_static.go, RemoveContainer.
 func (m *Manager) release(uid string, why trace.AllocationWhy, keeps func(container string) bool) {
 	entries, freed := m.content.Entries[uid], false
 	ref, known := m.refs[uid]
 	if !known {
 		ref = trace.Pod{UID: uid}
 	}
+	all, ofPod := m.content.PodEntries[uid]
+	free := func(source trace.AllocationSource, container string, blocks []state.Block, back bool) {
+		for _, b := range blocks {
+			if back {
+				giveBack(m.content.MachineState, b)
+			}
+		}
+		freed = true
+		m.tell(trace.Span{Pod: ref}, trace.Allocation{
+			Outcome: trace.AllocationReleased, Source: source, Container: container, Why: why, Memory: told(blocks), Nodes: nodesOf(blocks), Free: m.left(blocks),
+		})
+	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if keeps(name) {
 			continue
 		}
 		blocks := entries[name]
-		for _, b := range blocks {
-			giveBack(m.content.MachineState, b)
-		}
 		delete(entries, name)
-		freed = true
-		m.tell(trace.Span{Pod: ref}, trace.Allocation{
-			Outcome: trace.AllocationReleased, Container: name, Why: why, Memory: told(blocks), Nodes: nodesOf(blocks), Free: m.left(blocks),
-		})
+		free(m.source(uid, name), name, blocks, !ofPod)
 	}
 	if len(entries) == 0 {
+		if ofPod && freed {
+			free(trace.SourcePod, "", all.MemoryBlocks, true)
+		}
+		delete(m.content.PodEntries, uid)
 		delete(m.content.Entries, uid)
 		delete(m.refs, uid)
 	}
@@ -104,7 +118,20 @@ func (m *Manager) Nodes(pod types.UID, container string) string {
 func (m *Manager) Blocks(pod types.UID, container string) []state.Block {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.shared[string(pod)][container] {
+		return nil
+	}
 	return slices.Clone(m.content.Entries[string(pod)][container])
+}
+
+// OfPod returns the memory that a pod with pod-level resources has for all of its containers. The caller must not change the lists of NUMA
+// nodes.
+//
+// Upstream: GetPodMemory.
+func (m *Manager) OfPod(pod types.UID) []state.Block {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.content.PodEntries[string(pod)].MemoryBlocks)
 }
 
 // Allocatable returns the memory that containers can have for themselves, by NUMA node and resource; none with the policy None.

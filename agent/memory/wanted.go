@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -10,18 +11,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 )
 
-// concerns reports whether containers of the pod get memory: those of Guaranteed pods. Pods with pod-level resources do not: that needs the
-// feature gate PodLevelResourceManagers.
-func concerns(pod *v1.Pod) bool {
-	return qos.Class(pod) == v1.PodQOSGuaranteed && !resourcehelper.IsPodLevelResourcesSet(pod)
+// concerns reports whether containers of the pod get memory: those of Guaranteed pods. Pods with pod-level resources need the feature gate
+// PodLevelResourceManagers.
+func (m *Manager) concerns(pod *v1.Pod) bool {
+	return m.static && qos.Class(pod) == v1.PodQOSGuaranteed && (m.cfg.PodLevel || !resourcehelper.IsPodLevelResourcesSet(pod))
 }
 
-// wanted returns what the container requests.
+// wanted returns what the container requests for itself. Of a pod with pod-level resources, the container must be Guaranteed too.
 //
 // Upstream: pkg/kubelet/cm/memorymanager/policy_static.go, getContainerRequestedResources.
-func wanted(c *v1.Container) (amounts, error) {
+func (m *Manager) wanted(pod *v1.Pod, c *v1.Container) (amounts, error) {
+	if m.level(pod) && !qos.GuaranteedContainer(c) {
+		return amounts{}, nil
+	}
+	return requested(c.Resources.Requests)
+}
+
+// requested returns memory and huge pages of requests.
+func requested(of v1.ResourceList) (amounts, error) {
 	out := amounts{}
-	for name, q := range c.Resources.Requests {
+	for name, q := range of {
 		if !managed(name) {
 			continue
 		}
@@ -34,15 +43,20 @@ func wanted(c *v1.Container) (amounts, error) {
 	return out, nil
 }
 
-// wantedByPod returns what the containers of the pod request at most at the same time. A resource that only init containers request is
-// left out, as upstream.
+// wantedByPod returns what the containers of the pod request at most at the same time or, if it has pod-level resources, these. A resource
+// that only init containers request is left out, as upstream.
 //
 // Upstream: getPodRequestedResources; KEP-753 for sidecars.
-func wantedByPod(pod *v1.Pod) (amounts, error) {
+func (m *Manager) wantedByPod(pod *v1.Pod) (amounts, error) {
+	if m.level(pod) {
+		out, err := requested(pod.Spec.Resources.Requests)
+		maps.DeleteFunc(out, func(_ v1.ResourceName, n uint64) bool { return n == 0 })
+		return out, err
+	}
 	sidecars, inits, apps := amounts{}, amounts{}, amounts{}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		of, err := wanted(c)
+		of, err := m.wanted(pod, c)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +69,7 @@ func wantedByPod(pod *v1.Pod) (amounts, error) {
 		}
 	}
 	for i := range pod.Spec.Containers {
-		of, err := wanted(&pod.Spec.Containers[i])
+		of, err := m.wanted(pod, &pod.Spec.Containers[i])
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 type CPUs interface {
 	// Exclusive returns those of a container, none if it shares CPUs with others.
 	Exclusive(pod types.UID, container string) []int
+	// OfPod returns those that a pod with pod-level resources has for all of its containers, none if it has none.
+	OfPod(pod types.UID) []int
 	// Allocatable returns those that containers can have.
 	Allocatable() []int
 }
@@ -19,6 +21,8 @@ type CPUs interface {
 type Memory interface {
 	// Blocks returns that of a container.
 	Blocks(pod types.UID, container string) []state.Block
+	// OfPod returns that of a pod with pod-level resources, for all of its containers; none if it has none.
+	OfPod(pod types.UID) []state.Block
 	// Allocatable returns what containers can have.
 	Allocatable() []state.Block
 }

@@ -96,11 +96,13 @@ func (s *Service) GetAllocatableResources(context.Context, *api.AllocatableResou
 	}, nil
 }
 
-// pod returns what a pod's containers have: sidecars and app containers. Other init containers pass on to these what they had.
+// pod returns what a pod and its containers have: sidecars and app containers. Other init containers pass on to these what they had.
 //
 // Upstream: pkg/kubelet/apis/podresources/server_v1.go.
 func (s *Service) pod(pod *v1.Pod) *api.PodResources {
-	out := &api.PodResources{Name: pod.Name, Namespace: pod.Namespace}
+	out := &api.PodResources{
+		Name: pod.Name, Namespace: pod.Namespace, CpuIds: numbers(s.cfg.CPUs.OfPod(pod.UID)), Memory: memoryOf(s.cfg.Memory.OfPod(pod.UID)),
+	}
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; podspec.RestartableInit(c) {
 			out.Containers = append(out.Containers, s.container(pod, c))

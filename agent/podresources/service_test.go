@@ -47,6 +47,13 @@ func (m cpus) Exclusive(_ types.UID, container string) []int {
 	return []int{2, 3}
 }
 
+func (m cpus) OfPod(uid types.UID) []int {
+	if !m || uid != "u1" {
+		return nil
+	}
+	return []int{1, 2, 3}
+}
+
 func (m cpus) Allocatable() []int {
 	if !m {
 		return nil
@@ -59,6 +66,13 @@ func (m memory) Blocks(_ types.UID, container string) []state.Block {
 		return nil
 	}
 	return []state.Block{{NUMAAffinity: []int{0, 1}, Type: v1.ResourceMemory, Size: 5}}
+}
+
+func (m memory) OfPod(uid types.UID) []state.Block {
+	if !m || uid != "u1" {
+		return nil
+	}
+	return []state.Block{{NUMAAffinity: []int{0, 1}, Type: v1.ResourceMemory, Size: 9}}
 }
 
 func (m memory) Allocatable() []state.Block {
@@ -113,6 +127,9 @@ func TestService(t *testing.T) {
 				if slices.Equal(c.CpuIds, []int64{2, 3}) != has || isBlock(c.Memory, "memory", 5, 0, 1) != has {
 					t.Errorf("managers %v: %v", managers, c)
 				}
+			}
+			if slices.Equal(p.CpuIds, []int64{1, 2, 3}) != managers || isBlock(p.Memory, "memory", 9, 0, 1) != managers {
+				t.Errorf("managers %v: the pod has %v and %v", managers, p.CpuIds, p.Memory)
 			}
 			if p.Name != "web" || p.Namespace != "shop" || names != "sidecar u1-sidecar app u1-app " {
 				t.Errorf("got %s", names)

@@ -66,7 +66,7 @@ type Pinning interface {
 	// Of returns the CPUs and the NUMA nodes that a container may use, in the kernel's format, "" for all, and whether it has the CPUs
 	// for itself.
 	Of(pod types.UID, container string) (cpus, memoryNodes string, own bool)
-	// Own reports whether a container of the pod has CPUs for itself.
+	// Own reports whether a container of the pod (with pod-level resources: each) has CPUs for itself.
 	Own(pod types.UID) bool
 	// Created reports that the container was created with those CPUs.
 	Created(pod *v1.Pod, container, id, cpus string)

@@ -26,6 +26,7 @@ func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 const (
 	CodeAffinity   = "TopologyAffinityError"
 	CodeUnexpected = "UnexpectedAdmissionError"
+	CodeEmptyPool  = "EmptyPodSharedPoolError"
 )
 
 // Admit gives all containers of the pod what they request, or returns why not, as a *Refusal. After a refusal, the caller must release
@@ -43,7 +44,6 @@ func (m *Manager) Admit(ctx context.Context, pod *v1.Pod) error {
 
 // admit fills e.
 func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) error {
-	containers := allOf(pod)
 	var best Hint
 	if m.policy != None && m.scope == ScopePod {
 		hints := make([]map[string][]Hint, len(m.providers))
@@ -52,10 +52,17 @@ func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) e
 		}
 		admit := false
 		if best, admit = m.decide(hints); !admit {
-			return m.refuse(e, "", hints, best)
+			return m.refuse(e, pod, "", hints, best)
+		}
+		if m.level(pod) {
+			if err := m.allocatePod(ctx, pod, best, e); err != nil {
+				return err
+			}
+			m.admitted(e, best)
+			return nil
 		}
 	}
-	for _, c := range containers {
+	for _, c := range allOf(pod) {
 		if m.policy != None && m.scope == ScopeContainer {
 			hints := make([]map[string][]Hint, len(m.providers))
 			for i, p := range m.providers {
@@ -63,7 +70,7 @@ func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) e
 			}
 			admit := false
 			if best, admit = m.decide(hints); !admit {
-				return m.refuse(e, c.Name, hints, best)
+				return m.refuse(e, pod, c.Name, hints, best)
 			}
 		}
 		for _, p := range m.providers {
@@ -75,6 +82,12 @@ func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) e
 			e.Aligned++
 		}
 	}
+	m.admitted(e, best)
+	return nil
+}
+
+// admitted fills e for a pod that is admitted.
+func (m *Manager) admitted(e *trace.Allocation, best Hint) {
 	if m.policy == SingleNUMANode && m.scope == ScopePod {
 		e.Aligned = 1
 	}
@@ -82,7 +95,6 @@ func (m *Manager) admit(ctx context.Context, pod *v1.Pod, e *trace.Allocation) e
 		e.Affinity, e.Preferred = best.Nodes.String(), best.Preferred
 	}
 	e.Outcome = trace.AllocationAdmitted
-	return nil
 }
 
 func allOf(pod *v1.Pod) []*v1.Container {
@@ -96,11 +108,13 @@ func allOf(pod *v1.Pod) []*v1.Container {
 }
 
 // refuse rejects a pod that the policy does not admit.
-func (m *Manager) refuse(e *trace.Allocation, container string, hints []map[string][]Hint, best Hint) error {
-	r := &Refusal{Code: CodeAffinity, Message: "Resources cannot be allocated with Topology locality"}
+func (m *Manager) refuse(e *trace.Allocation, pod *v1.Pod, container string, hints []map[string][]Hint, best Hint) error {
+	r := &Refusal{Code: CodeAffinity, Message: m.affinityMessage(pod)}
 	refused(e, container, best, r)
 	for i, p := range m.providers {
-		e.Hints = append(e.Hints, told(p.Name, hints[i])...)
+		of := told(p.Name, hints[i])
+		m.check(p, pod, of)
+		e.Hints = append(e.Hints, of...)
 	}
 	return r
 }
@@ -113,6 +127,9 @@ func (m *Manager) failed(e *trace.Allocation, p Provider, container string, best
 		r.Code, r.Message = reasoned.Reason(), err.Error()
 	}
 	refused(e, container, best, r)
+	if m.podLevel && e.Source == "" {
+		e.Source = trace.SourceNode
+	}
 	e.Hints = []trace.ResourceHints{{Provider: p.Name}}
 	if _, ok := errors.AsType[*WholeCoresError](err); ok {
 		e.WholeCores = true

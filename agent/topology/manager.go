@@ -16,6 +16,8 @@ type Config struct {
 	Options       map[string]string
 	// Machine has the NUMA nodes.
 	Machine numa.Machine
+	// PodLevel is the feature gate PodLevelResourceManagers.
+	PodLevel bool
 	// Providers give the resources, in this order.
 	Providers []Provider
 	Bus       *trace.Bus
@@ -24,6 +26,7 @@ type Config struct {
 // Manager admits pods. Only one call of Admit runs at a time.
 type Manager struct {
 	policy, scope string
+	podLevel      bool
 	options       options
 	nodes         []int
 	distances     map[int][]uint64
@@ -33,7 +36,7 @@ type Manager struct {
 
 // New checks the configuration.
 func New(cfg Config) (*Manager, error) {
-	m := &Manager{policy: cfg.Policy, scope: cfg.Scope, nodes: cfg.Machine.IDs(), distances: map[int][]uint64{}, providers: cfg.Providers, bus: cfg.Bus}
+	m := &Manager{policy: cfg.Policy, scope: cfg.Scope, podLevel: cfg.PodLevel, nodes: cfg.Machine.IDs(), distances: map[int][]uint64{}, providers: cfg.Providers, bus: cfg.Bus}
 	switch m.policy {
 	case None:
 		return m, nil

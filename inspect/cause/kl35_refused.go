@@ -60,6 +60,7 @@ var rejections = map[string]string{
 	"UnexpectedAdmissionError":             "A manager of the kubelet (devices, CPUs, memory) failed to give the pod what it requests: see whether the device plugin runs and has healthy devices (kubectl describe node).",
 	"TopologyAffinityError":                "The node cannot give the pod its CPUs, memory and devices from the NUMA nodes that topologyManagerPolicy requires: request less, or relax the policy.",
 	"SMTAlignmentError":                    "The pod's CPUs must be a multiple of the threads of a core (full-pcpus-only): change its request.",
+	"EmptyPodSharedPoolError":              "The containers that have CPUs or memory for themselves request all that the pod-level resources (spec.resources) request, and others share nothing: request more for the pod, or give each container requests that are its limits.",
 	"AppArmor":                             "The node has no AppArmor, or not that profile: load the profile on the node (apparmor_parser), or correct its name.",
 	"Evicted":                              "The node is under pressure and takes no such pod: free what it is short of (kubectl describe node), or give the pod requests.",
 	"SupplementalGroupsPolicyNotSupported": "The node's runtime does not support supplementalGroupsPolicy Strict: use Merge, or another node.",

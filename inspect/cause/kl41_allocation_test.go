@@ -48,6 +48,22 @@ func TestCannotAllocate(t *testing.T) {
 			},
 		},
 		{
+			name: "nothing to share", current: true, now: sec,
+			want: "the cpu manager has nothing for the containers of the pod that share (EmptyPodSharedPoolError): pod rejected, sum",
+			write: func(s *casetest.Script) {
+				refuse(s, trace.Allocation{Code: "EmptyPodSharedPoolError", Source: trace.SourcePod, Err: "pod rejected, sum of exclusive", Hints: []trace.ResourceHints{{Provider: "cpu"}}})
+			},
+		},
+		{
+			name: "nothing to share, with a strict policy", current: true, now: sec,
+			want: "no NUMA nodes could ever give the pod its resources (TopologyAffinityError): pod rejected, sum",
+			write: func(s *casetest.Script) {
+				never := pod
+				never.Hints = []trace.ResourceHints{{Provider: "cpu", Resource: "cpu", Err: "pod rejected, sum of exclusive"}, {Provider: "memory", Resource: "memory", Preferred: "1"}}
+				refuse(s, never)
+			},
+		},
+		{
 			name: "not: granted", now: sec,
 			write: func(s *casetest.Script) {
 				s.Point(20*ms, 0, &trace.Allocation{Manager: trace.ManagerCPU, Outcome: trace.AllocationGranted, Container: "web", CPUs: "2-3"})

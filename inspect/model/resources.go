@@ -13,7 +13,8 @@ type Resources struct {
 	trace.ResourcesDescribed
 	// NUMA are the NUMA nodes. If the records do not describe them, there is one of number Anywhere with the CPUs that allocations name.
 	NUMA []NUMANode
-	// Owners are the containers that have something for themselves, by the names of pods and containers.
+	// Owners are the containers that have something for themselves, by the names of pods and containers. Before those of a pod with
+	// pod-level resources is the pod itself, with what it has for all of them: what they have is a part of it.
 	Owners []*Owner
 	// Devices are the resources of device plugins, by name.
 	Devices []DeviceResource
@@ -63,10 +64,10 @@ type NUMAMemory struct {
 	Reserved, Own, Free, Pages uint64
 }
 
-// Owner is a container with what it has for itself.
+// Owner is a container with what it has for itself, or a pod with what it has for all of its containers.
 type Owner struct {
 	Pod       trace.Pod
-	Container string
+	Container string // empty: the pod
 	// CPUs and Memory are the allocations, without the fields about other containers; nil: none. CPUsAt and MemoryAt are their times.
 	CPUs, Memory     *trace.Allocation
 	CPUsAt, MemoryAt time.Time

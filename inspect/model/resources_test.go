@@ -77,6 +77,12 @@ func TestResources(t *testing.T) {
 			Free: []trace.NodeMemory{{Resource: "memory", Bytes: left, Nodes: "1"}},
 		}
 	}
+	of := func(e *trace.Allocation, source trace.AllocationSource) *trace.Allocation {
+		e.Source = source
+		return e
+	}
+	const podCPUs = "node 0: 0r 1s 2s 3s memory 1000=100+0+700+200 hugepages-2Mi 200=0+0+200+0\n" +
+		"node 1: 4e=redis 5e=redis 6e= 7e= memory 1000=100+0+900+0\ndb/redis : 4 CPUs, 0 bytes, 0 devices on 1\ndb/redis redis: 2 CPUs, 0 bytes, 0 devices on 1\n"
 	devices := func(o trace.DeviceOutcome, count int, ids ...string) *trace.DeviceAllocation {
 		return &trace.DeviceAllocation{Container: "cuda", Resource: gpu, Outcome: o, Count: count, IDs: ids, Nodes: "0"}
 	}
@@ -91,6 +97,19 @@ func TestResources(t *testing.T) {
 				"node 1: 4s 5s 6s 7s memory 1000=100+300+600+0\ndb/redis redis: 0 CPUs, 300 bytes, 0 devices on 1\n"},
 			{redis, memory(trace.AllocationReleased, "redis", 300, 900), unused},
 			{redis, memory(trace.AllocationReleased, "redis", 300, 900), unused},
+		},
+		"a pod with pod-level resources": {
+			{none, &twoNodes, unused},
+			{redis, of(cpus(trace.AllocationGranted, "", "4-7", "1", "0-3"), trace.SourcePod), "node 0: 0r 1s 2s 3s memory 1000=100+0+700+200 hugepages-2Mi 200=0+0+200+0\n" +
+				"node 1: 4e= 5e= 6e= 7e= memory 1000=100+0+900+0\ndb/redis : 4 CPUs, 0 bytes, 0 devices on 1\n"},
+			{redis, of(cpus(trace.AllocationGranted, "redis", "4-5", "1", "0-3"), trace.SourcePodExclusive), podCPUs},
+			{redis, of(cpus(trace.AllocationGranted, "log", "6-7", "1", "0-3"), trace.SourcePodShared), podCPUs}, // the pod has them
+			{redis, of(memory(trace.AllocationGranted, "", 300, 600), trace.SourcePod), strings.NewReplacer("1000=100+0+900+0", "1000=100+300+600+0", "4 CPUs, 0 bytes", "4 CPUs, 300 bytes").Replace(podCPUs)},
+			{redis, of(memory(trace.AllocationReleased, "", 300, 900), trace.SourcePod), podCPUs},
+			{redis, of(cpus(trace.AllocationReleased, "log", "6-7", "", "0-3"), trace.SourcePodShared), podCPUs},
+			{redis, of(cpus(trace.AllocationReleased, "redis", "4-5", "", "0-3"), trace.SourcePodExclusive), "node 0: 0r 1s 2s 3s memory 1000=100+0+700+200 hugepages-2Mi 200=0+0+200+0\n" +
+				"node 1: 4e= 5e= 6e= 7e= memory 1000=100+0+900+0\ndb/redis : 4 CPUs, 0 bytes, 0 devices on 1\n"},
+			{redis, of(cpus(trace.AllocationReleased, "", "4-7", "", "0-7"), trace.SourcePod), unused},
 		},
 		"an earlier agent's container": {
 			{none, &trace.ResourcesDescribed{
@@ -185,6 +204,18 @@ func TestResourcesAreBounded(t *testing.T) {
 	for _, o := range r.Owners {
 		if o.Pod.Name == "p0" {
 			t.Error("the oldest container was kept")
+		}
+	}
+}
+
+// A pod has its own CPUs and those of its containers, a container only its own.
+func TestHas(t *testing.T) {
+	r := Resources{Owners: []*Owner{{Pod: redis}, {Pod: redis, Container: "redis"}, {Pod: train, Container: "cuda"}}}
+	for owner, want := range map[int][]bool{-1: {false, false, false, false}, 0: {false, true, true, false}, 1: {false, false, true, false}, 2: {false, false, false, true}} {
+		for i, has := range want {
+			if got := r.Has(owner, CPU{Owner: i - 1}); got != has {
+				t.Errorf("owner %d has a CPU of %d: %t, want %t", owner, i-1, got, has)
+			}
 		}
 	}
 }

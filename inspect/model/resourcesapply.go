@@ -102,6 +102,9 @@ func (s *resources) allocation(r *trace.Record, e *trace.Allocation) {
 			Container: e.Container, Code: e.Code, Message: e.Err, Policy: e.Policy, Scope: e.Scope, Affinity: e.Affinity, Hints: e.Hints,
 		})
 	case trace.AllocationGranted, trace.AllocationKept:
+		if e.Source == trace.SourcePodShared {
+			return // the pod has it
+		}
 		own := *e
 		own.Pool, own.Free, own.Own, own.Memory = "", nil, nil, e.Memory[:min(len(e.Memory), maxHeld)]
 		if o := s.owner(r, e.Container); e.Manager == trace.ManagerMemory {

@@ -150,6 +150,15 @@ func (o *Owner) NUMANodes() string {
 	return FormatCPUs(nodes)
 }
 
+// Has reports whether an owner, by its index, has the CPU. A pod also has those of its containers.
+func (r *Resources) Has(owner int, c CPU) bool {
+	if owner < 0 || c.Owner < 0 {
+		return false
+	}
+	o := r.Owners[owner]
+	return c.Owner == owner || o.Container == "" && keyOf(r.Owners[c.Owner].Pod) == keyOf(o.Pod)
+}
+
 // CPUCount returns how many CPUs a container has for itself.
 func (o *Owner) CPUCount() int {
 	if o.CPUs == nil {

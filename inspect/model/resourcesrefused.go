@@ -9,7 +9,7 @@ import (
 
 // aboutResources reports whether a pod was rejected because of the node's resources.
 func aboutResources(code string) bool {
-	return slices.Contains([]string{"TopologyAffinityError", "UnexpectedAdmissionError", "SMTAlignmentError"}, code) || strings.HasPrefix(code, "OutOf")
+	return slices.Contains([]string{"TopologyAffinityError", "UnexpectedAdmissionError", "SMTAlignmentError", "EmptyPodSharedPoolError"}, code) || strings.HasPrefix(code, "OutOf")
 }
 
 // refusal returns the refusal of a pod, or nil.

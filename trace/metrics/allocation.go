@@ -15,6 +15,8 @@ type allocations struct {
 	shared, exclusive                                                                 prometheus.Gauge
 	perNode                                                                           *prometheus.GaugeVec
 	aligned, unaligned                                                                *prometheus.CounterVec
+	// With the feature gate PodLevelResourceManagers. Without it, they have no series.
+	bySource, bySourceErrors, assignments *prometheus.CounterVec
 }
 
 // The boundaries of alignment.
@@ -40,6 +42,11 @@ func newAllocations() allocations {
 			"scope", "boundary"),
 		unaligned: counters("container_aligned_compute_resources_failure_count", "Cumulative number of failures to allocate aligned compute resources to containers by alignment type.",
 			"scope", "boundary"),
+		bySource: counters("resource_manager_allocations_total", "Number of exclusive resource allocations performed by a resource manager.", "resource_name", "source"),
+		bySourceErrors: counters("resource_manager_allocation_errors_total", "Number of errors encountered during exclusive resource allocation.",
+			"resource_name", "source"),
+		assignments: counters("resource_manager_container_assignments_total", "Number of containers with a specific type of resource assignment.",
+			"resource_name", "assignment_type"),
 	}
 	for _, c := range []*prometheus.CounterVec{a.aligned, a.unaligned} {
 		c.WithLabelValues("container", ofNode)
@@ -53,7 +60,7 @@ func newAllocations() allocations {
 func (a *allocations) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		a.cpuRequests, a.cpuErrors, a.memoryRequests, a.memoryErrors, a.admissions, a.admissionErrors, a.admissionTook, a.shared, a.exclusive, a.perNode,
-		a.aligned, a.unaligned,
+		a.aligned, a.unaligned, a.bySource, a.bySourceErrors, a.assignments,
 	}
 }
 
@@ -63,9 +70,10 @@ func (a *allocations) apply(e *trace.Allocation) {
 	case trace.ManagerTopology:
 		a.admission(e)
 	case trace.ManagerMemory:
-		if e.Outcome == trace.AllocationGranted || e.Outcome == trace.AllocationKept {
+		if requests(e) && e.Source != trace.SourcePodShared {
 			a.memoryRequests.Inc()
 		}
+		a.source(e)
 	case trace.ManagerCPU:
 		a.cpu(e)
 	}
@@ -73,8 +81,10 @@ func (a *allocations) apply(e *trace.Allocation) {
 
 // cpu counts what the manager of CPUs did. Upstream: pkg/kubelet/cm/cpumanager/policy_static.go.
 func (a *allocations) cpu(e *trace.Allocation) {
-	if e.Outcome == trace.AllocationGranted || e.Outcome == trace.AllocationKept {
-		a.cpuRequests.Inc()
+	if requests(e) {
+		if e.Source != trace.SourcePod && e.Source != trace.SourcePodShared {
+			a.cpuRequests.Inc()
+		}
 		if e.WholeCores {
 			a.aligned.WithLabelValues("container", ofCore).Inc()
 		}
@@ -82,6 +92,7 @@ func (a *allocations) cpu(e *trace.Allocation) {
 			a.aligned.WithLabelValues("container", ofCache).Inc()
 		}
 	}
+	a.source(e)
 	if e.Outcome == trace.AllocationKept {
 		return // nothing has changed
 	}
@@ -112,14 +123,52 @@ func (a *allocations) admission(e *trace.Allocation) {
 		}
 	case len(e.Hints) == 0:
 	case e.Hints[0].Provider == "cpu":
-		a.cpuRequests.Inc()
+		if e.Source != trace.SourcePod {
+			a.cpuRequests.Inc()
+		}
 		a.cpuErrors.Inc()
+		a.sourceFailed("cpu", e.Source)
 		if e.WholeCores {
 			a.unaligned.WithLabelValues("container", ofCore).Inc()
 		}
 	case e.Hints[0].Provider == "memory":
 		a.memoryRequests.Inc()
 		a.memoryErrors.Inc()
+		a.sourceFailed("memory", e.Source)
+	}
+}
+
+// requests reports whether something was requested and given.
+func requests(e *trace.Allocation) bool {
+	return e.Outcome == trace.AllocationGranted || e.Outcome == trace.AllocationKept
+}
+
+// source counts whose part of the node a container got. As upstream, memory and huge pages are one allocation each, unless they are of the
+// pod.
+func (a *allocations) source(e *trace.Allocation) {
+	if e.Outcome != trace.AllocationGranted {
+		return
+	}
+	name := string(e.Manager)
+	switch e.Source {
+	case trace.SourceNode:
+		n := 1
+		if e.Manager == trace.ManagerMemory {
+			n = len(e.Memory)
+		}
+		a.bySource.WithLabelValues(name, "node").Add(float64(n))
+		a.assignments.WithLabelValues(name, "node_exclusive").Inc()
+	case trace.SourcePodExclusive, trace.SourcePodShared:
+		a.bySource.WithLabelValues(name, "pod").Inc()
+		a.assignments.WithLabelValues(name, string(e.Source)).Inc()
+	case trace.SourcePod: // its containers count
+	}
+}
+
+// sourceFailed counts what could not be given; source is empty without the feature gate.
+func (a *allocations) sourceFailed(manager string, source trace.AllocationSource) {
+	if source != "" {
+		a.bySourceErrors.WithLabelValues(manager, string(source)).Inc()
 	}
 }
 

@@ -15,6 +15,15 @@ func Allocation(e *trace.Allocation) string {
 	switch e.Outcome {
 	case trace.AllocationGranted:
 		out := fmt.Sprintf("%s: %s has %s for itself", e.Manager, who, share(e))
+		switch e.Source {
+		case trace.SourcePod:
+			out = fmt.Sprintf("%s: %s has %s for all of its containers", e.Manager, who, share(e))
+		case trace.SourcePodExclusive:
+			return fmt.Sprintf("%s: %s has %s of the pod for itself", e.Manager, who, share(e))
+		case trace.SourcePodShared:
+			return fmt.Sprintf("%s: %s shares %s of the pod", e.Manager, who, share(e))
+		case trace.SourceNode:
+		}
 		if why := allocationWhy(e); why != "" {
 			out += ", " + why
 		}
@@ -25,6 +34,9 @@ func Allocation(e *trace.Allocation) string {
 	case trace.AllocationKept:
 		return fmt.Sprintf("%s: %s keeps %s", e.Manager, who, share(e))
 	case trace.AllocationReleased:
+		if e.Source == trace.SourcePodExclusive || e.Source == trace.SourcePodShared {
+			return fmt.Sprintf("%s: %s of %s belong to the pod again: %s", e.Manager, share(e), who, allocationWhy(e))
+		}
 		return fmt.Sprintf("%s: %s of %s are free again: %s", e.Manager, share(e), who, allocationWhy(e))
 	case trace.AllocationAdmitted:
 		out := "topology: the pod is admitted by policy " + e.Policy
@@ -87,6 +99,8 @@ func allocationWhy(e *trace.Allocation) string {
 func Hints(h *trace.ResourceHints) string {
 	name := cmp.Or(h.Resource, h.Provider)
 	switch {
+	case h.Err != "":
+		return name + ": " + h.Err
 	case h.Preferred == "" && h.Possible == "" && h.Any:
 		return name + ": any NUMA nodes"
 	case h.Preferred == "" && h.Possible == "":

@@ -212,7 +212,7 @@ func (p *Resources) cpuCell(group []model.CPU, mine int) table.Cell {
 			reserved++
 		case model.CPUExclusive:
 			own++
-			selected = selected || mine >= 0 && c.Owner == mine
+			selected = selected || p.res.Has(mine, c)
 		case model.CPUShared:
 		}
 	}
@@ -343,7 +343,7 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 func (p *Resources) ofNode(n *model.NUMANode, owner int) string {
 	o, node := p.res.Owners[owner], strconv.Itoa(n.ID)
 	var has []string
-	if cpus := listOf(n.CPUs, func(c model.CPU) bool { return c.Owner == owner }); cpus != "" {
+	if cpus := listOf(n.CPUs, func(c model.CPU) bool { return p.res.Has(owner, c) }); cpus != "" {
 		has = append(has, "CPUs "+cpus)
 	}
 	within := func(nodes string) bool { return slices.Contains(model.CPUList(nodes), n.ID) }

@@ -43,9 +43,13 @@ func (p *Resources) noOwners() string {
 	return nothingOwn
 }
 
-// ownerName is a container with its pod.
+// ownerName is a container with its pod, or a pod.
 func ownerName(o *model.Owner) string {
-	return cmp.Or(o.Pod.String(), o.Pod.UID) + "/" + o.Container
+	name := cmp.Or(o.Pod.String(), o.Pod.UID)
+	if o.Container == "" {
+		return name
+	}
+	return name + "/" + o.Container
 }
 
 func (p *Resources) ownerColumns() []table.Column[*model.Owner] {
@@ -115,7 +119,7 @@ func shortResource(name string) string { return name[strings.LastIndex(name, "/"
 func (p *Resources) ownerDetails(o *model.Owner) tea.Cmd {
 	f := facts{th: p.Theme}
 	f.add("pod", cmp.Or(o.Pod.String(), o.Pod.UID), style.Plain)
-	f.add("container", o.Container, style.Plain)
+	f.add("container", cmp.Or(o.Container, "all of the pod"), style.Plain)
 	f.add("NUMA nodes", o.NUMANodes(), style.Plain)
 	if a := o.CPUs; a != nil {
 		f.head("CPUs")

@@ -26,6 +26,9 @@ type Content struct {
 	// Default are the CPUs that no container has for itself; empty before the static policy has started.
 	Default  cpuset.CPUSet
 	Assigned Assignments
+	// Pods are the CPUs that pods with pod-level resources have for all of their containers together; those of the containers are parts
+	// of them. Only with the feature gate PodLevelResourceManagers.
+	Pods PodCPUAssignments
 }
 
 // CPUManagerCheckpoint is what kubelets up to 1.36 read and write. Its name is part of the checksum.
@@ -43,12 +46,12 @@ type file struct {
 	DataChecksum checksum.Checksum `json:"dataChecksum"`
 }
 
-// data is encoded in file.Data. Pod entries and baselines need feature gates that are not supported; as in a kubelet without them, they
-// are not read.
+// data is encoded in file.Data. Baselines need a feature gate that is not supported; as in a kubelet without it, they are not read.
 type data struct {
 	PolicyName    string                       `json:"policyName"`
 	DefaultCPUSet string                       `json:"defaultCpuSet"`
 	Entries       map[string]map[string]string `json:"entries,omitempty"`
+	PodEntries    map[string]podEntry          `json:"podEntries,omitempty"`
 }
 
 // Format encodes the file.
@@ -60,7 +63,11 @@ func Format(c Content) ([]byte, error) {
 			old.Entries[pod][name] = set.String()
 		}
 	}
-	text, err := json.Marshal(data{old.PolicyName, old.DefaultCPUSet, old.Entries})
+	pods := make(map[string]podEntry, len(c.Pods))
+	for pod, e := range c.Pods {
+		pods[pod] = podEntry{e.CPUSet.String()}
+	}
+	text, err := json.Marshal(data{old.PolicyName, old.DefaultCPUSet, old.Entries, pods})
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +82,14 @@ func Parse(text []byte) (Content, error) {
 		return Content{}, err
 	}
 	if f.Data == "" && f.DataChecksum == 0 {
-		if !f.valid() && !validV3(text) {
-			return Content{}, errors.New("checkpoint is corrupted: its checksum is wrong")
+		d := data{PolicyName: f.PolicyName, DefaultCPUSet: f.DefaultCPUSet, Entries: f.Entries}
+		if !f.valid() {
+			var ok bool
+			if d.PodEntries, ok = validV3(text); !ok {
+				return Content{}, errors.New("checkpoint is corrupted: its checksum is wrong")
+			}
 		}
-		return content(data{f.PolicyName, f.DefaultCPUSet, f.Entries})
+		return content(d)
 	}
 	if sum := checksum.New(f.Data); sum != f.DataChecksum {
 		return Content{}, fmt.Errorf("checkpoint is corrupted: checksum %d, want %d", f.DataChecksum, sum)
@@ -98,7 +109,7 @@ func (cp CPUManagerCheckpoint) valid() bool {
 }
 
 func content(d data) (Content, error) {
-	c := Content{Policy: d.PolicyName, Assigned: Assignments{}}
+	c := Content{Policy: d.PolicyName, Assigned: Assignments{}, Pods: PodCPUAssignments{}}
 	var err error
 	if c.Default, err = numa.ParseList(d.DefaultCPUSet); err != nil {
 		return c, fmt.Errorf("default CPUs: %w", err)
@@ -110,6 +121,13 @@ func content(d data) (Content, error) {
 				return c, fmt.Errorf("CPUs of container %q of pod %q: %w", name, pod, err)
 			}
 		}
+	}
+	for pod, e := range d.PodEntries {
+		set, err := numa.ParseList(e.CPUSet)
+		if err != nil {
+			return c, fmt.Errorf("CPUs of pod %q: %w", pod, err)
+		}
+		c.Pods[pod] = PodEntry{set}
 	}
 	return c, nil
 }

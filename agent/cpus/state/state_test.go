@@ -11,8 +11,15 @@ import (
 func content2() Content {
 	return Content{
 		Policy: "static", Default: cpuset.New(0, 1, 4, 5),
-		Assigned: Assignments{"u1": {"web": cpuset.New(2, 6), "log": cpuset.New(3)}, "u2": {"db": cpuset.New(7)}},
+		Assigned: Assignments{"u1": {"web": cpuset.New(2, 6), "log": cpuset.New(3)}, "u2": {"db": cpuset.New(7)}}, Pods: PodCPUAssignments{},
 	}
+}
+
+// content3 has a pod with CPUs for all of its containers.
+func content3() Content {
+	c := content2()
+	c.Pods["u1"] = PodEntry{cpuset.New(2, 3, 6)}
+	return c
 }
 
 // The dump of a value is what upstream sums: with the names of its types, without those that V2 of upstream has in addition.
@@ -24,6 +31,9 @@ func TestFormat(t *testing.T) {
 	if string(text) != upstream {
 		t.Errorf("%s, want %s", text, upstream)
 	}
+	if text, err = Format(content3()); err != nil || string(text) != upstreamPods {
+		t.Errorf("%s, %v, want %s", text, err, upstreamPods)
+	}
 	none, err := Format(Content{Policy: "none"})
 	if err != nil || string(none) != upstreamNone {
 		t.Errorf("%s, %v, want %s", none, err, upstreamNone)
@@ -31,9 +41,16 @@ func TestFormat(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for name, text := range map[string]string{"1.37": upstream, "1.36": upstreamOld, "1.36 with the feature gate": upstreamV3} {
-		got, err := Parse([]byte(text))
-		if diff := cmp.Diff(content2(), got, cmp.Comparer(cpuset.CPUSet.Equals)); err != nil || diff != "" {
+	v3 := content2()
+	v3.Pods["u9"] = PodEntry{cpuset.New(1, 2)}
+	for name, c := range map[string]struct {
+		text string
+		want Content
+	}{
+		"1.37": {upstream, content2()}, "1.36": {upstreamOld, content2()}, "1.37 with pods": {upstreamPods, content3()}, "1.36 with the feature gate": {upstreamV3, v3},
+	} {
+		got, err := Parse([]byte(c.text))
+		if diff := cmp.Diff(c.want, got, cmp.Comparer(cpuset.CPUSet.Equals)); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
@@ -41,12 +58,14 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v: a file without a checksum is accepted", got, err)
 	}
 	for want, text := range map[string]string{
-		"checksum is wrong":                  strings.Replace(upstreamOld, "0-1,4-5", "0-1,4", 1),
-		"checkpoint is corrupted: checksum":  strings.Replace(upstream, `web\":\"2,6`, `web\":\"2`, 1),
-		"unexpected end of JSON":             upstream[:40],
-		"invalid character":                  "x",
-		"default CPUs":                       strings.NewReplacer(`"0-1,4-5"`, `"0-x"`, sumOld, `"checksum":0`).Replace(upstreamOld),
-		`CPUs of container "db" of pod "u2"`: strings.NewReplacer(`"7"`, `"0-4294967295"`, sumOld, `"checksum":0`).Replace(upstreamOld),
+		"checksum is wrong":                     strings.Replace(upstreamOld, "0-1,4-5", "0-1,4", 1),
+		"checkpoint is corrupted: checksum":     strings.Replace(upstream, `web\":\"2,6`, `web\":\"2`, 1),
+		"checkpoint is corrupted: checksum 2":   strings.Replace(upstreamPods, `cpuSet\":\"2-3,6`, `cpuSet\":\"2-3,7`, 1),
+		"checkpoint is corrupted: its checksum": strings.Replace(upstreamV3, `"cpuSet":"1-2"`, `"cpuSet":"1-3"`, 1),
+		"unexpected end of JSON":                upstream[:40],
+		"invalid character":                     "x",
+		"default CPUs":                          strings.NewReplacer(`"0-1,4-5"`, `"0-x"`, sumOld, `"checksum":0`).Replace(upstreamOld),
+		`CPUs of container "db" of pod "u2"`:    strings.NewReplacer(`"7"`, `"0-4294967295"`, sumOld, `"checksum":0`).Replace(upstreamOld),
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -55,7 +74,7 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{upstream, upstreamOld, upstreamV3, upstreamNone, "{}", "null"} {
+	for _, s := range []string{upstream, upstreamOld, upstreamV3, upstreamPods, upstreamNone, "{}", "null"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -67,7 +86,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Parse(again); err != nil || !got.Default.Equals(c.Default) || got.Policy != c.Policy {
+		if got, err := Parse(again); err != nil || !got.Default.Equals(c.Default) || got.Policy != c.Policy || len(got.Pods) != len(c.Pods) {
 			t.Errorf("%+v, %v, want %+v", got, err, c)
 		}
 	})

@@ -7,4 +7,6 @@ const (
 	upstreamOld  = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977}`
 	upstreamV3   = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"podEntries":{"u9":{"cpuSet":"1-2"}},"checksum":3410284646}`
 	sumOld       = `"checksum":2487651977`
+	// With the feature gate PodLevelResourceManagers.
+	upstreamPods = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977,"data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-1,4-5\",\"entries\":{\"u1\":{\"log\":\"3\",\"web\":\"2,6\"},\"u2\":{\"db\":\"7\"}},\"podEntries\":{\"u1\":{\"cpuSet\":\"2-3,6\"}}}","dataChecksum":2488579733}`
 )

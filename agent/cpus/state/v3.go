@@ -27,11 +27,14 @@ type PodEntry struct {
 	CPUSet cpuset.CPUSet
 }
 
+// podEntry is a PodEntry as the file has it.
+type podEntry struct {
+	CPUSet string `json:"cpuSet,omitempty"`
+}
+
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *PodEntry) UnmarshalJSON(text []byte) error {
-	var entry struct {
-		CPUSet string `json:"cpuSet"`
-	}
+	var entry podEntry
 	if err := json.Unmarshal(text, &entry); err != nil {
 		return err
 	}
@@ -40,14 +43,18 @@ func (p *PodEntry) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// validV3 reports whether the file is a V3 one with the right checksum, which is of either name of the type.
-func validV3(text []byte) bool {
+// validV3 reports whether the file is a V3 one with the right checksum, which is of either name of the type, and returns the CPUs of pods.
+func validV3(text []byte) (map[string]podEntry, bool) {
 	cp := CPUManagerCheckpointV3{Entries: map[string]map[string]string{}, PodEntries: PodCPUAssignments{}}
 	if err := json.Unmarshal(text, &cp); err != nil {
-		return false
+		return nil, false
 	}
 	sum := cp.Checksum
 	cp.Checksum = 0
 	dump := checksum.Dump(&cp)
-	return sum == checksum.Of(dump) || sum == checksum.Of(strings.Replace(dump, "CPUManagerCheckpointV3", "CPUManagerCheckpoint", 1))
+	pods := make(map[string]podEntry, len(cp.PodEntries))
+	for pod, e := range cp.PodEntries {
+		pods[pod] = podEntry{e.CPUSet.String()}
+	}
+	return pods, sum == checksum.Of(dump) || sum == checksum.Of(strings.Replace(dump, "CPUManagerCheckpointV3", "CPUManagerCheckpoint", 1))
 }

@@ -53,6 +53,9 @@ type Content struct {
 	PolicyName   string                     `json:"policyName"`
 	MachineState NUMANodeMap                `json:"machineState"`
 	Entries      ContainerMemoryAssignments `json:"entries,omitempty"`
+	// PodEntries are the blocks that pods with pod-level resources have for all of their containers together; those of the containers are
+	// parts of them. Only with the feature gate PodLevelResourceManagers.
+	PodEntries PodMemoryAssignments `json:"podEntries,omitempty"`
 }
 
 // MemoryManagerCheckpoint is what kubelets up to 1.36 read and write. Its name is part of the checksum.
@@ -87,10 +90,13 @@ func Parse(text []byte) (Content, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return Content{}, err
 	}
-	c := Content{PolicyName: f.PolicyName, MachineState: f.MachineState, Entries: f.Entries}
+	c := Content{PolicyName: f.PolicyName, MachineState: f.MachineState, Entries: f.Entries, PodEntries: PodMemoryAssignments{}}
 	if f.Data == "" && f.DataChecksum == 0 {
-		if !f.valid() && !validV2(text) {
-			return Content{}, errors.New("checkpoint is corrupted: its checksum is wrong")
+		if !f.valid() {
+			var ok bool
+			if c.PodEntries, ok = validV2(text); !ok {
+				return Content{}, errors.New("checkpoint is corrupted: its checksum is wrong")
+			}
 		}
 		return c, c.check()
 	}
@@ -106,6 +112,9 @@ func Parse(text []byte) (Content, error) {
 	}
 	if c.Entries == nil {
 		c.Entries = ContainerMemoryAssignments{}
+	}
+	if c.PodEntries == nil {
+		c.PodEntries = PodMemoryAssignments{}
 	}
 	return c, c.check()
 }

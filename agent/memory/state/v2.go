@@ -24,13 +24,13 @@ type PodEntry struct {
 	MemoryBlocks []Block `json:"memoryBlocks,omitempty"`
 }
 
-// validV2 reports whether the file is a V2 one with the right checksum.
-func validV2(text []byte) bool {
+// validV2 reports whether the file is a V2 one with the right checksum, and returns the blocks of pods.
+func validV2(text []byte) (PodMemoryAssignments, bool) {
 	cp := MemoryManagerCheckpointV2{MachineState: NUMANodeMap{}, Entries: ContainerMemoryAssignments{}, PodEntries: PodMemoryAssignments{}}
 	if err := json.Unmarshal(text, &cp); err != nil {
-		return false
+		return nil, false
 	}
 	sum := cp.Checksum
 	cp.Checksum = 0
-	return sum == checksum.Of(strings.Replace(checksum.Dump(&cp), "MemoryManagerCheckpointV2", "MemoryManagerCheckpoint", 1))
+	return cp.PodEntries, sum == checksum.Of(strings.Replace(checksum.Dump(&cp), "MemoryManagerCheckpointV2", "MemoryManagerCheckpoint", 1))
 }
