@@ -39,14 +39,8 @@ func (p *static) divide(pod *v1.Pod, all cpuset.CPUSet, has map[string]cpuset.CP
 		parts = append(parts, part{c.Name, set, ok})
 		return err
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		if err := add(c, podspec.RestartableInit(c)); err != nil {
-			return nil, err
-		}
-	}
-	for i := range pod.Spec.Containers {
-		if err := add(&pod.Spec.Containers[i], true); err != nil {
+	for c, long := range podspec.Each(pod) {
+		if err := add(c, long); err != nil {
 			return nil, err
 		}
 	}
@@ -61,18 +55,10 @@ func (p *static) divide(pod *v1.Pod, all cpuset.CPUSet, has map[string]cpuset.CP
 // keptOwn returns the CPUs that sidecars and app containers have for themselves already.
 func (p *static) keptOwn(pod *v1.Pod, has map[string]cpuset.CPUSet) cpuset.CPUSet {
 	out := cpuset.New()
-	add := func(c *v1.Container) {
-		if p.wanted(pod, c) > 0 {
+	for c, long := range podspec.Each(pod) {
+		if long && p.wanted(pod, c) > 0 {
 			out = out.Union(has[c.Name])
 		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; podspec.RestartableInit(c) {
-			add(c)
-		}
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i])
 	}
 	return out
 }

@@ -35,12 +35,9 @@ func (m *Manager) know(pod *v1.Pod) {
 		return
 	}
 	l := containersOf{shared: map[string]bool{}}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			c := &list[i]
-			l.containers = append(l.containers, c.Name)
-			l.shared[c.Name] = !qos.GuaranteedContainer(c) || whole(c.Resources.Limits) == 0
-		}
+	for c := range podspec.Each(pod) {
+		l.containers = append(l.containers, c.Name)
+		l.shared[c.Name] = !qos.GuaranteedContainer(c) || whole(c.Resources.Limits) == 0
 	}
 	m.levels[string(pod.UID)] = l
 }
@@ -51,21 +48,13 @@ func (m *Manager) know(pod *v1.Pod) {
 // Upstream: pkg/kubelet/cm/cpumanager/policy_static.go, validatePodScopeResources.
 func (p *static) emptyPool(pod *v1.Pod, all int) error {
 	shared, own := false, 0
-	long := func(n int) {
-		own += n
-		shared = shared || n == 0
-	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
+	for c, long := range podspec.Each(pod) {
 		switch n := p.wanted(pod, c); {
-		case podspec.RestartableInit(c):
-			long(n)
+		case long:
+			own, shared = own+n, shared || n == 0
 		case n == 0 && own >= all:
 			return errors.New("pod rejected, pod has shared init containers but no cpus available for them")
 		}
-	}
-	for i := range pod.Spec.Containers {
-		long(p.wanted(pod, &pod.Spec.Containers[i]))
 	}
 	if shared && own >= all {
 		return errors.New("pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for shared containers")

@@ -97,11 +97,9 @@ func (m *Manager) checkPod(pod *v1.Pod, want amounts) error {
 
 // allocateEach allocates for each container of a pod that was admitted when this was the scope: it keeps what it has.
 func (m *Manager) allocateEach(ctx context.Context, pod *v1.Pod, affinity topology.Hint) error {
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if err := m.allocate(ctx, pod, &list[i], affinity); err != nil {
-				return err
-			}
+	for c := range podspec.Each(pod) {
+		if err := m.allocate(ctx, pod, c, affinity); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -49,14 +49,8 @@ func (m *Manager) divide(pod *v1.Pod, all amounts, set numa.Mask) ([]part, error
 		parts = append(parts, p)
 		return nil
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		if err := add(c, podspec.RestartableInit(c)); err != nil {
-			return nil, err
-		}
-	}
-	for i := range pod.Spec.Containers {
-		if err := add(&pod.Spec.Containers[i], true); err != nil {
+	for c, long := range podspec.Each(pod) {
+		if err := add(c, long); err != nil {
 			return nil, err
 		}
 	}

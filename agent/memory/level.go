@@ -27,10 +27,8 @@ func (m *Manager) know(pod *v1.Pod) {
 		return
 	}
 	shared := map[string]bool{}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			shared[list[i].Name] = !qos.GuaranteedContainer(&list[i])
-		}
+	for c := range podspec.Each(pod) {
+		shared[c.Name] = !qos.GuaranteedContainer(c)
 	}
 	m.shared[string(pod.UID)] = shared
 }
@@ -49,30 +47,19 @@ func (m *Manager) emptyPool(pod *v1.Pod, all amounts) error {
 		}
 		return ""
 	}
-	long := func(of amounts) {
-		for name, n := range of {
-			own[name] += n
-		}
-		shared = shared || len(of) == 0
-	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
+	for c, long := range podspec.Each(pod) {
 		of, err := m.wanted(pod, c)
 		if err != nil {
 			return err
 		}
-		if podspec.RestartableInit(c) {
-			long(of)
+		if long {
+			for name, n := range of {
+				own[name] += n
+			}
+			shared = shared || len(of) == 0
 		} else if name := used(); len(of) == 0 && name != "" {
 			return fmt.Errorf("pod rejected, pod has shared init containers but no %s available for them", name)
 		}
-	}
-	for i := range pod.Spec.Containers {
-		of, err := m.wanted(pod, &pod.Spec.Containers[i])
-		if err != nil {
-			return err
-		}
-		long(of)
 	}
 	if name := used(); shared && name != "" {
 		return fmt.Errorf("pod rejected, sum of exclusive container %s requests equals pod budget, leaving no memory for shared containers", name)
