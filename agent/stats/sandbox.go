@@ -20,6 +20,8 @@ const (
 	imagesWait = time.Second
 	// maxInfo limits the description of a sandbox that is decoded, in bytes.
 	maxInfo = 1 << 20
+	// maxImage limits the name of an image, in bytes. Of a longer one, nothing is said.
+	maxImage = 1 << 10
 )
 
 // sandbox returns the lines of a sandbox in a pod's cgroup; false if it has no cgroup, as with virtual machines.
@@ -90,7 +92,7 @@ func imageOf(info string) string {
 	var v struct {
 		Image string `json:"image"`
 	}
-	if len(info) > maxInfo || json.Unmarshal([]byte(info), &v) != nil {
+	if len(info) > maxInfo || json.Unmarshal([]byte(info), &v) != nil || len(v.Image) > maxImage {
 		return ""
 	}
 	return v.Image

@@ -172,7 +172,7 @@ func TestImageOf(t *testing.T) {
 	long := fmt.Sprintf(`{"image": "a", "x": %q}`, strings.Repeat("x", maxInfo))
 	for info, want := range map[string]string{
 		described: "registry.k8s.io/pause:3.10", `{"image": "registry.k8s.io/pause@sha256:1"}`: "registry.k8s.io/pause@sha256:1",
-		"": "", "{": "", "[]": "", "null": "", `{"image": 5}`: "", `{"runtimeSpec": {}}`: "", long: "",
+		`{"image": "` + strings.Repeat("i", maxImage+1) + `"}`: "", "": "", "{": "", "[]": "", "null": "", `{"image": 5}`: "", `{"runtimeSpec": {}}`: "", long: "",
 	} {
 		if got := imageOf(info); got != want {
 			t.Errorf("%.60q: %q, want %q", info, got, want)
