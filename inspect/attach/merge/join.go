@@ -268,6 +268,7 @@ func (m *Merger) startMoves(it *item) bool {
 			id.ran = it.rec.Time
 			id.found()
 		}
+		id.sighting = nil // what the runtime started later is no other kubelet's
 	case trace.MilestoneReady:
 	}
 	switch s := &id.started; {

@@ -20,7 +20,7 @@ type identity struct {
 	// seen says that somebody told that the pod is there, objects that the API's objects told it, in this life.
 	seen, objects bool
 	started       startedAt
-	// sighting tells that the pod is there, in this life; ran is when the runtime had started its containers, 0 if that is not known.
+	// sighting tells that the pod is there, in this life, until its start is told; ran is when the runtime had started its containers, 0 if that is not known.
 	sighting *item
 	ran      int64
 	// lastStart is the end of the last start of a container.
