@@ -84,7 +84,7 @@ func (p Programs) image() (v1.Image, error) {
 	return mutate.ConfigFile(img, file)
 }
 
-// push pushes the layers, the config and then the manifest.
+// push pushes the layers, the config and then the manifest. go-containerregistry's package remote would do so, but needs Docker's client in go.mod.
 func (l *Lab) push(ctx context.Context, name string, img v1.Image) error {
 	repository, tag, ok := strings.Cut(name, ":")
 	if !ok {
