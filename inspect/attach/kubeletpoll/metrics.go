@@ -115,20 +115,28 @@ func seconds(f float64) time.Duration {
 	return time.Duration(f * float64(time.Second))
 }
 
-// longest is how long the longest took, at least, of those since an earlier histogram.
+// longest is how long the longest took, at least, of those since an earlier histogram: as long as those of its bucket on average, where all
+// others took as long as their buckets allow.
 func (h *histogram) longest(was *histogram) (least time.Duration) {
 	if h.count <= was.count || h.sum < was.sum || len(h.buckets) != len(was.buckets) { // nothing since, or another kubelet
 		return 0
 	}
-	n := h.count - was.count
-	least = (h.sum - was.sum) / time.Duration(n)
+	n, left, below := h.count-was.count, float64(h.sum-was.sum), uint64(0) // n are above the bucket, and took left
 	for i, b := range h.buckets {
 		if b.most != was.buckets[i].most || b.count < was.buckets[i].count {
 			return 0
 		}
-		if b.count-was.buckets[i].count < n { // not all took so long at most
-			least = max(least, b.most)
+		upTo := b.count - was.buckets[i].count // that took so long at most
+		if upTo < below {
+			return 0
 		}
+		in := upTo - below
+		if in >= n {
+			break
+		}
+		n, below = n-in, upTo
+		left -= float64(in) * float64(b.most)
+		least = b.most
 	}
-	return least
+	return max(least, time.Duration(left/float64(n)))
 }

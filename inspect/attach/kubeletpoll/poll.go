@@ -162,8 +162,9 @@ func (p *Poll) slow(now figures, at time.Time) {
 			continue
 		}
 		end, sure := p.asked, longest-interval
-		if silent := p.silentTo.Sub(p.silent); !p.silent.IsZero() && longest >= silent { // that is why it did not answer
-			end, sure = p.silentTo, max(sure, silent)
+		if silent := p.silentTo.Sub(p.silent); !p.silent.IsZero() && min(silent, 2*longest-silent) > sure { // that is why it did not answer
+			sure = min(silent, 2*longest-silent) // the part of its silence that was so wherever what took longest lies in it
+			end = p.silentTo.Add((sure - silent) / 2)
 		}
 		if sure < lateAnswer {
 			continue

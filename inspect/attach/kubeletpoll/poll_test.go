@@ -52,7 +52,9 @@ func TestLongest(t *testing.T) {
 		want time.Duration
 	}{
 		{"one that took 14 s", metrics(101, 14.5, 100), 14 * time.Second},
-		{"two, of which one took long", metrics(102, 12.5, 101), 6 * time.Second},
+		{"two, of which one took 5 s at most", metrics(102, 12.5, 101), 7 * time.Second},
+		{"four, of which one took long", metrics(104, 29.5, 103), 14 * time.Second},
+		{"thirty, whose buckets allow more than they took", metrics(130, 14.5, 129), 5 * time.Second},
 		{"three short ones", metrics(103, 0.53, 103), 500 * time.Millisecond},
 		{"none", metrics(100, 0.5, 100), 0},
 		{"another kubelet", metrics(3, 0.5, 3), 0},
@@ -173,13 +175,19 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestSilent has a kubelet answer too late, because its runtime does not answer: the time in which it was silent is that call's.
+// TestSilent has a kubelet not answer for 10 s, because its runtime does not answer. Of a call that took longer, that time is told; of one that
+// took less, the part that is within the call wherever that lies.
 func TestSilent(t *testing.T) {
 	at := time.Unix(100, 0)
 	for _, c := range []struct {
-		took float64
-		want time.Duration
-	}{{15, 10 * time.Second}, {8, 0}} {
+		took      float64
+		want, end time.Duration
+	}{
+		{took: 15, want: 10 * time.Second, end: 13 * time.Second},
+		{took: 8, want: 6 * time.Second, end: 11 * time.Second},
+		{took: 5.4},
+		{took: 29, want: 13 * time.Second}, // before it did not answer, too
+	} {
 		was, err := parse(metrics(100, 0.5, 100))
 		if err != nil {
 			t.Fatal(err)
@@ -188,16 +196,16 @@ func TestSilent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got time.Duration
+		var got, end time.Duration
 		p := New(nil, false)
 		p.put = func(r trace.Record) {
-			if e, ok := r.Event.(*trace.CRICall); ok && e.Method == "ListContainers" && r.Time == at.Add(13*time.Second).UnixNano() {
-				got = r.Dur
+			if e, ok := r.Event.(*trace.CRICall); ok && e.Method == "ListContainers" {
+				got, end = r.Dur, r.At().Sub(at)
 			}
 		}
 		p.last, p.asked, p.silent, p.silentTo = was, at, at.Add(3*time.Second), at.Add(13*time.Second)
-		if p.slow(now, at.Add(16*time.Second)); got != c.want {
-			t.Errorf("a call of %v s: %v, want %v", c.took, got, c.want)
+		if p.slow(now, at.Add(16*time.Second)); got != c.want || end != c.end {
+			t.Errorf("a call of %v s: %v until %v, want %v until %v", c.took, got, end, c.want, c.end)
 		}
 	}
 }
