@@ -47,12 +47,16 @@ kubeloupe_pod_starts_total{` + on + `,outcome="ready"} 0x40 1x20
 kubeloupe_pod_starts_total{` + on + `,outcome="failed"} 0x45 1x15`},
 
 	{alert: "KubeloupeCauseGrows", name: "new", step: 5 * time.Minute, at: 30 * time.Hour, want: `{cause="KL02", cluster="c"}`, series: `
-kubeloupe_pod_start_causes_total{` + on + `,cause="KL02"} 0x300 0+2x60
+kubeloupe_pod_starts_total{` + on + `,outcome="ready"} 0+3x361
+kubeloupe_pod_start_causes_total{` + on + `,cause="KL02"} _x300 0+2x60
 kubeloupe_pod_start_causes_total{` + on + `,cause="KL05"} 0+2x361
 kubeloupe_pod_start_causes_total{` + on + `,cause="KL06"} 0x300 0+0.5x60`},
-	{alert: "KubeloupeCauseGrows", name: "without a day before", series: `kubeloupe_pod_start_causes_total{` + on + `,cause="KL02"} 0+1x60`, want: `{cause="KL02", cluster="c"}`,
-		step: time.Minute, at: time.Hour},
+	{alert: "KubeloupeCauseGrows", name: "in the first day", step: 5 * time.Minute, at: 20 * time.Hour, series: `
+kubeloupe_pod_starts_total{` + on + `,outcome="ready"} 0+3x241
+kubeloupe_pod_starts_total{cluster="other",node="n",outcome="ready"} 0+3x361
+kubeloupe_pod_start_causes_total{` + on + `,cause="KL02"} 0+2x241`},
 	{alert: "KubeloupeCauseGrows", name: "as the day before", step: 5 * time.Minute, at: 30 * time.Hour, series: `
+kubeloupe_pod_starts_total{` + on + `,outcome="ready"} 0+3x361
 kubeloupe_pod_start_causes_total{` + on + `,cause="KL02"} 0+2x361`},
 
 	{alert: "KubeloupeCauseCosts", name: "most of the time", series: slowNative + readyTotal + `
