@@ -147,8 +147,8 @@ soak: ## create and delete pods for MINUTES=30, PODS=2000; no resource may grow
 	go run ./test/soak -minutes $(or $(MINUTES),30) -pods $(or $(PODS),2000)
 
 .PHONY: fleet
-fleet: build ## send STARTS=200 pod starts of two nodes to a Collector that is stopped, slow and refusing in between: about 40 minutes (TLS=1, ONLY=stopped,slow, ROUNDS=2, JAEGER=program of Jaeger 2)
-	go run ./test/fleet -starts $(or $(STARTS),200) -only '$(ONLY)' -rounds $(or $(ROUNDS),2) $(if $(TLS),-tls) -jaeger '$(JAEGER)'
+fleet: build ## send STARTS=200 pod starts of two nodes to a Collector that is stopped, slow and refusing in between: about 40 minutes (TLS=1, ONLY=stopped,slow, ROUNDS=2, NODES=own,attached, JAEGER=program of Jaeger 2)
+	go run ./test/fleet -starts $(or $(STARTS),200) -only '$(ONLY)' -rounds $(or $(ROUNDS),2) $(if $(NODES),-nodes '$(NODES)') $(if $(TLS),-tls) -jaeger '$(JAEGER)'
 
 .PHONY: stack
 stack: ## run deploy/stack in the lab's cluster, first with the agent's spans and metrics, then with those of attach: about 6 minutes (JAEGER=program of Jaeger 2)

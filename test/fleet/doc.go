@@ -3,7 +3,8 @@
 // root, all phases, no span without its parent, and drawn by kubeloupe trace --trace-id.
 //
 // Then the receiver is paused, stopped, slow and refusing, a minute each, in turn with as long without: pods must start as fast, each start must
-// arrive or be counted as lost, and the programs' memory must stay within its budget.
+// arrive or be counted as lost, and the programs' memory must stay within its budget. How long starts take is compared; with one node alone
+// (-nodes), there are more of them in the same time.
 //
 //	make fleet STARTS=200
 //

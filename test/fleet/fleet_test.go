@@ -27,7 +27,7 @@ func TestFleet(t *testing.T) {
 	}
 	ownnet.Need(t)
 	dir := t.TempDir()
-	o := options{starts: 4, outage: 4 * time.Second, rounds: 1, kinds: []string{"stopped"}, dir: filepath.Join(dir, "l"), bin: filepath.Join(dir, "kubeloupe"), tls: true, root: "../..", drawn: 2}
+	o := options{starts: 4, outage: 4 * time.Second, rounds: 1, kinds: []string{"stopped"}, which: nodeKinds(), dir: filepath.Join(dir, "l"), bin: filepath.Join(dir, "kubeloupe"), tls: true, root: "../..", drawn: 2}
 	if err := product.Build(t.Context(), o.bin, "CGO_ENABLED=0"); err != nil {
 		t.Fatal(err)
 	}

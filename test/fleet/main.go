@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,23 +21,25 @@ type options struct {
 	outage time.Duration
 	rounds int
 	kinds  []string
-	dir    string // of the labs
-	bin    string // kubeloupe
-	root   string // directory of the module
-	tls    bool   // the receiver has a certificate
-	flood  bool   // a third agent fills its queue
-	prom   bool   // Prometheus scrapes the nodes
-	jaeger string // the program to which the Collector sends spans on; none if empty
-	drawn  int    // how many starts of each node the program draws; the others are drawn in this process
+	which  []string // the kinds of nodes that start pods
+	dir    string   // of the labs
+	bin    string   // kubeloupe
+	root   string   // directory of the module
+	tls    bool     // the receiver has a certificate
+	flood  bool     // a third agent fills its queue
+	prom   bool     // Prometheus scrapes the nodes
+	jaeger string   // the program to which the Collector sends spans on; none if empty
+	drawn  int      // how many starts of each node the program draws; the others are drawn in this process
 }
 
 func main() {
 	var o options
-	var only string
+	var only, nodes string
 	flag.IntVar(&o.starts, "starts", 200, "how many pods start on each node, while all is well; 0: only the flood")
 	flag.DurationVar(&o.outage, "outage", time.Minute, "how long each outage of the receiver lasts; 0 for none")
 	flag.IntVar(&o.rounds, "rounds", 2, "how many outages of each kind there are")
 	flag.StringVar(&only, "only", "", "comma-separated kinds of outages, all by default: "+strings.Join(kinds(), ","))
+	flag.StringVar(&nodes, "nodes", strings.Join(nodeKinds(), ","), "comma-separated kinds of nodes that start pods, one after the other")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the program")
 	flag.StringVar(&o.dir, "dir", "", "directory that is created for the labs and removed; by default, a temporary one")
 	flag.BoolVar(&o.prom, "prometheus", true, "let Prometheus scrape the nodes, with our alerts")
@@ -48,6 +51,7 @@ func main() {
 	if o.kinds = kinds(); only != "" {
 		o.kinds = strings.Split(only, ",")
 	}
+	o.which = strings.Split(nodes, ",")
 	if err := o.check(); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(2)
@@ -68,6 +72,11 @@ func (o *options) check() (err error) {
 	for _, k := range o.kinds {
 		if outages[k] == nil {
 			return fmt.Errorf("-only %q: want some of %s", k, strings.Join(kinds(), ","))
+		}
+	}
+	for i, k := range o.which {
+		if makers[k] == nil || slices.Contains(o.which[:i], k) {
+			return fmt.Errorf("-nodes %q: want some of %s, each once", k, strings.Join(nodeKinds(), ","))
 		}
 	}
 	if os.Geteuid() != 0 {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os/exec"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // before is how long pods start in a block before those that are measured: spans are sent 8 to 13 s after a start.
@@ -43,19 +45,49 @@ func (f *fleet) block(ctx context.Context, kind string, ill bool) (err error) {
 	return f.shown(ctx, o)
 }
 
-// meanwhile starts pods on both nodes for as long as an outage takes. The first are not compared.
+// meanwhile starts pods on the nodes for as long as an outage takes. The first are not compared.
 func (f *fleet) meanwhile(ctx context.Context, kind string, ill bool) error {
-	lead := min(before, f.outage/4)
-	for began := time.Now(); time.Since(began) < f.outage; {
-		of := kind
-		if time.Since(began) < lead {
-			of = ""
-		}
-		if err := f.each(ctx, of, ill); err != nil {
+	began := time.Now()
+	for lead := min(before, f.outage/4); time.Since(began) < lead; {
+		if err := f.each(ctx, "", ill); err != nil {
 			return err
 		}
 	}
+	was, err := f.used()
+	if err != nil {
+		return err
+	}
+	starts := 0.0
+	for ; time.Since(began) < f.outage; starts++ {
+		if err := f.each(ctx, kind, ill); err != nil {
+			return err
+		}
+	}
+	is, err := f.used()
+	if err != nil || starts == 0 {
+		return err
+	}
+	for i, t := range f.tallies {
+		t.used.add(ill, (is[i]-was[i])*1000/starts)
+	}
 	return nil
+}
+
+// used is the CPU time of each node's process, in seconds.
+func (f *fleet) used() ([]float64, error) {
+	out := make([]float64, len(f.nodes))
+	for i, n := range f.nodes {
+		p, err := procfs.NewProc(n.pid())
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.Stat()
+		if err != nil {
+			return nil, err
+		}
+		out[i] = s.CPUTime()
+	}
+	return out, nil
 }
 
 // report is what a node says of its export.

@@ -27,6 +27,11 @@ type node interface {
 	close(ctx context.Context) error
 }
 
+// makers start nodes, by their kind.
+var makers = map[string]func(context.Context, *fleet) (node, error){"own": newOwn, "attached": newAttached}
+
+func nodeKinds() []string { return []string{"own", "attached"} }
+
 // fleet is one run.
 type fleet struct {
 	options
@@ -46,10 +51,19 @@ type tally struct {
 	memory  map[string]int64 // the most of its process, by the kind of outage, in bytes
 	began   int64            // its memory before the first start
 	samples map[string]*sides
+	used    sides // the process's CPU time for a start and its end, of each block, in milliseconds
 }
 
-// sides are the times of starts in milliseconds, without an outage and with one.
+// sides are times in milliseconds, without an outage and with one.
 type sides struct{ well, ill []float64 }
+
+func (s *sides) add(ill bool, ms float64) {
+	if ill {
+		s.ill = append(s.ill, ms)
+	} else {
+		s.well = append(s.well, ms)
+	}
+}
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	dir := o.dir
@@ -72,7 +86,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := f.all(ctx); err != nil {
 		return err
 	}
-	f.sayf("%d starts on each of two nodes in %s\n", o.starts, time.Since(began).Round(time.Second))
+	f.sayf("%d starts on each of %d nodes in %s\n", o.starts, len(f.nodes), time.Since(began).Round(time.Second))
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
@@ -119,8 +133,8 @@ func (f *fleet) open(ctx context.Context) error {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	for _, begin := range []func(context.Context, *fleet) (node, error){newOwn, newAttached} {
-		n, err := begin(ctx, f)
+	for _, kind := range f.which {
+		n, err := makers[kind](ctx, f)
 		if err != nil {
 			return err
 		}
@@ -209,11 +223,6 @@ func (f *fleet) one(ctx context.Context, i int, kind string, ill bool) error {
 		s = &sides{}
 		t.samples[kind] = s
 	}
-	ms := float64(took) / float64(time.Millisecond)
-	if ill {
-		s.ill = append(s.ill, ms)
-	} else {
-		s.well = append(s.well, ms)
-	}
+	s.add(ill, float64(took)/float64(time.Millisecond))
 	return nil
 }
