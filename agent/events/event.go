@@ -1,7 +1,6 @@
 package events
 
 import (
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,28 +32,4 @@ func (r *Recorder) event(ref v1.ObjectReference, eventType, reason, message stri
 		Source:              v1.EventSource{Component: component, Host: r.cfg.Node},
 		ReportingController: component, ReportingInstance: r.cfg.Node,
 	}
-}
-
-// FieldPath returns the field of a container in the pod's spec, such as spec.containers{web}; "" for the pod itself. Upstream:
-// pkg/kubelet/container/ref.go, GenerateContainerRef.
-func FieldPath(p *v1.Pod, container string) string {
-	if container == "" {
-		return ""
-	}
-	for i := range p.Spec.Containers {
-		if p.Spec.Containers[i].Name == container {
-			return fmt.Sprintf("spec.containers{%s}", container)
-		}
-	}
-	for i := range p.Spec.InitContainers {
-		if p.Spec.InitContainers[i].Name == container {
-			return fmt.Sprintf("spec.initContainers{%s}", container)
-		}
-	}
-	for i := range p.Spec.EphemeralContainers {
-		if p.Spec.EphemeralContainers[i].Name == container {
-			return fmt.Sprintf("spec.ephemeralContainers{%s}", container)
-		}
-	}
-	return "implicitly required container " + container
 }

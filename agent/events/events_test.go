@@ -36,17 +36,6 @@ func aPod() *v1.Pod {
 	}
 }
 
-func TestFieldPath(t *testing.T) {
-	for container, want := range map[string]string{
-		"": "", "app": "spec.containers{app}", "prep": "spec.initContainers{prep}",
-		"debug": "spec.ephemeralContainers{debug}", "POD": "implicitly required container POD",
-	} {
-		if got := FieldPath(aPod(), container); got != want {
-			t.Errorf("FieldPath(%q) = %q, want %q", container, got, want)
-		}
-	}
-}
-
 // bench is a recorder with a fake API server.
 type bench struct {
 	*Recorder

@@ -83,7 +83,7 @@ func (r *Recorder) Pod(ctx context.Context, p *v1.Pod, container, eventType, rea
 // sent to the API; it is not published. recorded is the message without the quotation. It replaces both messages if the
 // container may print secrets that the agent does not know.
 func (r *Recorder) Quote(ctx context.Context, p *v1.Pod, container, eventType, reason, message, recorded string) {
-	field := FieldPath(p, container)
+	field := podspec.FieldPath(p, container)
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)),
 		trace.NodeEvent{Type: trace.EventType(eventType), Reason: reason, Message: recorded, Field: field})
 	if r.cfg.Client == nil {

@@ -27,11 +27,9 @@ func limited(pod *v1.Pod) bool {
 			return true
 		}
 	}
-	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Resources.Limits.StorageEphemeral().Sign() > 0 {
-				return true
-			}
+	for c := range podspec.Each(pod) {
+		if c.Resources.Limits.StorageEphemeral().Sign() > 0 {
+			return true
 		}
 	}
 	return false
@@ -88,16 +86,12 @@ func over(l trace.Signal, used int64, allow *apiresource.Quantity, format, name 
 
 // limitOf returns the limit of a container or a sidecar; other init containers have none.
 func limitOf(pod *v1.Pod, name string) *apiresource.Quantity {
-	c := containerOf(pod, name)
-	if c == nil {
-		return &apiresource.Quantity{}
-	}
-	for i := range pod.Spec.InitContainers {
-		if &pod.Spec.InitContainers[i] == c && !podspec.RestartableInit(c) {
-			return &apiresource.Quantity{}
+	for c, long := range podspec.Each(pod) {
+		if long && c.Name == name {
+			return c.Resources.Limits.StorageEphemeral()
 		}
 	}
-	return c.Resources.Limits.StorageEphemeral()
+	return &apiresource.Quantity{}
 }
 
 func fsBytes(fs *statsapi.FsStats) int64 {

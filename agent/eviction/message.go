@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -51,7 +52,7 @@ func message(t *Threshold, seen observation, r *ranked) (text string, annotation
 	var over, usage []string
 	for i := range r.stats.Containers {
 		c := &r.stats.Containers[i]
-		spec := containerOf(r.pod, c.Name)
+		spec := podspec.Container(r.pod, c.Name)
 		used, known := containerUsage(name, c)
 		if spec == nil || !known {
 			continue
@@ -76,15 +77,4 @@ func containerUsage(name v1.ResourceName, c *statsapi.ContainerStats) (used int6
 		return 0, false
 	}
 	return value(c.Rootfs.UsedBytes) + value(c.Logs.UsedBytes), true
-}
-
-func containerOf(pod *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
-		}
-	}
-	return nil
 }

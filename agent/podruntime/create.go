@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
@@ -116,7 +117,7 @@ func (r *run) shownOf(s *Step, req *runtimeapi.CreateContainerRequest) *runtimea
 // createRequest builds the exact request. On disk, it accesses only the files that the request mounts. No lock is held
 // meanwhile.
 func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
-	c := container(r.pod, s.Container)
+	c := podspec.Container(r.pod, s.Container)
 	if err := r.needVolumes(ctx); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // takeDevices adds what device plugins give to a container.
@@ -26,7 +27,7 @@ func (r *run) preStart(ctx context.Context, s *Step) error {
 	if r.cfg.Devices == nil {
 		return nil
 	}
-	if err := r.cfg.Devices.PreStart(ctx, r.pod, container(r.pod, s.Container)); err != nil {
+	if err := r.cfg.Devices.PreStart(ctx, r.pod, podspec.Container(r.pod, s.Container)); err != nil {
 		return deviceError(s.Container, err)
 	}
 	return nil

@@ -20,26 +20,8 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 		r.cfg.Events.Pod(ctx, pod, container, kind, reason, message)
 		return
 	}
-	ev := trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message}
-	if container != "" {
-		ev.Field = fieldOf(pod, container)
-	}
+	ev := trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message, Field: podspec.FieldPath(pod, container)}
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), ev)
-}
-
-// fieldOf returns the field path of a container in the pod's spec.
-func fieldOf(pod *v1.Pod, container string) string {
-	for i := range pod.Spec.InitContainers {
-		if pod.Spec.InitContainers[i].Name == container {
-			return "spec.initContainers{" + container + "}"
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		if pod.Spec.EphemeralContainers[i].Name == container {
-			return "spec.ephemeralContainers{" + container + "}"
-		}
-	}
-	return "spec.containers{" + container + "}"
 }
 
 func (r *run) warn(reason, message string) {

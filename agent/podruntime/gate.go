@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/gate"
 )
@@ -120,7 +121,7 @@ func (r *run) question(ctx context.Context, s *Step, n int) gate.Question {
 		Pod: r.ref, Plan: r.plan.Trace(), Ending: r.plan.Ending, Action: s.ID, Container: s.Container, Sandbox: r.sandboxID,
 		When: gate.Before, Attempt: n, Object: object{r},
 	}
-	if c := container(r.pod, s.Container); c != nil {
+	if c := podspec.Container(r.pod, s.Container); c != nil {
 		q.Image = c.Image
 	}
 	q.Title, q.Request = r.preview(ctx, s)

@@ -29,7 +29,7 @@ func (r *run) postStart(ctx context.Context, s *Step) error {
 	if r.cfg.Hooks == nil {
 		return nil
 	}
-	c := container(r.pod, s.Container)
+	c := podspec.Container(r.pod, s.Container)
 	output, err := r.cfg.Hooks.Run(ctx, r.pod, c, r.targetOf(s), r.podIP(), c.Lifecycle.PostStart)
 	if err == nil || ctx.Err() != nil {
 		return err // when the pod terminates, so does the container
@@ -39,7 +39,7 @@ func (r *run) postStart(ctx context.Context, s *Step) error {
 
 // hookFailed handles the failure of a postStart hook.
 func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error) error {
-	c, id := container(r.pod, s.Container), r.targetOf(s)
+	c, id := podspec.Container(r.pod, s.Container), r.targetOf(s)
 	r.mu.Lock()
 	delete(r.started, s.Container)
 	r.mu.Unlock()

@@ -7,11 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // ensureImage makes sure that a container's image is on the node. It needs no sandbox, so both steps run concurrently.
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
-	c := container(r.pod, s.Container)
+	c := podspec.Container(r.pod, s.Container)
 	var secrets []v1.Secret
 	if r.cfg.PullSecrets != nil && len(r.pod.Spec.ImagePullSecrets) > 0 {
 		var err error
@@ -20,7 +21,7 @@ func (r *run) ensureImage(ctx context.Context, s *Step) error {
 		}
 	}
 	res, err := r.cfg.Images.Ensure(ctx, image.Request{
-		PodUID: string(r.pod.UID), Pod: r.pod, Container: c.Name, Field: fieldOf(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
+		PodUID: string(r.pod.UID), Pod: r.pod, Container: c.Name, Field: podspec.FieldPath(r.pod, c.Name), Image: c.Image, Policy: c.ImagePullPolicy,
 		Annotations: r.pod.Annotations, PullSecrets: secrets,
 	})
 	if err != nil {
@@ -29,23 +30,6 @@ func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.images[s.ID] = res
-	return nil
-}
-
-// container returns the container of that name in the pod's spec.
-func container(pod *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		if c := &pod.Spec.EphemeralContainers[i]; c.Name == name {
-			return ephemeral(c)
-		}
-	}
 	return nil
 }
 

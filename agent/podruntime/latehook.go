@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // hookTail is how long a preStop hook that exceeded its grace period may take to end after its container has stopped. A command in
@@ -25,7 +27,7 @@ func (h preStopHook) stop() {
 
 // beginHook starts a preStop hook. If it fails by itself, an event says so.
 func (r *run) beginHook(ctx context.Context, s *Step, hook *v1.LifecycleHandler) preStopHook {
-	c := container(r.pod, s.Container)
+	c := podspec.Container(r.pod, s.Container)
 	if c == nil {
 		c = &v1.Container{Name: s.Container}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 )
@@ -23,10 +24,8 @@ func withoutSecrets(pod *v1.Pod) *v1.Pod {
 			pod.Annotations[k] = redact.Mark
 		}
 	}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			hideIn(&list[i])
-		}
+	for c := range podspec.Each(pod) {
+		hideIn(c)
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := v1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
@@ -155,7 +154,7 @@ func (r *run) status() seenStatus {
 
 // Said is the runtime's message about a container of a pod, without secrets.
 func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
-	if c := container(pod, name); c != nil && criconfig.UsesSecrets(c) {
+	if c := podspec.Container(pod, name); c != nil && criconfig.UsesSecrets(c) {
 		return secrets.Said(string(pod.UID), name, message)
 	}
 	return secrets.Text(string(pod.UID), message)
@@ -165,7 +164,7 @@ func Said(secrets *redact.Vault, pod *v1.Pod, name, message string) string {
 // its value when its Secret changes, a program may keep the content of a file, and each agent creates new keys for certificates.
 // The container's output is not quoted until it is created again.
 func Withheld(secrets *redact.Vault, pod *v1.Pod, name string) bool {
-	c := container(pod, name)
+	c := podspec.Container(pod, name)
 	if c == nil || secrets.Knows(string(pod.UID), name) {
 		return false
 	}

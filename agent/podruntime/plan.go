@@ -241,11 +241,9 @@ func changed(c *v1.Container, seen *podstate.Container) bool {
 // equal.
 func imageID(pod *v1.Pod, c *v1.Container) string {
 	id := "image " + c.Image
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if o := &list[i]; o.Image == c.Image && o.ImagePullPolicy != c.ImagePullPolicy {
-				return id + " " + string(c.ImagePullPolicy)
-			}
+	for o := range podspec.Each(pod) {
+		if o.Image == c.Image && o.ImagePullPolicy != c.ImagePullPolicy {
+			return id + " " + string(c.ImagePullPolicy)
 		}
 	}
 	for i := range pod.Spec.EphemeralContainers {

@@ -130,7 +130,7 @@ func addKill(p *Plan, pod *v1.Pod, c *podstate.Container, s Step) string {
 // preStop returns the container's hook: from the spec or, if the spec no longer has the container, the one that it was
 // created with.
 func preStop(pod *v1.Pod, c *podstate.Container) *v1.LifecycleHandler {
-	spec := container(pod, c.Name)
+	spec := podspec.Container(pod, c.Name)
 	if spec == nil {
 		return c.PreStop
 	}

@@ -15,11 +15,9 @@ func (p *planner) resets() bool {
 	if p.Pod.DeletionTimestamp != nil {
 		return false
 	}
-	for _, list := range [][]v1.Container{p.Pod.Spec.InitContainers, p.Pod.Spec.Containers} {
-		for i := range list {
-			if cur := p.Seen.Newest(list[i].Name); cur != nil && restartsAll(&list[i], cur) {
-				return true
-			}
+	for c := range podspec.Each(p.Pod) {
+		if cur := p.Seen.Newest(c.Name); cur != nil && restartsAll(c, cur) {
+			return true
 		}
 	}
 	return false
@@ -51,7 +49,7 @@ func (p *planner) reset() Plan {
 		}
 	}
 	for _, c := range sources {
-		p.decide(container(p.Pod, c.Name), c, trace.VerdictRestart, "its rules restart all containers of the pod")
+		p.decide(podspec.Container(p.Pod, c.Name), c, trace.VerdictRestart, "its rules restart all containers of the pod")
 		p.remove(c, removed)
 	}
 	return p.Plan

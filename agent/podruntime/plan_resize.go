@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -85,10 +86,8 @@ func (p *planner) growFirst() {
 		now = *p.Pod.Spec.Resources
 	}
 	differs := amountsOf(nil, before) != amountsOf(nil, now)
-	for _, list := range [][]v1.Container{p.Pod.Spec.InitContainers, p.Pod.Spec.Containers} {
-		for i := range list {
-			differs = differs || p.resizeOf(&list[i]) != resizeNone
-		}
+	for c := range podspec.Each(p.Pod) {
+		differs = differs || p.resizeOf(c) != resizeNone
 	}
 	if differs {
 		p.grow = []string{p.add(Step{ID: stepGrow, Verb: trace.VerbResizePod, Needs: slices.Clone(p.ground), Reason: "its resources change"})}
@@ -122,11 +121,9 @@ func withGiven(pod *v1.Pod, given func(container string) (v1.ResourceRequirement
 			out.Spec.Resources = &r
 		}
 	}
-	for _, list := range [][]v1.Container{out.Spec.InitContainers, out.Spec.Containers} {
-		for i := range list {
-			if r, ok := given(list[i].Name); ok {
-				list[i].Resources = v1.ResourceRequirements{Requests: maps.Clone(r.Requests), Limits: maps.Clone(r.Limits), Claims: r.Claims}
-			}
+	for c := range podspec.Each(out) {
+		if r, ok := given(c.Name); ok {
+			c.Resources = v1.ResourceRequirements{Requests: maps.Clone(r.Requests), Limits: maps.Clone(r.Limits), Claims: r.Claims}
 		}
 	}
 	return out

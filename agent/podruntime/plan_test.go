@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -499,7 +500,7 @@ func TestMake(t *testing.T) {
 				Started: func(c *v1.Container, _ string) bool { return c.Name != tc.waits },
 				Attempt: func(string) uint32 { return tc.logged },
 			})
-			if plan.Init != "" && plan.Init != tc.waits && container(tc.pod, plan.Init).StartupProbe != nil {
+			if plan.Init != "" && plan.Init != tc.waits && podspec.Container(tc.pod, plan.Init).StartupProbe != nil {
 				t.Errorf("waits for %s", plan.Init)
 			}
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/cri"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -41,7 +42,7 @@ func (r *run) preview(ctx context.Context, s *Step) (title string, request json.
 	case trace.VerbResizePod:
 		return "limits of the pod cgroup", note{"path": r.cfg.Cgroups.PodParent(r.pod), "limits": r.podLimits()}
 	case trace.VerbPostStart:
-		return "postStart hook", note{"container": r.targetOf(s), "hook": shownHook(container(r.pod, s.Container).Lifecycle.PostStart)}
+		return "postStart hook", note{"container": r.targetOf(s), "hook": shownHook(podspec.Container(r.pod, s.Container).Lifecycle.PostStart)}
 	case trace.VerbPreStop:
 		return "preStop hook", note{"container": s.Target, "hook": shownHook(preStop(r.pod, r.seen.Container(s.Target))), "seconds": s.Grace}
 	case trace.VerbStopSandbox:

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -57,7 +58,7 @@ func checkKeeps(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
 				t.Errorf("%q kills what does not run", s.ID)
 				continue
 			}
-			spec := container(in.Pod, c.Name)
+			spec := podspec.Container(in.Pod, c.Name)
 			stray := seen.Sandbox() != nil && c.SandboxID != seen.Sandbox().ID
 			unwell := in.Failed != nil
 			if unwell {

@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -114,7 +115,7 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 		_, _, own = r.cfg.Pinning.Of(r.pod.UID, s.Container)
 	}
 	return &runtimeapi.UpdateContainerResourcesRequest{
-		ContainerId: s.Target, Linux: criconfig.Resources(r.pod, container(r.pod, s.Container), r.cfg.Node, own),
+		ContainerId: s.Target, Linux: criconfig.Resources(r.pod, podspec.Container(r.pod, s.Container), r.cfg.Node, own),
 	}
 }
 
@@ -132,7 +133,7 @@ func (r *run) checkMemory(ctx context.Context) error {
 		if s.Verb != trace.VerbResize {
 			continue
 		}
-		c := container(r.pod, s.Container)
+		c := podspec.Container(r.pod, s.Container)
 		was, _ := r.given(c.Name)
 		has, wants := amountsOf(&before, was).memoryLimit, amountsOf(r.pod.Spec.Resources, c.Resources).memoryLimit
 		if wants == 0 || has > 0 && wants >= has {

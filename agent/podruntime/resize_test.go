@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -45,7 +46,7 @@ func (f *fakeResizes) Actuated(_ types.UID, container string) (v1.ResourceRequir
 }
 
 func (f *fakeResizes) Actuate(pod *v1.Pod, name string) error {
-	if c := container(pod, name); c != nil {
+	if c := podspec.Container(pod, name); c != nil {
 		f.given[name] = c.Resources
 	}
 	return nil

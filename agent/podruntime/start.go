@@ -7,6 +7,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -22,7 +23,7 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	_, err := r.cfg.Containers.StartContainer(call, &runtimeapi.StartContainerRequest{ContainerId: id})
 	done()
 	if last := lastExited(r.seen, s.Container); last != nil && (err == nil || r.sandboxLives(ctx)) {
-		r.cfg.Backoff.next(keyOf(r.pod, container(r.pod, s.Container)), last.FinishedAt, time.Now())
+		r.cfg.Backoff.next(keyOf(r.pod, podspec.Container(r.pod, s.Container)), last.FinishedAt, time.Now())
 	}
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)

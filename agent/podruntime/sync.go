@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -104,10 +105,8 @@ func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
 	}
 	why := Reason{Reason: "FailedMount", Message: err.Error()}
 	all := map[string]Reason{}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			all[list[i].Name] = why
-		}
+	for c := range podspec.Each(pod) {
+		all[c.Name] = why
 	}
 	if !maps.Equal(all, r.Reasons(pod.UID)) {
 		r.tell(ctx, pod, "", "Warning", why.Reason, why.Message)

@@ -57,11 +57,9 @@ func (g *generator) allRestarting(s *v1.PodStatus) verdict {
 }
 
 func (g *generator) allRemoved() bool {
-	for _, list := range [][]v1.Container{g.pod.Spec.InitContainers, g.pod.Spec.Containers} {
-		for i := range list {
-			if g.seen.Newest(list[i].Name) != nil {
-				return false
-			}
+	for c := range podspec.Each(g.pod) {
+		if g.seen.Newest(c.Name) != nil {
+			return false
 		}
 	}
 	return true

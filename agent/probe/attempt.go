@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -188,17 +189,8 @@ func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
 		return
 	}
 	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{
-		Type: trace.EventWarning, Reason: reason, Message: recorded, Field: field(a.pod, a.container.Name),
+		Type: trace.EventWarning, Reason: reason, Message: recorded, Field: podspec.FieldPath(a.pod, a.container.Name),
 	})
-}
-
-func field(pod *v1.Pod, name string) string {
-	for i := range pod.Spec.InitContainers {
-		if pod.Spec.InitContainers[i].Name == name {
-			return "spec.initContainers{" + name + "}"
-		}
-	}
-	return "spec.containers{" + name + "}"
 }
 
 // cut returns the part of a text that is published.

@@ -98,13 +98,10 @@ func collect(pp *podProbes) []*container {
 			out = append(out, c)
 		}
 	}
-	for i := range pp.pod.Spec.InitContainers {
-		if podspec.RestartableInit(&pp.pod.Spec.InitContainers[i]) {
-			add(&pp.pod.Spec.InitContainers[i])
+	for c, long := range podspec.Each(pp.pod) {
+		if long {
+			add(c)
 		}
-	}
-	for i := range pp.pod.Spec.Containers {
-		add(&pp.pod.Spec.Containers[i])
 	}
 	return out
 }

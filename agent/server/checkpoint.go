@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // checkpoint calls the runtime to write a container's state to a file.
@@ -23,7 +25,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "pod does not exist")
 		return
 	}
-	if spec(pod, name) == nil {
+	if podspec.Container(pod, name) == nil {
 		fail(w, http.StatusNotFound, fmt.Sprintf("container %s does not exist", name))
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/logs"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -36,7 +37,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist", r.PathValue("pod")))
 		return
 	}
-	if spec(pod, name) == nil {
+	if podspec.Container(pod, name) == nil {
 		fail(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name))
 		return
 	}

@@ -44,21 +44,6 @@ func (s *Server) running(ctx context.Context, pod *v1.Pod, uid types.UID, name s
 	return list.Containers[0].Id, nil
 }
 
-// spec returns the spec of the container, init container or ephemeral container, or nil.
-func spec(pod *v1.Pod, name string) *v1.Container {
-	for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		if i := slices.IndexFunc(list, func(c v1.Container) bool { return c.Name == name }); i >= 0 {
-			return &list[i]
-		}
-	}
-	for _, c := range pod.Spec.EphemeralContainers {
-		if c.Name == name {
-			return new(v1.Container(c.EphemeralContainerCommon))
-		}
-	}
-	return nil
-}
-
 // status returns the container's status, or nil.
 func status(pod *v1.Pod, name string) *v1.ContainerStatus {
 	for _, list := range [][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses, pod.Status.EphemeralContainerStatuses} {

@@ -13,6 +13,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // exec runs a command in a container and connects the client to it.
@@ -60,7 +62,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("container")
-	c := spec(pod, name)
+	c := podspec.Container(pod, name)
 	id, err := s.running(r.Context(), pod, types.UID(r.PathValue("uid")), name)
 	if err == nil && (id == "" || c == nil) {
 		err = fmt.Errorf("container %s not found in pod %s", name, fullName(pod))

@@ -9,6 +9,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -25,15 +26,13 @@ func (s *Stats) KubeletMetrics(ctx context.Context, page *exposition.Page) {
 	for i := range pods {
 		p := &pods[i]
 		seen := s.cfg.Observed(p.UID)
-		for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-			for j := range list {
-				o := seen.Newest(list[j].Name)
-				if o == nil || o.State != podstate.Running || o.LogPath == "" {
-					continue
-				}
-				if h, ok := s.usage.of(w, filepath.Dir(o.LogPath), now); ok {
-					page.Sample(float64(h.bytes), time.Time{}, "container", o.Name, "namespace", p.Namespace, "pod", p.Name, "uid", string(p.UID))
-				}
+		for c := range podspec.Each(p) {
+			o := seen.Newest(c.Name)
+			if o == nil || o.State != podstate.Running || o.LogPath == "" {
+				continue
+			}
+			if h, ok := s.usage.of(w, filepath.Dir(o.LogPath), now); ok {
+				page.Sample(float64(h.bytes), time.Time{}, "container", o.Name, "namespace", p.Namespace, "pod", p.Name, "uid", string(p.UID))
 			}
 		}
 	}
