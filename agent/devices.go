@@ -66,7 +66,10 @@ func (p *parts) deviceHealth() interface {
 
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
-	of, err := podresources.New(podresources.Config{Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims})
+	of, err := podresources.New(podresources.Config{
+		Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims,
+		Ended: !p.cfg.Kubelet.Gates.Enabled("KubeletPodResourcesListUseActivePods"),
+	})
 	if err != nil {
 		return err
 	}

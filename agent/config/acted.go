@@ -162,13 +162,15 @@ func actedOnGates() map[string]bool {
 		"H2CContainerProbe":                              true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,
+		"KubeletPodResourcesListUseActivePods":           true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
-		"MemoryQoS":                                      true,
-		"NodeLogQuery":                                   true,
-		"PodLevelResourceManagers":                       true,
-		"QOSReserved":                                    true,
-		"ResourceHealthStatus":                           true,
-		"ResourceHealthStatusMessage":                    true,
+		"MemoryQoS":                   true,
+		"NodeLogQuery":                true,
+		"PodLevelResourceManagers":    true,
+		"PodsAPI":                     true,
+		"QOSReserved":                 true,
+		"ResourceHealthStatus":        true,
+		"ResourceHealthStatusMessage": true,
 	}
 }
 

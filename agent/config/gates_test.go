@@ -1,6 +1,10 @@
 package config
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +44,27 @@ func TestGateList(t *testing.T) {
 	r := newReport()
 	if resolveGates(nil, r); len(r.problems) > 0 {
 		t.Errorf("the defaults contradict each other: %v", r.problems)
+	}
+}
+
+// TestActedOnGates reads the agent: a gate that it asks about is not reported as ignored.
+func TestActedOnGates(t *testing.T) {
+	asked := regexp.MustCompile(`ates\.Enabled\("(\w+)"\)`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range asked.FindAllSubmatch(text, -1) {
+			if found++; !actedOnGates()[string(m[1])] {
+				t.Errorf("%s asks about %s, which is not listed as acted on", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 10 {
+		t.Error(found, err)
 	}
 }
 

@@ -53,6 +53,8 @@ type Config struct {
 	CPUs    CPUs
 	Memory  Memory
 	Claims  Claims
+	// Ended says that List has the pods that have ended, too (the gate KubeletPodResourcesListUseActivePods is off).
+	Ended bool
 }
 
 // Service answers the podresources API, version v1. Safe for concurrent use.
@@ -69,11 +71,15 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg}, nil
 }
 
-// List returns what the containers of all pods have that have not ended.
+// List returns what the containers of all pods have, as a rule of those that have not ended.
 func (s *Service) List(context.Context, *api.ListPodResourcesRequest) (*api.ListPodResourcesResponse, error) {
 	s.cfg.Devices.Refresh()
 	out := &api.ListPodResourcesResponse{}
-	for _, pod := range s.cfg.Pods.Active() {
+	pods := s.cfg.Pods.Active
+	if s.cfg.Ended {
+		pods = s.cfg.Pods.Everyone
+	}
+	for _, pod := range pods() {
 		out.PodResources = append(out.PodResources, s.pod(pod))
 	}
 	return out, nil

@@ -154,6 +154,13 @@ func TestService(t *testing.T) {
 	if f.refreshed != 4 {
 		t.Errorf("devices of pods that ended were freed %d times, want 4", f.refreshed)
 	}
+	s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(false), Memory: memory(false), Claims: f, Ended: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.List(t.Context(), nil); err != nil || len(list.PodResources) != 2 || list.PodResources[1].Name != "ended" {
+		t.Error(list, err)
+	}
 	if _, err := New(Config{}); err == nil {
 		t.Error("took an empty Config")
 	}
