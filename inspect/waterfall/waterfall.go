@@ -193,15 +193,15 @@ func (w *Waterfall) place(own []trace.Record, marks map[trace.MilestoneName]*mar
 	if started != nil {
 		w.Started = time.Duration(max(started.at-w.t0, 0))
 	}
-	if ready != nil {
-		w.Ready = time.Duration(max(ready.at-w.t0, 0))
+	if ready != nil { // two observers may tell of these by some milliseconds in the wrong order
+		w.Ready = max(time.Duration(ready.at-w.t0), w.Started, 0)
 	}
 	w.inAPI(own)
 	switch {
 	case w.Told >= 0:
 		end = w.t0 + int64(w.Told)
 	case w.Ready >= 0 && !w.hasAPI:
-		end = ready.at
+		end = w.t0 + int64(w.Ready)
 	case started != nil && started.final && w.Ready < 0:
 		end = started.at
 	case w.Started < 0 && w.Ready < 0:
