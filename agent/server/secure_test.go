@@ -306,6 +306,7 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/runningpods/", "root", 200, `"containers":[{"name":"web","image":"web:1"`},
 		{"GET", "/configz", "root", 200, `{"kubeletconfig":{"maxPods":110}}`},
 		{"GET", "/metrics/slis", "root", 200, `kubernetes_healthcheck{name="ping",type="healthz"} 1`},
+		{"GET", "/metrics/slis", "root", 200, "\nprocess_start_time_seconds 1"},
 		{"GET", "/statusz", "root", 200, "kubelet statusz"},
 		{"GET", "/flagz", "root", 200, "kubelet flagz"},
 		{"GET", "/logs/", "root", 200, "<pre>"},

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
-// slis responds with each health check as a metric.
+// slis responds with each health check as a metric, and since when the agent has run.
 //
 // Upstream: k8s.io/component-base/metrics/prometheus/slis.
 func (s *Server) slis(w http.ResponseWriter, r *http.Request) {
@@ -20,5 +22,22 @@ func (s *Server) slis(w http.ResponseWriter, r *http.Request) {
 		}
 		page.Sample(healthy, time.Time{}, "name", c.Name, "type", "healthz")
 	}
+	if began, err := processStart(); err == nil { // without /proc, the rest of the page is there
+		page.Gauge("process_start_time_seconds", "[ALPHA] Start time of the process since unix epoch in seconds.")
+		page.Sample(began, time.Time{})
+	}
 	page.Answer(w, r)
+}
+
+// processStart is when this process started, in seconds since the Unix epoch.
+func processStart() (float64, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0, err
+	}
+	stat, err := self.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return stat.StartTime()
 }
