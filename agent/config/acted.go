@@ -153,6 +153,7 @@ func actedOnGates() map[string]bool {
 		"CPUManagerPolicyBetaOptions":                    true,
 		"ContainerCheckpoint":                            true,
 		"CustomCPUCFSQuotaPeriod":                        true,
+		"DRANodeAllocatableResources":                    true,
 		"DRAOptionalNodeOperations":                      true,
 		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
@@ -169,13 +170,5 @@ func actedOnGates() map[string]bool {
 		"QOSReserved":                                    true,
 		"ResourceHealthStatus":                           true,
 		"ResourceHealthStatusMessage":                    true,
-	}
-}
-
-// refusedGates lists the feature gates that may not be turned on by name, with the reason: a pod that relies on one would get other
-// resources than it requests, without an error. AllAlpha and AllBeta leave them off.
-func refusedGates() map[string]string {
-	return map[string]string{
-		"DRANodeAllocatableResources": "CPU and memory that a ResourceClaim has (status.nodeAllocatableResourceClaimStatuses of a pod) do not count for admission, the QoS class and cgroups",
 	}
 }
