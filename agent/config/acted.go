@@ -111,7 +111,7 @@ func actedOn() map[string]bool {
 		"enforceNodeAllocatable":                     true,
 		"allowedUnsafeSysctls":                       true,
 		"defaultPodSysctls":                          true,
-		"volumePluginDir":                            false,
+		"volumePluginDir":                            true,
 		"providerID":                                 true,
 		"kernelMemcgNotification":                    true,
 		"logging.format":                             false,
