@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -142,7 +143,7 @@ func TestMount(t *testing.T) {
 	}
 	b.setUp(s) // it is mounted already
 	const dir = "/root/pods/u/volumes/example.com~disk/vol"
-	options := `{"kubernetes.io/fsType":"ext4","kubernetes.io/mounterArgs.FsGroup":"` + strings.TrimSpace(itoa(os.Getgid())) + `","kubernetes.io/pod.name":"pod","kubernetes.io/pod.namespace":"ns",` +
+	options := `{"kubernetes.io/fsType":"ext4","kubernetes.io/mounterArgs.FsGroup":"` + itoa(os.Getgid()) + `","kubernetes.io/pod.name":"pod","kubernetes.io/pod.namespace":"ns",` +
 		`"kubernetes.io/pod.uid":"u","kubernetes.io/pvOrVolumeName":"vol","kubernetes.io/readwrite":"rw","kubernetes.io/serviceAccount.name":"sa","size":"1"}`
 	b.expect("init", "mount|"+dir+"|"+options)
 	info, err := os.Stat(s.Dir)
@@ -220,7 +221,8 @@ func TestNewDriver(t *testing.T) {
 	changed := make(chan string, 10)
 	b := newBench(t, func(c *Config) { c.Changed = func(d string) { changed <- d } })
 	stopped := make(chan error, 1)
-	go func() { stopped <- b.p.Run(t.Context()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { stopped <- b.p.Run(ctx) }()
 	s := b.spec("u", nil)
 	var none *NotInstalledError
 	if _, err := b.p.SetUp(t.Context(), s); !errors.As(err, &none) || err.Error() != "flexvolume driver example.com/disk is not installed: "+b.program(name)+" does not exist" {
@@ -251,9 +253,8 @@ func TestNewDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.tearDown(s) // there is nothing to do
-	select {
-	case err := <-stopped:
-		t.Errorf("Run has ended: %v", err)
-	default:
+	cancel()
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
@@ -32,10 +34,11 @@ func (p *Plugin) Run(ctx context.Context) error {
 		})
 		return nil
 	}
-	changes := inotify.NewSignal(w, 16<<10, nil)
+	above := &filter{names: map[int]string{}}
+	changes := inotify.NewSignal(w, 16<<10, above.matters)
 	defer changes.Close() //nolint:errcheck // nothing was written
 	for {
-		p.watch(changes.Watcher)
+		p.watch(changes.Watcher, above)
 		for _, name := range p.waited() {
 			if p.cfg.Changed != nil {
 				p.cfg.Changed(name)
@@ -53,11 +56,33 @@ func (p *Plugin) Run(ctx context.Context) error {
 	}
 }
 
+// filter selects the events of directories above that of drivers: only those about the next directory on the way matter. Others, such as
+// those of /tmp, must not wake the agent.
+type filter struct {
+	mu    sync.Mutex
+	names map[int]string // by watch
+}
+
+func (f *filter) matters(events []inotify.Event) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(events, func(e inotify.Event) bool {
+		name, above := f.names[e.Watch]
+		return !above || e.Name == name || e.Moved()
+	}), nil
+}
+
 // watch watches the directories that exist: those of drivers, and that of all of them or the nearest one above. To watch one again changes
 // nothing.
-func (p *Plugin) watch(w *inotify.Watcher) {
-	for dir := p.cfg.Dir; ; dir = filepath.Dir(dir) {
-		if _, err := w.Add(dir, names); err == nil || dir == filepath.Dir(dir) {
+func (p *Plugin) watch(w *inotify.Watcher, above *filter) {
+	for dir, next := filepath.Clean(p.cfg.Dir), ""; ; dir, next = filepath.Dir(dir), filepath.Base(dir) {
+		above.mu.Lock() // an event may be read before Add returns
+		watch, err := w.Add(dir, names)
+		if err == nil && next != "" {
+			above.names[watch] = next
+		}
+		above.mu.Unlock()
+		if err == nil || dir == filepath.Dir(dir) {
 			break
 		}
 	}
