@@ -114,7 +114,7 @@ func (d *driver) unstage(ctx context.Context, at volume.Place) (err error) {
 func (p *Plugin) usedByOthers(at volume.Place) (bool, error) {
 	pods := filepath.Join(p.cfg.RootDir, "pods")
 	entries, err := os.ReadDir(pods)
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
 	for _, e := range entries {

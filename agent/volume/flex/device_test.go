@@ -160,3 +160,30 @@ func TestExpand(t *testing.T) {
 	}
 	b.expect("init")
 }
+
+// What an agent left when it was killed before the device was unmounted is cleaned once, unless a pod has the volume.
+func TestClean(t *testing.T) {
+	b := newBench(t, nil)
+	b.install(name, attaches+mounts)
+	s := b.spec("u1", nil)
+	b.setUp(s)
+	if err := b.p.Clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.calls(); len(got) != 6 {
+		t.Errorf("a used volume was touched: %q", got)
+	}
+	if err := errors.Join(os.Remove(s.Dir+"/mounted"), os.Remove(s.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.p, err = New(b.cfg); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.p.Clean(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.expect("init", "unmountdevice|"+staged, "detach|vol|node")
+}

@@ -42,13 +42,13 @@ type asking struct {
 	err  error // after done
 }
 
-// capabilities are what a driver can do. A driver that does not say it can do all but statistics.
+// capabilities are what a driver can do. A driver that does not say it can do all. The statistics of its volumes are those of the file system,
+// whatever it says about supportsMetrics.
 //
 // Upstream: pkg/volume/flexvolume/driver-call.go, DriverCapabilities.
 type capabilities struct {
 	Attach           bool `json:"attach"`
 	SELinuxRelabel   bool `json:"selinuxRelabel"`
-	SupportsMetrics  bool `json:"supportsMetrics"`
 	FSGroup          bool `json:"fsGroup"`
 	RequiresFSResize bool `json:"requiresFSResize"`
 }

@@ -67,6 +67,7 @@ type Plugin struct {
 	mu      sync.Mutex
 	drivers map[string]*driver
 	wanted  map[string]bool // drivers that volumes wait for
+	cleaned bool            // Clean has succeeded
 }
 
 // New checks the configuration. It reads nothing.
