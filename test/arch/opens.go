@@ -54,6 +54,7 @@ var opens = map[string]string{
 	"agent/volume/csi/teardown.go":             "names of notes, beside the drivers' mounts and not in them: root",
 	"agent/volume/emptydir/emptydir.go":        "an emptyDir: its containers; os.Root, and only its top is looked at",
 	"agent/volume/files/nested.go":             "a volume of files: the agent; containers have it read-only; os.Root",
+	"agent/volume/flex/clean.go":               "names of devices' mounts, above them: root, and the agent",
 	"agent/volume/flex/device.go":              "names of the pods' directories: root",
 	"agent/volume/flex/watch.go":               "names of drivers: root; 256 are watched, none is opened",
 	"agent/volume/fsgroup/change.go":           "containers: os.Root, some names at a time, 1,000 levels, until the context ends; a volume operation, which gives its place away when it is slow",
