@@ -26,7 +26,7 @@ const (
 	optionPodNamespace   = "kubernetes.io/pod.namespace"
 	optionPodUID         = "kubernetes.io/pod.uid"
 	optionServiceAccount = "kubernetes.io/serviceAccount.name"
-	optionSecret         = "kubernetes.io/secret/"
+	optionSecret         = "kubernetes.io/secret/" //nolint:gosec // the prefix of a key, not a secret
 )
 
 // source is the flexVolume of a pod or of a persistent volume.
