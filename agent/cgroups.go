@@ -38,7 +38,7 @@ func (p *parts) newCgroups(ctx context.Context) error {
 	p.cgroups, err = cgroup.New(cgroup.Config{
 		Mount: cgroupMount, Root: k.Root, Driver: driver, Bus: p.cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, OwnCPUs: p.host.managers.Own,
 		Node: p.podLimits(), CPUs: p.host.machine.CPUList, Allocatable: p.host.resources.Enforced.Memory().Value(),
-		HugePageSizes: cgroup.HugePageSizes("/sys"), MemoryQoS: k.MemoryQoS, QOSReserved: k.QOSReserved, Reserved: reserved,
+		HugePageSizes: cgroup.HugePageSizes("/sys"), MemoryQoS: k.MemoryQoS, Claims: k.Claims, QOSReserved: k.QOSReserved, Reserved: reserved,
 	})
 	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {
 		return fmt.Errorf("%w\n  remedy: run as root, or use --runtime sim", err)

@@ -22,6 +22,7 @@ import (
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
+	"github.com/kubeloupe/kubeloupe/agent/qos/qostest"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -280,4 +281,28 @@ func (h *host) dynamic(name string) (out string) {
 		}
 	}
 	return out
+}
+
+// With the gate, CPUs of claims count for admission, for the container's limit and in the pod's status.
+func TestClaimedCPUs(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	_, flags := h.api()
+	n := run(t, h.config(append(flags, "--feature-gates", "DRANodeAllocatableResources=true")...))
+	fits := qostest.Claim(guaranteed("fits", "100m"), "cpu=100m", "c")
+	large := qostest.Claim(guaranteed("large", "100m"), "cpu=100k", "c")
+	for _, p := range []*v1.Pod{fits, large} {
+		p.Status.NodeAllocatableResourceClaimStatuses[0].Containers = []string{p.Spec.Containers[0].Name}
+	}
+	n.source.Set(fits, large)
+	n.until("refusal", refusal("OutOfcpu", large))
+	n.until("start", milestone("started", fits))
+	if _, quota := h.cpusOf(fits); quota != 20_000 {
+		t.Errorf("CPU quota %d, want that of 200m", quota)
+	}
+	for _, p := range n.Pods() {
+		if has := p.Status.AllocatedResources.Cpu().String(); p.UID == fits.UID && has != "200m" {
+			t.Errorf("allocated %s", has)
+		}
+	}
+	n.end()
 }

@@ -119,6 +119,7 @@ func (p *parts) runtime() node.Runtime {
 func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.ShuttingDown = p.shuttingDown()
+	in.Claims = p.cfg.Kubelet.Cgroups.Claims
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	in.NoAppArmor = !p.cfg.Simulated && !node.AppArmor("/")
 	if p.cluster.alone() {

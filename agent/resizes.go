@@ -22,7 +22,7 @@ func (p *parts) newResizes() (err error) {
 		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
 			return refuseResize(of, node, pod, allocated)
 		},
-		Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
+		Admit: admission.Room{Allocatable: p.host.resources.Allocatable, Claims: p.cfg.Kubelet.Cgroups.Claims}.Fits,
 	})
 	return err
 }

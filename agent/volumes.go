@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/mount-utils"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/flex"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	imagevolume "github.com/kubeloupe/kubeloupe/agent/volume/image"
 	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
@@ -80,13 +82,47 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	plugins := []volume.Plugin{empty, hostpath.New(), down, all, fromImage}
+	flexvolumes, err := p.newFlex()
+	if err != nil {
+		return nil, err
+	}
+	plugins := []volume.Plugin{empty, hostpath.New(), down, all, fromImage, flexvolumes}
 	if c.alone() {
 		return plugins, nil
 	}
 	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects})
 	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects})
 	return append(plugins, maps, secrets), errors.Join(err, err2)
+}
+
+// newFlex creates the plugin of flexvolumes.
+func (p *parts) newFlex() (*flex.Plugin, error) {
+	k := p.cfg.Kubelet
+	c := flex.Config{
+		RootDir: filepath.Clean(k.Node.RootDir), Dir: k.Kubelet.VolumePluginDir, NodeName: p.cfg.NodeName, Mounter: mount.New(""),
+		Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus, Changed: p.pods.notices.Retry,
+	}
+	if !p.cluster.alone() {
+		c.API = p.cluster.clients.Main.CoreV1()
+		if *k.Kubelet.EnableControllerAttachDetach {
+			c.Attached = p.attached
+		}
+	}
+	plugin, err := flex.New(c)
+	if err == nil {
+		p.add("flexvolume drivers", plugin.Run)
+	}
+	return plugin, err
+}
+
+// attached returns the device of a volume that a controller has attached to this node, by the node's status, and whether it has.
+func (p *parts) attached(name v1.UniqueVolumeName) (device string, is bool) {
+	for _, v := range p.self.Object().Status.VolumesAttached {
+		if v.Name == name {
+			return v.DevicePath, true
+		}
+	}
+	return "", false
 }
 
 // persistent adds what a cluster's volumes need: claims, and the drivers that register on this node.

@@ -1,14 +1,16 @@
 package trace
 
-// CSICall is one call to a CSI driver.
+// CSICall is one call to a CSI driver, or to a flexvolume driver.
 type CSICall struct {
 	// Driver is the driver's name, such as hostpath.csi.k8s.io.
 	Driver string `json:"driver"`
-	// Method is the RPC's name, such as NodeStageVolume.
+	// Flex says that it is a flexvolume driver: a program, which is run for each call.
+	Flex bool `json:"flex,omitempty"`
+	// Method is the RPC's name, such as NodeStageVolume, or the flexvolume driver's first argument, such as mount.
 	Method string `json:"method"`
-	// Volume is the volume's handle, if the call is about a volume.
+	// Volume is the volume's handle, if the call is about a volume; with a flexvolume driver, the volume's name.
 	Volume string `json:"volume,omitempty"`
-	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
+	// Code is the gRPC code's name, set at the end: OK, NotFound, ... With a flexvolume driver, it is OK or empty.
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.

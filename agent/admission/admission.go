@@ -51,6 +51,8 @@ type Inputs struct {
 	NoAppArmor bool
 	// ShuttingDown says that the node is shutting down.
 	ShuttingDown bool
+	// Claims says whether the resources count that pods have by ResourceClaims.
+	Claims qos.Claims
 	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
 	Requests func(*v1.Pod) v1.ResourceList
 	// Reserve reserves what managers of the node give to single pods, such as CPUs and devices; its verdict says whether they can. May

@@ -10,11 +10,6 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Requests returns the requests of a pod's spec: containers, sidecars, init containers, pod level, overhead.
-func Requests(pod *v1.Pod) v1.ResourceList {
-	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
-}
-
 // Resources returns the first missing resource of the node; it never preempts other pods.
 func Resources(in Inputs) Verdict {
 	if problems := in.resources(); len(problems) > 0 {
@@ -28,7 +23,7 @@ func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
 	if in.Requests != nil {
 		return in.Requests(pod)
 	}
-	return Requests(pod)
+	return resourcehelper.PodRequests(pod, in.Claims.Options())
 }
 
 // resources returns the problems of a node without enough resources, pods first.

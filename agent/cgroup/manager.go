@@ -44,6 +44,8 @@ type Config struct {
 	QOSReserved *int64
 	// MemoryQoS protects and throttles memory on cgroup v2; nil if the feature gate is off.
 	MemoryQoS *qos.MemoryPolicy
+	// Claims says whether the resources count that pods have by ResourceClaims.
+	Claims qos.Claims
 	// Reserved are the cgroups of the system whose reservations are enforced.
 	Reserved []Reserved
 	// PodPidsLimit is the maximum number of processes in a pod; 0 or less means no limit.

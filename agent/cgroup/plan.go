@@ -16,9 +16,9 @@ type demand struct {
 	guaranteed, burstable int64 // bytes of memory
 }
 
-func demandOf(pods []*v1.Pod) demand {
-	d := demand{shares: qos.BurstableShares(pods)}
-	d.guaranteed, d.burstable = qos.MemoryRequests(pods)
+func demandOf(pods []*v1.Pod, claims qos.Claims) demand {
+	d := demand{shares: qos.BurstableShares(pods, claims)}
+	d.guaranteed, d.burstable = qos.MemoryRequests(pods, claims)
 	return d
 }
 
@@ -82,7 +82,7 @@ func (c *Config) planReserved(r Reserved) limits {
 func (c *Config) planPod(pod *v1.Pod) limits {
 	quota := c.CFSQuota && (c.OwnCPUs == nil || !c.OwnCPUs(pod.UID))
 	return limits{
-		Resources: qos.PodResources(pod, quota, c.CFSPeriod), pids: c.PodPidsLimit, pageSizes: c.HugePageSizes,
+		Resources: qos.PodResources(pod, c.Claims, quota, c.CFSPeriod), pids: c.PodPidsLimit, pageSizes: c.HugePageSizes,
 		unified: c.MemoryQoS.Pod(pod),
 	}
 }

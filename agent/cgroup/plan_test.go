@@ -111,6 +111,10 @@ func TestPlanTiers(t *testing.T) {
 	for _, kind := range qostest.Kinds()[:5] { // two Guaranteed and three Burstable pods, each with 64 MiB
 		pods = append(pods, kind.Pod)
 	}
+	// Half a CPU and 64 MiB by claims for one pod of each class: they count only with the gate.
+	for _, i := range []int{0, 2} {
+		pods[i] = qostest.Claim(pods[i], "cpu=500m memory=64Mi", "a")
+	}
 	base := Config{Node: Limits{MilliCPU: 2000, Memory: 1 << 30, Pids: 5000}, CPUs: "0-1", HugePageSizes: []string{"2MB"}}
 	const free = " hugetlb.2MB.max=4611686018427387904"
 	for _, c := range []struct {
@@ -131,6 +135,10 @@ func TestPlanTiers(t *testing.T) {
 			"cpu.weight=79 cpuset.cpus=0-1 memory.max=1073741824 pids.max=5000" + free + " memory.low=201326592 memory.min=335544320",
 			"cpu.weight=30" + free + " memory.low=201326592", "cpu.weight=1" + free,
 		}},
+		{"claims", func(c *Config) { c.Claims, c.MemoryQoS = qos.WithClaims, &qos.MemoryPolicy{Tiered: true} }, false, [3]string{
+			"cpu.weight=79 cpuset.cpus=0-1 memory.max=1073741824 pids.max=5000" + free + " memory.low=268435456 memory.min=469762048",
+			"cpu.weight=49" + free + " memory.low=268435456", "cpu.weight=1" + free,
+		}},
 		{"qosReserved", func(c *Config) { c.Allocatable, c.QOSReserved = 1<<30, new(int64(50)) }, false, [3]string{
 			"cpu.weight=79 cpuset.cpus=0-1 memory.max=1073741824 pids.max=5000" + free + " memory.low=0 memory.min=0",
 			"cpu.weight=30 memory.max=1006632960" + free + " memory.low=0", "cpu.weight=1 memory.max=905969664" + free,
@@ -142,7 +150,7 @@ func TestPlanTiers(t *testing.T) {
 	} {
 		cfg := base
 		c.edit(&cfg)
-		for i, l := range cfg.planTiers(demandOf(pods)) {
+		for i, l := range cfg.planTiers(demandOf(pods, cfg.Claims)) {
 			if diff := cmp.Diff(c.want[i], lines(l, !c.v1)); diff != "" {
 				t.Errorf("%s: %v (-want +got):\n%s", c.name, tiers()[i], diff)
 			}

@@ -30,7 +30,7 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	do(t, cgroup.NewPods(m, syncing{burstable("b-1"), burstable("b-2")}).EnsurePod(t.Context(), burstable("b-1")))
 	with := contents(t, mount, weight)
 	more := podOf("b-1", quantities("cpu", "4"), nil)
-	do(t, cgroup.NewPods(m, syncing{more}).ResizePod(t.Context(), more, qos.PodResources(more, true, time.Second)))
+	do(t, cgroup.NewPods(m, syncing{more}).ResizePod(t.Context(), more, qos.PodResources(more, qos.WithoutClaims, true, time.Second)))
 	if diff := cmp.Diff("kubepods/burstable/cpu.weight: 157\nkubepods/burstable/podb-1/cpu.weight: 157", contents(t, mount, weight, "kubepods/burstable/podb-1/cpu.weight")); diff != "" {
 		t.Errorf("after a resize (-want +got):\n%s", diff)
 	}

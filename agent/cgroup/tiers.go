@@ -18,7 +18,7 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 	if m == nil {
 		return nil
 	}
-	next := demandOf(pods)
+	next := demandOf(pods, m.cfg.Claims)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before, after := m.cfg.planTiers(m.demand), m.cfg.planTiers(next)

@@ -111,7 +111,7 @@ func actedOn() map[string]bool {
 		"enforceNodeAllocatable":                     true,
 		"allowedUnsafeSysctls":                       true,
 		"defaultPodSysctls":                          true,
-		"volumePluginDir":                            false,
+		"volumePluginDir":                            true,
 		"providerID":                                 true,
 		"kernelMemcgNotification":                    true,
 		"logging.format":                             false,
@@ -153,6 +153,7 @@ func actedOnGates() map[string]bool {
 		"CPUManagerPolicyBetaOptions":                    true,
 		"ContainerCheckpoint":                            true,
 		"CustomCPUCFSQuotaPeriod":                        true,
+		"DRANodeAllocatableResources":                    true,
 		"DRAOptionalNodeOperations":                      true,
 		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
@@ -171,13 +172,5 @@ func actedOnGates() map[string]bool {
 		"QOSReserved":                 true,
 		"ResourceHealthStatus":        true,
 		"ResourceHealthStatusMessage": true,
-	}
-}
-
-// refusedGates lists the feature gates that may not be turned on by name, with the reason: a pod that relies on one would get other
-// resources than it requests, without an error. AllAlpha and AllBeta leave them off.
-func refusedGates() map[string]string {
-	return map[string]string{
-		"DRANodeAllocatableResources": "CPU and memory that a ResourceClaim has (status.nodeAllocatableResourceClaimStatuses of a pod) do not count for admission, the QoS class and cgroups",
 	}
 }

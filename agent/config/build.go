@@ -30,7 +30,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			Root: kc.CgroupRoot, Driver: kc.CgroupDriver, PerQOS: *kc.CgroupsPerQOS, CPUQuota: *kc.CPUCFSQuota,
 			CPUQuotaPeriod: kc.CPUCFSQuotaPeriod.Duration, PodPidsLimit: *kc.PodPidsLimit,
 			SingleProcessOOMKill: on(kc.SingleProcessOOMKill), LimitedSwap: kc.MemorySwap.SwapBehavior == "LimitedSwap",
-			MemoryQoS: memoryQoS(kc, gates), QOSReserved: qosReserved(kc, gates),
+			MemoryQoS: memoryQoS(kc, gates), QOSReserved: qosReserved(kc, gates), Claims: claims(gates),
 		},
 		Pods: Pods{
 			Max: kc.MaxPods, LogsDir: kc.PodLogsDir,

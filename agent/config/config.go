@@ -98,6 +98,8 @@ type Cgroups struct {
 	LimitedSwap bool
 	// MemoryQoS is nil if the feature gate is off.
 	MemoryQoS *qos.MemoryPolicy
+	// Claims says whether the resources count that pods have by ResourceClaims.
+	Claims qos.Claims
 	// QOSReserved is the part of memory requests, in percent, that lower QoS classes cannot use; nil for none or if the feature gate
 	// is off.
 	QOSReserved *int64

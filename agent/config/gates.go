@@ -54,15 +54,15 @@ func knownGates() map[string]gate {
 }
 
 // resolveGates applies the featureGates map to the defaults and reports what is wrong with it. AllAlpha and AllBeta set
-// every gate of their stage that is not set itself and is not one of [refusedGates].
+// every gate of their stage that is not set itself.
 //
 // Upstream: component-base/featuregate/feature_gate.go, SetFromMap and Validate.
 func resolveGates(set map[string]bool, r *report) Gates {
-	known, refused := knownGates(), refusedGates()
+	known := knownGates()
 	on := make(map[string]bool, len(known))
 	for name, g := range known {
 		on[name] = g.on
-		if v, ok := set["All"+capital(g.stage)]; ok && !g.locked && refused[name] == "" && (g.stage == "alpha" || g.stage == "beta") {
+		if v, ok := set["All"+capital(g.stage)]; ok && !g.locked && (g.stage == "alpha" || g.stage == "beta") {
 			on[name] = v
 		}
 	}
@@ -76,8 +76,6 @@ func resolveGates(set map[string]bool, r *report) Gates {
 			r.add(gatePath(name), "unknown feature gate%s", didYouMean(name, names))
 		case g.locked && set[name] != g.on:
 			r.add(gatePath(name), "cannot be %t: the gate is locked to %t", set[name], g.on)
-		case refused[name] != "" && set[name]:
-			r.add(gatePath(name), "is not supported: %s: must be false", refused[name])
 		default:
 			on[name] = set[name]
 		}

@@ -36,11 +36,6 @@ func TestGateList(t *testing.T) {
 			t.Errorf("acted on but not known: %s", name)
 		}
 	}
-	for name := range refusedGates() {
-		if g, ok := known[name]; !ok || g.on || actedOnGates()[name] {
-			t.Errorf("refused, but acted on, on by default or not known: %s", name)
-		}
-	}
 	r := newReport()
 	if resolveGates(nil, r); len(r.problems) > 0 {
 		t.Errorf("the defaults contradict each other: %v", r.problems)
@@ -94,21 +89,19 @@ func TestPodLevelGate(t *testing.T) {
 	}
 }
 
-// A gate that cannot be ignored without harm to pods is refused by its name; a whole stage leaves it off.
-func TestRefusedGates(t *testing.T) {
-	for name, why := range refusedGates() {
+// What claims have on the node counts only with the gate, which needs DRA.
+func TestClaimsGate(t *testing.T) {
+	const gate = "DRANodeAllocatableResources"
+	for name, tc := range map[string]struct {
+		set   map[string]bool
+		count bool
+	}{
+		"default": {nil, false}, "on": {map[string]bool{gate: true}, true}, "all": {map[string]bool{"AllAlpha": true, "AllBeta": true}, true},
+		"all but it": {map[string]bool{"AllAlpha": true, "AllBeta": true, gate: false}, false},
+	} {
 		r := newReport()
-		resolveGates(map[string]bool{name: true}, r)
-		if len(r.problems) != 1 || r.problems[0].Field != gatePath(name) || r.problems[0].Detail != "is not supported: "+why+": must be false" {
-			t.Errorf("%s: problems %v", name, r.problems)
-		}
-		r = newReport()
-		if g := resolveGates(map[string]bool{"AllAlpha": true, "AllBeta": true}, r); g.Enabled(name) || len(r.problems) > 0 {
-			t.Errorf("%s with all gates: on %t, problems %v", name, g.Enabled(name), r.problems)
-		}
-		r = newReport()
-		if resolveGates(map[string]bool{name: false}, r); len(r.problems) > 0 {
-			t.Errorf("%s=false: problems %v", name, r.problems)
+		if got := claims(resolveGates(tc.set, r)); bool(got) != tc.count || len(r.problems) > 0 {
+			t.Errorf("%s: %v, problems %v", name, got, r.problems)
 		}
 	}
 }

@@ -19,8 +19,12 @@ func memoryQoS(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) *qos.Memory
 	}
 	return &qos.MemoryPolicy{
 		Tiered: kc.MemoryReservationPolicy == kubeletv1beta1.TieredReservationMemoryReservationPolicy, Throttling: kc.MemoryThrottlingFactor,
+		Claims: claims(gates),
 	}
 }
+
+// claims returns whether the resources count that pods have by ResourceClaims.
+func claims(gates Gates) qos.Claims { return qos.Claims(gates.Enabled("DRANodeAllocatableResources")) }
 
 // qosReserved returns the percentage of memory.
 func qosReserved(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) *int64 {

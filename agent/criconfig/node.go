@@ -41,6 +41,8 @@ type Node struct {
 	SingleProcessOOMKill bool
 	// MemoryQoS protects and throttles memory on cgroup v2; nil if the feature gate is off.
 	MemoryQoS *qos.MemoryPolicy
+	// Claims says whether the resources count that pods have by ResourceClaims.
+	Claims qos.Claims
 	// PodMemory is the node's memory without the reservations for the system, in bytes.
 	PodMemory int64
 	// Sysctls are set in each pod that has the namespace that they belong to (defaultPodSysctls); a pod's own override them.

@@ -14,7 +14,7 @@ import (
 const memorySwapMax = "memory.swap.max"
 
 // Resources returns the limits of a container's cgroup. If the container sets none, the pod-level limit applies. With
-// exclusiveCPUs, there is no CPU quota.
+// exclusiveCPUs, there is no CPU quota. What claims have adds to the limits that the container sets, and never to its CPU request.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, generateLinuxContainerResources.
 func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *runtimeapi.LinuxContainerResources {
@@ -23,13 +23,15 @@ func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *run
 	if !ok {
 		cpuRequest = cpuLimit
 	}
-	memory := limitOf(pod, c, v1.ResourceMemory)
+	claimed := node.Claims.Container(pod, c.Name)
+	cpuLimit = withClaimed(cpuLimit, c, v1.ResourceCPU, claimed)
+	memory := withClaimed(limitOf(pod, c, v1.ResourceMemory), c, v1.ResourceMemory, claimed)
 	r := linuxResources(cpuRequest, cpuLimit, memory, node)
 	if exclusiveCPUs && node.CFSQuota {
 		r.CpuQuota = -1
 	}
-	r.OomScoreAdj = int64(qos.OOMScoreAdj(pod, c, node.MemoryCapacity))
-	r.HugepageLimits = hugePages(pod, c, node)
+	r.OomScoreAdj = int64(qos.OOMScoreAdj(pod, node.Claims, c, node.MemoryCapacity))
+	r.HugepageLimits = hugePages(pod, c, node, claimed)
 	limitSwap(r, pod, c, node)
 	if node.CgroupV2 {
 		for file, value := range node.MemoryQoS.Container(pod, c, node.PodMemory) {
@@ -44,7 +46,8 @@ func Resources(pod *v1.Pod, c *v1.Container, node Node, exclusiveCPUs bool) *run
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go, applySandboxResources.
 func sandboxResources(pod *v1.Pod, node Node, exclusiveCPUs bool) (sum, overhead *runtimeapi.LinuxContainerResources) {
-	opts := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
+	opts := node.Claims.Options()
+	opts.ExcludeOverhead = true
 	requests, limits := resourcehelper.PodRequests(pod, opts), resourcehelper.PodLimits(pod, opts)
 	cpuRequest, ok := requests[v1.ResourceCPU]
 	if !ok {
@@ -86,18 +89,51 @@ func limitOf(pod *v1.Pod, c *v1.Container, name v1.ResourceName) resource.Quanti
 	return limit
 }
 
+// withClaimed adds what claims have to a limit that the container sets.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, getCPULimit and getMemoryLimit.
+func withClaimed(limit resource.Quantity, c *v1.Container, name v1.ResourceName, claimed v1.ResourceList) resource.Quantity {
+	if own := c.Resources.Limits[name]; own.IsZero() {
+		return limit
+	}
+	limit = limit.DeepCopy() // Add could change the spec's
+	limit.Add(claimed[name])
+	return limit
+}
+
+// hugePages returns the limit of each page size of the kernel. Without a limit a size cannot be used, so what claims have is the limit then,
+// unless the pod has one.
+//
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, GetHugepageLimitsFromResources.
-func hugePages(pod *v1.Pod, c *v1.Container, node Node) []*runtimeapi.HugepageLimit {
+func hugePages(pod *v1.Pod, c *v1.Container, node Node, claimed v1.ResourceList) []*runtimeapi.HugepageLimit {
 	limits := map[string]int64{}
 	if resourcehelper.IsPodLevelResourcesSet(pod) {
 		addPages(limits, pod.Spec.Resources.Limits)
 	}
 	addPages(limits, c.Resources.Limits)
+	for name, amount := range claimed {
+		for size, bytes := range qos.HugePages(v1.ResourceList{name: amount}) {
+			if _, own := c.Resources.Limits[name]; own {
+				limits[qos.PageSize(size)] += bytes
+			} else if !podLimits(pod, name) {
+				limits[qos.PageSize(size)] = bytes
+			}
+		}
+	}
 	var out []*runtimeapi.HugepageLimit
 	for _, size := range node.HugePageSizes {
 		out = append(out, &runtimeapi.HugepageLimit{PageSize: size, Limit: uint64(max(0, limits[size]))})
 	}
 	return out
+}
+
+// podLimits reports whether the pod-level resources have a limit.
+func podLimits(pod *v1.Pod, name v1.ResourceName) bool {
+	if pod.Spec.Resources == nil {
+		return false
+	}
+	_, has := pod.Spec.Resources.Limits[name]
+	return has
 }
 
 func addPages(limits map[string]int64, list v1.ResourceList) {

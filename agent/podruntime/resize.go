@@ -61,7 +61,7 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}
-		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfsQuota(), r.cfsPeriod()))
+		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod()))
 	}
 	if err := r.cfg.PodLimits.ResizePod(ctx, r.pod, limits); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qo
 func (r *run) cfsQuota() bool { return r.cfg.Node.CFSQuota && !r.ownCPUs() }
 
 func (r *run) podLimits() qos.Resources {
-	return qos.PodResources(r.pod, r.cfsQuota(), r.cfsPeriod())
+	return qos.PodResources(r.pod, r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
 }
 
 // most returns the larger one of each limit.
@@ -155,7 +155,7 @@ func (r *run) checkMemory(ctx context.Context) error {
 
 // checkPodMemory rejects a memory limit of the pod below what it uses now.
 func (r *run) checkPodMemory() error {
-	has, wants := qos.PodResources(withGiven(r.pod, r.given), false, r.cfsPeriod()).Memory, r.podLimits().Memory
+	has, wants := qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, false, r.cfsPeriod()).Memory, r.podLimits().Memory
 	if wants == nil || *wants <= 0 || has != nil && *has > 0 && *wants >= *has {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/redact"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -45,6 +46,8 @@ type StatusConfig struct {
 	HostIPs []string
 	// RecursiveReadOnly says that the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
+	// Claims says whether the resources count that pods have by ResourceClaims.
+	Claims qos.Claims
 	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 }
@@ -63,7 +66,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		}
 		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
-			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly,
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, Claims: c.Claims,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },

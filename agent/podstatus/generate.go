@@ -45,6 +45,8 @@ type Inputs struct {
 	Devices func(container string) []v1.ResourceStatus
 	// RecursiveReadOnly says whether the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
+	// Claims says whether the resources count that the pod has by ResourceClaims.
+	Claims qos.Claims
 }
 
 // Generate returns the pod's status. Seen may be nil if the runtime does not have the pod. Neither pod nor in is

@@ -85,8 +85,8 @@ func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceReq
 // podResources sets the pod-level allocated resources and those of its cgroup. Upstream: pkg/kubelet/kubelet_pods.go,
 // convertToAPIPodLevelResourcesStatus.
 func (g *generator) podResources(s *v1.PodStatus) {
-	requests := resourcehelper.PodRequests(g.pod, resourcehelper.PodResourcesOptions{})
-	limits := resourcehelper.PodLimits(g.pod, resourcehelper.PodResourcesOptions{})
+	requests := resourcehelper.PodRequests(g.pod, g.in.Claims.Options())
+	limits := resourcehelper.PodLimits(g.pod, g.in.Claims.Options())
 	s.AllocatedResources = requests
 	out := g.pod.Spec.Resources.DeepCopy()
 	if out == nil {
@@ -97,14 +97,14 @@ func (g *generator) podResources(s *v1.PodStatus) {
 		out.Requests, out.Limits = requests.DeepCopy(), limits.DeepCopy()
 		return
 	}
-	given := qos.PodResources(g.pod, true, qos.DefaultPeriod)
+	given := qos.PodResources(g.pod, g.in.Claims, true, qos.DefaultPeriod)
 	if out.Requests == nil {
 		out.Requests = v1.ResourceList{}
 	}
 	if out.Limits == nil {
 		out.Limits = v1.ResourceList{}
 	}
-	if q, ok := requests[v1.ResourceCPU]; ok && q.MilliValue() > leastRequest {
+	if q, ok := requests[v1.ResourceCPU]; ok && q.MilliValue() > leastRequest && given.CPUShares > qos.MinShares {
 		out.Requests[v1.ResourceCPU] = q
 	}
 	if q, ok := requests[v1.ResourceMemory]; ok {

@@ -23,6 +23,8 @@ type MemoryPolicy struct {
 	Tiered bool
 	// Throttling is where memory.high is between the request (0) and the limit (1). Nil sets no memory.high.
 	Throttling *float64
+	// Claims says whether the memory that claims have counts: what is protected in a pod, and from where its containers are throttled.
+	Claims Claims
 }
 
 // Pod returns the files of a pod's cgroup and their values, in bytes.
@@ -32,16 +34,14 @@ func (p *MemoryPolicy) Pod(pod *v1.Pod) map[string]string {
 	if p == nil {
 		return nil
 	}
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	request := requests.Memory().Value()
 	out := map[string]string{}
-	if p.Tiered && request > 0 {
-		out[protection(pod)] = bytes(request)
+	if protected := requestOf(pod, p.Claims); p.Tiered && protected > 0 {
+		out[protection(pod)] = bytes(protected)
 	}
 	if p.Throttling == nil || !resource.IsPodLevelResourcesSet(pod) || !declared(pod, v1.ResourceMemory) {
 		return out
 	}
-	limits := resource.PodLimits(pod, resource.PodResourcesOptions{})
+	request, limits := requestOf(pod, WithoutClaims), resource.PodLimits(pod, WithoutClaims.Options())
 	if limit := limits.Memory().Value(); limit != 0 && limit != request {
 		p.throttle(out, request, limit)
 	}
@@ -70,6 +70,9 @@ func (p *MemoryPolicy) Container(pod *v1.Pod, c *v1.Container, allocatable int64
 	}
 	if limit == 0 {
 		limit = allocatable
+	} else {
+		claimed := p.Claims.Container(pod, c.Name)
+		limit += claimed.Memory().Value()
 	}
 	if limit > 0 {
 		p.throttle(out, request, limit)
@@ -97,18 +100,23 @@ func protection(pod *v1.Pod) string {
 // MemoryRequests returns the sums of the memory requests of the Guaranteed and of the Burstable pods, in bytes.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, getQoSMemoryRequests.
-func MemoryRequests(pods []*v1.Pod) (guaranteed, burstable int64) {
+func MemoryRequests(pods []*v1.Pod, claims Claims) (guaranteed, burstable int64) {
 	for _, pod := range pods {
-		requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
 		switch Class(pod) {
 		case v1.PodQOSGuaranteed:
-			guaranteed += requests.Memory().Value()
+			guaranteed += requestOf(pod, claims)
 		case v1.PodQOSBurstable:
-			burstable += requests.Memory().Value()
+			burstable += requestOf(pod, claims)
 		case v1.PodQOSBestEffort:
 		}
 	}
 	return guaranteed, burstable
+}
+
+// requestOf returns the memory request of a pod, in bytes.
+func requestOf(pod *v1.Pod, claims Claims) int64 {
+	requests := resource.PodRequests(pod, claims.Options())
+	return requests.Memory().Value()
 }
 
 func bytes(n int64) string { return strconv.FormatInt(n, 10) }

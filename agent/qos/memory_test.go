@@ -68,7 +68,7 @@ func TestMemoryPolicy(t *testing.T) {
 	if diff := cmp.Diff(unset, half.Container(pod, &pod.Spec.Containers[0], 0)); diff != "" {
 		t.Errorf("the node's memory is unknown (-want +got):\n%s", diff)
 	}
-	g, b := qos.MemoryRequests([]*v1.Pod{podOf(guaranteed), podOf(none), podOf(res("memory=64Mi", "")), podOf(res("memory=1Mi", "memory=2Mi"))})
+	g, b := qos.MemoryRequests([]*v1.Pod{podOf(guaranteed), podOf(none), podOf(res("memory=64Mi", "")), podOf(res("memory=1Mi", "memory=2Mi"))}, qos.WithoutClaims)
 	if g != 1024*mi || b != 65*mi {
 		t.Errorf("requests %d and %d", g, b)
 	}

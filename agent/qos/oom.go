@@ -24,7 +24,7 @@ const (
 // container counts as one without requests.
 //
 // Upstream: pkg/kubelet/qos/policy.go, GetContainerOOMScoreAdjust.
-func OOMScoreAdj(pod *v1.Pod, c *v1.Container, memoryCapacity int64) int {
+func OOMScoreAdj(pod *v1.Pod, claims Claims, c *v1.Container, memoryCapacity int64) int {
 	if IsCritical(pod) && pod.Spec.PriorityClassName == systemNodeCritical {
 		return oomGuaranteed
 	}
@@ -38,11 +38,11 @@ func OOMScoreAdj(pod *v1.Pod, c *v1.Container, memoryCapacity int64) int {
 	if memoryCapacity <= 0 {
 		return oomBestEffort - 1
 	}
-	request := c.Resources.Requests.Memory().Value()
+	request := claims.memoryRequest(pod, c)
 	if sidecar(pod, c) {
-		request = max(request, smallestRegular(pod))
+		request = max(request, smallestRegular(pod, claims))
 	}
-	score := 1000 - 1000*(request+unassigned(pod))/memoryCapacity
+	score := 1000 - 1000*(request+unassigned(pod, claims))/memoryCapacity
 	return int(min(max(score, oomBurstableMin), oomBestEffort-1))
 }
 
@@ -57,23 +57,23 @@ func IsCritical(pod *v1.Pod) bool {
 		(pod.Spec.Priority != nil && *pod.Spec.Priority >= systemCritical)
 }
 
-// unassigned returns each container's share of the pod-level memory request that no container requests.
-func unassigned(pod *v1.Pod) int64 {
+// unassigned returns each container's share of the pod-level memory request that no container and no claim requests.
+func unassigned(pod *v1.Pod, claims Claims) int64 {
 	n := int64(len(pod.Spec.Containers) + len(pod.Spec.InitContainers))
 	if n == 0 || !resource.IsPodLevelRequestsSet(pod) || pod.Spec.Resources.Requests.Memory().IsZero() {
 		return 0
 	}
-	claimed := resource.AggregateContainerRequests(pod, resource.PodResourcesOptions{})
-	return max(0, pod.Spec.Resources.Requests.Memory().Value()-claimed.Memory().Value()) / n
+	assigned := resource.AggregateContainerRequests(pod, claims.Options())
+	return max(0, pod.Spec.Resources.Requests.Memory().Value()-assigned.Memory().Value()) / n
 }
 
-func smallestRegular(pod *v1.Pod) int64 {
+func smallestRegular(pod *v1.Pod, claims Claims) int64 {
 	if len(pod.Spec.Containers) == 0 {
 		return 0
 	}
-	smallest := pod.Spec.Containers[0].Resources.Requests.Memory().Value()
+	smallest := claims.memoryRequest(pod, &pod.Spec.Containers[0])
 	for i := range pod.Spec.Containers {
-		smallest = min(smallest, pod.Spec.Containers[i].Resources.Requests.Memory().Value())
+		smallest = min(smallest, claims.memoryRequest(pod, &pod.Spec.Containers[i]))
 	}
 	return smallest
 }

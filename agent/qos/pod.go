@@ -23,12 +23,12 @@ type Resources struct {
 
 // PodResources sums the resources of a pod's containers, sidecars, init containers and overhead to the limits of the
 // pod's cgroup. A limit applies only if every container has one, or the pod has. If enforceQuota is false, there is no
-// CPU limit.
+// CPU limit. What claims have adds to requests, and to limits that the spec has.
 //
 // Upstream: pkg/kubelet/cm/helpers_linux.go, ResourceConfigForPod.
-func PodResources(pod *v1.Pod, enforceQuota bool, period time.Duration) Resources {
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	limits := resource.PodLimits(pod, resource.PodResourcesOptions{})
+func PodResources(pod *v1.Pod, claims Claims, enforceQuota bool, period time.Duration) Resources {
+	requests := resource.PodRequests(pod, claims.Options())
+	limits := resource.PodLimits(pod, claims.Options())
 	out := Resources{CPUShares: MinShares, HugePages: HugePages(requests)}
 	class := Class(pod)
 	if class == v1.PodQOSBestEffort {
@@ -51,11 +51,11 @@ func PodResources(pod *v1.Pod, enforceQuota bool, period time.Duration) Resource
 // BurstableShares returns the CPU weight of the burstable cgroup: the sum of its pods' requests.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, setCPUCgroupConfig.
-func BurstableShares(pods []*v1.Pod) int64 {
+func BurstableShares(pods []*v1.Pod, claims Claims) int64 {
 	var milli int64
 	for _, pod := range pods {
 		if Class(pod) == v1.PodQOSBurstable {
-			requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+			requests := resource.PodRequests(pod, claims.Options())
 			milli += requests.Cpu().MilliValue()
 		}
 	}

@@ -127,7 +127,7 @@ func TestOOMScoreAdj(t *testing.T) {
 		if c == nil {
 			c = &tc.pod.Spec.Containers[0]
 		}
-		if got := qos.OOMScoreAdj(tc.pod, c, tc.node); got != tc.want {
+		if got := qos.OOMScoreAdj(tc.pod, qos.WithoutClaims, c, tc.node); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
@@ -202,12 +202,12 @@ func TestPodResources(t *testing.T) {
 		if tc.want.HugePages == nil {
 			tc.want.HugePages = map[int64]int64{}
 		}
-		got := qos.PodResources(tc.pod, !tc.noQuota, qos.DefaultPeriod)
+		got := qos.PodResources(tc.pod, qos.WithoutClaims, !tc.noQuota, qos.DefaultPeriod)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 	}
-	if got := qos.BurstableShares([]*v1.Pod{podOf(burstable), podOf(guaranteed), podOf(none), podOf(burstable)}); got != 512 {
+	if got := qos.BurstableShares([]*v1.Pod{podOf(burstable), podOf(guaranteed), podOf(none), podOf(burstable)}, qos.WithoutClaims); got != 512 {
 		t.Errorf("burstable tier = %d shares, want 512", got)
 	}
 }

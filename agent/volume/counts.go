@@ -18,8 +18,8 @@ func (m *Manager) Counts() Counts {
 		if p.released {
 			continue
 		}
-		for _, w := range p.wanted {
-			out.Desired[w.plugin.Name()]++
+		for k := range p.wanted {
+			out.Desired[k.plugin]++
 		}
 	}
 	for k, s := range m.states {

@@ -102,7 +102,7 @@ func (m *Manager) findLeft() {
 			continue
 		}
 		for _, k := range found {
-			a, ok := m.plugins[k.plugin].(Attachable)
+			a, ok := m.named(k.plugin).(Attachable)
 			if !ok {
 				continue
 			}

@@ -56,7 +56,7 @@ func (m *Manager) place(k key) Place {
 	return Place{
 		Dir:    filepath.Join(m.podDir(k.uid), in, plugin, k.name),
 		Meta:   filepath.Join(m.podDir(k.uid), "plugins", plugin, k.name),
-		PodUID: k.uid, Name: k.name,
+		Plugin: k.plugin, PodUID: k.uid, Name: k.name,
 	}
 }
 

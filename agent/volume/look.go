@@ -52,7 +52,7 @@ func (m *Manager) see(k key, path string, was Sight) Sight {
 		return Sight{}
 	}
 	name := ""
-	if h, ok := m.plugins[k.plugin].(Holder); ok && !k.block {
+	if h, ok := m.named(k.plugin).(Holder); ok && !k.block {
 		name = h.Holds()
 	}
 	return seeAt(path, name, was.id)

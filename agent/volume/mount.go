@@ -133,6 +133,11 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 		return key{}, nil, fmt.Errorf("volume %q has volumeMode Block, which %s does not do", v.Name, plugin.Name())
 	}
 	k := key{obj.UID, plugin.Name(), spec.Volume.Name, spec.Block}
+	if f, ok := plugin.(Family); ok {
+		if k.plugin = f.DriverOf(spec); !element(flat(k.plugin)) {
+			return key{}, nil, fmt.Errorf("volume %q: driver %q: want a name such as example.com/disk", v.Name, k.plugin)
+		}
+	}
 	spec.Place = m.place(k)
 	w := &wanted{spec: spec, plugin: plugin, names: []string{v.Name}, size: growth(claim, spec.ReadOnly)}
 	var err error
@@ -152,6 +157,19 @@ func (w *wanted) pvName() string {
 		return ""
 	}
 	return w.spec.PV.Name
+}
+
+// named returns the plugin of volumes below this name on the node; nil if the agent has none.
+func (m *Manager) named(name string) Plugin {
+	if p := m.plugins[name]; p != nil {
+		return p
+	}
+	for _, p := range m.cfg.Plugins {
+		if f, ok := p.(Family); ok && f.Owns(name) {
+			return p
+		}
+	}
+	return nil
 }
 
 func (m *Manager) pluginOf(s Spec) Plugin {

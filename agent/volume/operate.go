@@ -129,7 +129,7 @@ func (m *Manager) tearDown(ctx context.Context, k key, place Place) error {
 			return err
 		}
 	}
-	p := m.plugins[k.plugin]
+	p := m.named(k.plugin)
 	if b, ok := p.(BlockPlugin); ok && k.block {
 		return b.TearDownBlock(ctx, place)
 	}

@@ -33,6 +33,14 @@ type PersistentPlugin interface {
 	CanSupportPV(pv *v1.PersistentVolume) bool
 }
 
+// Family is a Plugin whose volumes are of several drivers. On the node, and in records, a driver's name is in place of [Plugin.Name].
+type Family interface {
+	// DriverOf returns the name of the volume's driver. The volume is one that the plugin supports.
+	DriverOf(s Spec) string
+	// Owns reports whether a volume that was found on the node, below this name, is of one of the drivers.
+	Owns(driver string) bool
+}
+
 // BlockPlugin is a Plugin that can also give a volume to pods as a block device.
 type BlockPlugin interface {
 	// SetUpBlock is SetUp; the result's HostPath is Place.Dir, a link to the device.
@@ -96,6 +104,8 @@ type Place struct {
 	Dir string
 	// Meta is a directory for the plugin's data about it: ROOT/pods/UID/plugins/PLUGIN/NAME.
 	Meta string
+	// Plugin is the plugin's name, or that of the driver of a [Family].
+	Plugin string
 	// PodUID is the pod's UID, Name the volume's name.
 	PodUID types.UID
 	Name   string

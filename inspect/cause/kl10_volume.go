@@ -121,7 +121,11 @@ func (c *Case) setUp(v *Span[*trace.Volume]) (what string, ev Evidence) {
 			continue
 		}
 		best = k.Dur()
-		what = fmt.Sprintf("%s of the CSI driver %s for volume %s", k.Event.Method, k.Event.Driver, v.Event.Name)
+		kind := "CSI"
+		if k.Event.Flex {
+			kind = "flexvolume"
+		}
+		what = fmt.Sprintf("%s of the %s driver %s for volume %s", k.Event.Method, kind, k.Event.Driver, v.Event.Name)
 		text = fmt.Sprintf("%s of %s: %s", k.Event.Method, k.Event.Driver, took(k.Dur(), k.Open))
 		if err := k.Err(); err != "" {
 			text += "; " + quoted(err)

@@ -96,6 +96,9 @@ func attrsOf(e trace.Event) []*commonpb.KeyValue {
 		add("container.id", e.Container)
 		add("container.image.name", e.Image)
 	case *trace.CSICall:
+		if e.Flex {
+			break
+		}
 		add("rpc.system", "grpc")
 		add("rpc.method", e.Method)
 	case *trace.ImagePull:

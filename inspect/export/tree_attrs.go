@@ -38,6 +38,9 @@ func attributes(e trace.Event) []*commonpb.KeyValue {
 		add(string(semconv.ContainerIDKey), e.Container)
 		add(string(semconv.ContainerImageNameKey), e.Image)
 	case *trace.CSICall:
+		if e.Flex {
+			break
+		}
 		call("csi.v1.Node/"+e.Method, e.Code)
 		add(string(semconv.ContainerCSIPluginNameKey), e.Driver)
 	case *trace.ImagePull:

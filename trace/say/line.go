@@ -138,7 +138,11 @@ func failure(r *trace.Record) string {
 		}
 		return ifFailed("status "+string(e.Op), e.Err)
 	case *trace.CSICall:
-		return ifFailed("csi "+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
+		kind := "csi "
+		if e.Flex {
+			kind = "flexvolume "
+		}
+		return ifFailed(kind+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:
 		if e.Verdict == trace.AccessAllowed && e.Code < 500 { // a client's wrong request is the client's error
 			return ""

@@ -144,7 +144,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	}
 	f.waits(v.Waits, v.Waited, p.now)
 	if len(v.Calls) > 0 {
-		f.head("calls to the CSI driver")
+		f.head("calls to the driver")
 	}
 	for _, c := range v.Calls {
 		took, tone := style.Dur(c.Dur), style.Plain

@@ -8,12 +8,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1 "k8s.io/kubelet/config/v1"
 	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/program"
+)
+
+// Limits of one call. A provider is a program that root installed, but its output may be text of a registry or a cloud.
+const (
+	limit     = time.Minute // for the response
+	maxAnswer = 1 << 20     // bytes on stdout; a login has some kilobytes at most
 )
 
 // ask calls the provider and processes its response.
@@ -66,7 +74,7 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 	if err != nil {
 		return nil, err
 	}
-	answer, err := run(ctx, func(ctx context.Context) *exec.Cmd {
+	out, err := program.Run(ctx, program.Limits{Time: limit, Stdout: maxAnswer}, func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, p.bin, p.spec.Args...)
 		cmd.Env = os.Environ()
 		for _, e := range p.spec.Env {
@@ -76,9 +84,10 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 		return cmd
 	})
 	if err != nil {
-		return nil, fmt.Errorf("run for image %s: %w", repository, err)
+		// The output is not quoted: it may contain logins.
+		return nil, fmt.Errorf("run for image %s: %w (%d bytes on stderr)", repository, err, out.StderrSize)
 	}
-	return parseAnswer(answer, p.spec.APIVersion)
+	return parseAnswer(out.Stdout, p.spec.APIVersion)
 }
 
 // parseAnswer decodes a provider's output, which may be text of a registry or a cloud.

@@ -46,7 +46,7 @@ func memorySize(s volume.Spec, allocatable v1.ResourceList) int64 {
 			size = limit
 		}
 	}
-	if limit := qos.PodResources(s.Pod, false, 100*time.Millisecond).Memory; limit != nil {
+	if limit := qos.PodResources(s.Pod, qos.WithoutClaims, false, 100*time.Millisecond).Memory; limit != nil {
 		lower(*limit)
 	}
 	if limit := s.Volume.EmptyDir.SizeLimit; limit != nil {

@@ -1,4 +1,4 @@
-package provider
+package program
 
 import (
 	"bytes"
@@ -13,36 +13,64 @@ import (
 	"time"
 )
 
-// Limits of one call. A provider is a program that root installed, but its output may be text of a registry or a cloud.
-const (
-	limit     = time.Minute // for the response
-	maxAnswer = 1 << 20     // bytes on stdout; a login has some kilobytes at most
-)
-
-var errTooLong = fmt.Errorf("its response on stdout is longer than %d bytes", maxAnswer)
-
-// leave is how long a remaining process of a provider may keep stdout or stderr open.
+// leave is how long a remaining process may keep stdout or stderr open.
 const leave = time.Second
 
-// run runs cmd and returns its stdout. On a timeout, or if the response is too long, it kills the whole process group
+// Limits are those of one run. All are required, except Stderr.
+type Limits struct {
+	// Time is how long the program may run.
+	Time time.Duration
+	// Stdout is how many bytes it may write to stdout.
+	Stdout int
+	// Stderr is how many bytes of its stderr are kept; the rest is discarded.
+	Stderr int
+}
+
+// Output is what a program wrote.
+type Output struct {
+	Stdout []byte
+	// Stderr is the beginning of it, StderrSize its length in bytes.
+	Stderr     []byte
+	StderrSize int
+}
+
+// TooLongError is the error of a program that writes more to stdout than it may.
+type TooLongError struct {
+	// Max is the limit in bytes.
+	Max int
+}
+
+// Error implements error.
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("its response on stdout is longer than %d bytes", e.Max)
+}
+
+// TimeoutError is the error of a program that runs too long.
+type TimeoutError struct{ Limit time.Duration }
+
+// Error implements error.
+func (e *TimeoutError) Error() string { return fmt.Sprintf("no response within %v", e.Limit) }
+
+// Run runs cmd and returns its output. On a timeout, or if the response is too long, it kills the whole process group
 // of cmd, with the children of a shell script. It does so only before cmd is reaped: until then no other process can
-// have its PID.
-func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no response within %v", limit))
+// have its PID. The errors are a [*TimeoutError], a [*TooLongError], the context's cause, that a child keeps the output open, and those of
+// [exec.Cmd]; with an [*exec.ExitError], the output is complete.
+func Run(ctx context.Context, l Limits, cmd func(ctx context.Context) *exec.Cmd) (Output, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Time, &TimeoutError{l.Time})
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := cmd(ctx)
-	stdout := &capped{max: maxAnswer, over: func() { stop(errTooLong) }}
-	stderr := &capped{}
+	stdout := &capped{max: l.Stdout, over: func() { stop(&TooLongError{l.Stdout}) }}
+	stderr := &capped{max: l.Stderr}
 	out, err := collect(&c.Stdout, stdout)
 	if err != nil {
-		return nil, err
+		return Output{}, err
 	}
 	defer out.close()
 	errs, err := collect(&c.Stderr, stderr)
 	if err != nil {
-		return nil, err
+		return Output{}, err
 	}
 	defer errs.close()
 	g := &group{c: c}
@@ -65,11 +93,7 @@ func run(ctx context.Context, cmd func(ctx context.Context) *exec.Cmd) ([]byte, 
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err != nil {
-		// The output is not quoted: it may contain logins.
-		return nil, fmt.Errorf("%w (%d bytes on stderr)", err, stderr.seen)
-	}
-	return stdout.kept.Bytes(), nil
+	return Output{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), StderrSize: stderr.seen}, err
 }
 
 // group is the process group of a running command.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package provider
+package program
 
 // exits is only available on Linux: elsewhere a command ends with its output, or times out.
 func exits(int) <-chan struct{} { return nil }
