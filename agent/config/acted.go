@@ -160,15 +160,16 @@ func actedOnGates() map[string]bool {
 		"GracefulNodeShutdown":                           true,
 		"GracefulNodeShutdownBasedOnPodPriority":         true,
 		"H2CContainerProbe":                              true,
+		"InPlacePodVerticalScalingExclusiveCPUs":         true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
-		"MemoryQoS":                                      true,
-		"NodeLogQuery":                                   true,
-		"PodLevelResourceManagers":                       true,
-		"QOSReserved":                                    true,
-		"ResourceHealthStatus":                           true,
-		"ResourceHealthStatusMessage":                    true,
+		"MemoryQoS":                   true,
+		"NodeLogQuery":                true,
+		"PodLevelResourceManagers":    true,
+		"QOSReserved":                 true,
+		"ResourceHealthStatus":        true,
+		"ResourceHealthStatusMessage": true,
 	}
 }
 

@@ -64,6 +64,15 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	if refused == (Refusal{}) {
 		fits, infeasible, message = m.cfg.Admit(pod, others)
 	}
+	end := func(bool) {}
+	if fits && m.cfg.Try != nil {
+		tried, never, why := m.cfg.Try(ctx, pod, allocated)
+		if tried != nil {
+			end = tried
+		} else {
+			fits, infeasible, message = false, never, why
+		}
+	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
 	if fits {
 		before := m.allocated[pod.UID]
@@ -73,9 +82,11 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		}
 		if err := m.store(); err != nil {
 			m.allocated[pod.UID] = before
+			end(false)
 			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
 			return allocated
 		}
+		end(true)
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeAccepted, Trigger: why, Priority: Priority(pod)})
 		m.setPending(pod, "", "")
 		m.clearProgress(pod.UID)
