@@ -49,7 +49,8 @@ func (p *parts) newManagers() (err error) {
 		return err
 	}
 	m.memory, err = memory.New(memory.Config{
-		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, PodLevel: podLevel, Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
+		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, PodLevel: podLevel, Resize: k.Gates.Enabled(gateResizeMemory),
+		Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

@@ -161,6 +161,7 @@ func actedOnGates() map[string]bool {
 		"GracefulNodeShutdownBasedOnPodPriority":         true,
 		"H2CContainerProbe":                              true,
 		"InPlacePodVerticalScalingExclusiveCPUs":         true,
+		"InPlacePodVerticalScalingExclusiveMemory":       true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/cpuset"
 
 	"github.com/kubeloupe/kubeloupe/agent/numa"
@@ -55,10 +54,11 @@ type trial struct {
 }
 
 // Try implements topology.Resizer.
-func (m *Manager) Try(pod types.UID) {
+func (m *Manager) Try(allocated *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.trial = &trial{uid: string(pod), was: maps.Clone(m.content.Assigned[string(pod)])}
+	uid := string(allocated.UID)
+	m.trial = &trial{uid: uid, was: maps.Clone(m.content.Assigned[uid])}
 }
 
 // End implements topology.Resizer.
@@ -71,7 +71,10 @@ func (m *Manager) End(keep bool) {
 	}
 	changed := false
 	for name, was := range t.was {
-		is := m.content.Assigned[t.uid][name]
+		is, has := m.content.Assigned[t.uid][name]
+		if !has {
+			continue // it was released meanwhile
+		}
 		changed = changed || !is.Equals(was)
 		if !keep && !is.Equals(was) {
 			m.move(t.uid, name, was)

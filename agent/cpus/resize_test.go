@@ -26,7 +26,7 @@ func resizing(options ...string) func(*Config) {
 // resize tries to give the pod's containers what they request now, keeps it if all of them can have it, and returns what they have.
 func (f *fixture) resized(t *testing.T, p *v1.Pod, nodes ...int) string {
 	t.Helper()
-	f.Try(p.UID)
+	f.Try(p)
 	failed := ""
 	for c := range podspec.Each(p) {
 		if err := f.Allocate(t.Context(), p, c, topology.Hint{Nodes: numa.MaskOf(nodes...), Preferred: true}); err != nil && failed == "" {
@@ -152,7 +152,7 @@ func TestResizeIsTold(t *testing.T) {
 		return out
 	}
 	p = pod("p", "a=3")
-	f.Try(p.UID)
+	f.Try(p)
 	if err := f.Allocate(t.Context(), p, &p.Spec.Containers[0], topology.Hint{}); err != nil {
 		t.Fatal(err)
 	}

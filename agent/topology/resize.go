@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resizer is a HintProvider that can change what the containers of a running pod have.
 type Resizer interface {
 	HintProvider
-	// Try begins a resize of a pod: until End, Allocate changes what its containers have. One resize is tried at a time.
-	Try(pod types.UID)
+	// Try begins a resize of a pod, which is as it is now: until End, Allocate changes what its containers have. One resize is tried at a
+	// time. An error of Allocate that has a method Later() bool says whether the container can have it if others have less.
+	Try(allocated *v1.Pod)
 	// End keeps what has been changed since Try, or undoes it.
 	End(keep bool)
 }
@@ -56,7 +56,7 @@ func (m *Manager) Resize(ctx context.Context, pod, allocated *v1.Pod) (end func(
 	}
 	for _, p := range m.providers {
 		if r, ok := p.HintProvider.(Resizer); ok {
-			r.Try(pod.UID)
+			r.Try(allocated)
 		}
 	}
 	if err := m.resize(ctx, pod, allocated); err != nil {

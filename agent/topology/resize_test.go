@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -31,7 +30,7 @@ func (r *resizer) Allocate(_ context.Context, _ *v1.Pod, c *v1.Container, affini
 	return r.fails[c.Name]
 }
 
-func (r *resizer) Try(pod types.UID) { r.calls = append(r.calls, "try "+string(pod)) }
+func (r *resizer) Try(pod *v1.Pod) { r.calls = append(r.calls, "try "+string(pod.UID)) }
 
 func (r *resizer) End(keep bool) {
 	if keep {
