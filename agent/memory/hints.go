@@ -54,6 +54,7 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 	if m.level(pod) && m.emptyPool(pod, want) != nil {
 		return noHints(want) // AllocatePod returns the error if the pod is admitted all the same
 	}
+	var stays map[string][]topology.Hint // of a pod whose resize is tried: its memory is not allocated again
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
 			blocks, ok := m.content.Entries[string(pod.UID)][list[i].Name]
@@ -62,10 +63,16 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 					return m.resizeHints(pod, &list[i], all, of)
 				}
 			}
-			if ok && m.trial == nil {
+			switch {
+			case ok && m.trial == nil:
 				return again(blocks, want)
+			case ok && stays == nil:
+				stays = ofBlocks(blocks)
 			}
 		}
+	}
+	if stays != nil {
+		return stays
 	}
 	return named(m.hints(string(pod.UID), want), want)
 }

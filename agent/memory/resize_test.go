@@ -146,6 +146,11 @@ func TestResizeHints(t *testing.T) {
 			}
 		}
 	}
+	for i, hints := range []map[string][]topology.Hint{f.Hints(p, &p.Spec.Containers[0]), f.PodHints(p)} {
+		if got := hints["memory"]; len(got) != 1 || got[0].Nodes.String() != "1" || !got[0].Preferred {
+			t.Errorf("what does not change (%d): %v, want node 1", i, hints)
+		}
+	}
 	f.End(false)
 }
 

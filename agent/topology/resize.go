@@ -87,7 +87,7 @@ func (m *Manager) resize(ctx context.Context, pod, allocated *v1.Pod) error {
 				continue // its resource does not change
 			}
 			if err := r.Allocate(ctx, pod, c, best); err != nil {
-				later, ok := err.(interface{ Later() bool }) //nolint:errorlint // a provider returns it as it is
+				later, ok := err.(interface{ Later() bool })
 				return &ResizeError{Container: c.Name, Later: ok && later.Later(), Err: err}
 			}
 		}

@@ -77,17 +77,23 @@ func TestResize(t *testing.T) {
 		{"of containers", SingleNUMANode, ScopeContainer, pod("1", "1"), pod("2", "1"), resizer{hints: []Hint{one, both}}, "try u, b from 1, a from 1", "", false},
 		{"of the pod", Restricted, ScopePod, pod("1", "1"), pod("2", "1"), resizer{hints: []Hint{one, both}}, "try u, b from 1, a from 1", "", false},
 		{
-			"not as the policy says", SingleNUMANode, ScopeContainer, pod("1", "1"), pod("2", "1"), resizer{hints: []Hint{both}}, "try u, undo",
-			"Resources cannot be allocated with Topology locality", false,
+			"not as the policy says", SingleNUMANode, ScopeContainer,
+			pod("1", "1"), pod("2", "1"),
+			resizer{hints: []Hint{both}},
+			"try u, undo", "Resources cannot be allocated with Topology locality", false,
 		},
 		{
-			"the pod not as the policy says", Restricted, ScopePod, pod("1", "1"), pod("2", "1"), resizer{hints: []Hint{both}}, "try u, undo",
-			"Resources cannot be allocated with Topology locality", false,
+			"the pod not as the policy says", Restricted, ScopePod,
+			pod("1", "1"), pod("2", "1"),
+			resizer{hints: []Hint{both}},
+			"try u, undo", "Resources cannot be allocated with Topology locality", false,
 		},
 		{"too few", None, "", pod("1", "1"), pod("2", "1"), resizer{fails: map[string]error{"a": full}}, "try u, b from , a from , undo", "container a: full", false},
 		{
-			"too few now", None, "", pod("1", "1"), pod("2", "1"), resizer{fails: map[string]error{"a": laterError{full}}}, "try u, b from , a from , undo",
-			"container a: full", true,
+			"too few now", None, "",
+			pod("1", "1"), pod("2", "1"),
+			resizer{fails: map[string]error{"a": laterError{full}}},
+			"try u, b from , a from , undo", "container a: full", true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
