@@ -12,6 +12,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/cpus"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/memory"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/topology"
@@ -26,7 +27,8 @@ func (p *parts) newResizes() (err error) {
 		resizesCPUs: gates.Enabled(gateResizeCPUs), resizesMemory: gates.Enabled(gateResizeMemory),
 	}
 	p.pods.resizes, err = resize.New(resize.Config{
-		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
+		Dir: p.cfg.Kubelet.Node.RootDir, Events: p.cluster.events, Bus: p.cfg.Bus, Volumes: gates.Enabled(gateResizeVolumes),
+		Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
 			return refuseResize(of, node, pod, allocated)
 		},
 		Admit: admission.Room{Allocatable: p.host.resources.Allocatable}.Fits,
@@ -50,10 +52,12 @@ func tryResize(ctx context.Context, of policies, m *topology.Manager, pod, alloc
 	return end, false, ""
 }
 
-// The feature gates of resizes of Guaranteed pods. Off by default.
+// The feature gates of resizes. Off by default.
 const (
 	gateResizeCPUs   = "InPlacePodVerticalScalingExclusiveCPUs"
 	gateResizeMemory = "InPlacePodVerticalScalingExclusiveMemory"
+	// gateResizeVolumes is that of resizes of emptyDir volumes in memory.
+	gateResizeVolumes = "InPlacePodVerticalScalingMemoryBackedVolumes"
 )
 
 // policies are those of the managers of CPUs and memory; podLevel says that they give pods what pod-level resources request. resizesCPUs and
@@ -85,6 +89,8 @@ func refuseResize(of policies, node criconfig.Node, pod, allocated *v1.Pod) resi
 	switch {
 	case resizesSwap(node, pod, allocated):
 		return resize.Refusal{Ground: trace.ResizeOfSwap, Message: "In-place resize of containers with swap is not supported."}
+	case !node.CgroupV2 && resizesVolume(pod, allocated):
+		return resize.Refusal{Ground: trace.ResizeOfVolumeV1, Message: "Memory-backed emptyDir volume resize is not supported on cgroups v1"}
 	case guaranteed && of.cpu == cpus.Static && (!of.resizesCPUs || level) && differ(v1.ResourceCPU):
 		return resize.Refusal{Ground: trace.ResizeOfOwnCPUs, Message: `Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"`}
 	case guaranteed && of.memory == memory.Static && (!of.resizesMemory || level) && differ(v1.ResourceMemory):
@@ -105,6 +111,21 @@ func requestsDiffer(a, b *v1.Pod, name v1.ResourceName) bool {
 		return false
 	}
 	return differ(a.Spec.Containers, b.Spec.Containers) || differ(a.Spec.InitContainers, b.Spec.InitContainers)
+}
+
+// resizesVolume reports whether the size limit of a volume in memory changes. Without the feature gate, none does: the allocated pod has the
+// limits of the spec.
+//
+// Upstream: pkg/kubelet/allocation/handlers.go, IsMemoryBackedVolumeResizeRequested. The reason memory_volume_resize_gate_off cannot occur
+// there either.
+func resizesVolume(a, b *v1.Pod) bool {
+	for i := range min(len(a.Spec.Volumes), len(b.Spec.Volumes)) {
+		v, w := &a.Spec.Volumes[i], &b.Spec.Volumes[i]
+		if podspec.LimitedMemoryVolume(v) && podspec.LimitedMemoryVolume(w) && !v.EmptyDir.SizeLimit.Equal(*w.EmptyDir.SizeLimit) {
+			return true
+		}
+	}
+	return false
 }
 
 // podRequestDiffers reports whether the pod-level resources request another amount of the resource.

@@ -104,6 +104,22 @@ func TestRefusedResize(t *testing.T) {
 			t.Errorf("with the feature gate, %s: %+v, want %q", c.name, got, c.want)
 		}
 	}
+	volume := func(limit string) *v1.Pod {
+		p := amounts("1", "1Gi", true)
+		p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{
+			Medium: v1.StorageMediumMemory, SizeLimit: new(resource.MustParse(limit)),
+		}}}}
+		return p
+	}
+	for _, c := range []struct {
+		to   string
+		v2   bool
+		want trace.ResizeGround
+	}{{"2Mi", false, trace.ResizeOfVolumeV1}, {"2Mi", true, ""}, {"1Mi", false, ""}} {
+		if got := refuseResize(policies{}, criconfig.Node{CgroupV2: c.v2}, volume(c.to), volume("1Mi")); got.Ground != c.want {
+			t.Errorf("volume of %s, cgroup v2 %t: %+v, want %q", c.to, c.v2, got, c.want)
+		}
+	}
 	if got := refuseResize(policies{cpu: cpus.None, memory: memory.None, podLevel: true}, swap, amounts("2", "2Gi", true), amounts("1", "1Gi", true)); got.Ground != "" {
 		t.Errorf("without policies: %+v", got)
 	}

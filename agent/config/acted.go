@@ -162,6 +162,7 @@ func actedOnGates() map[string]bool {
 		"H2CContainerProbe":                              true,
 		"InPlacePodVerticalScalingExclusiveCPUs":         true,
 		"InPlacePodVerticalScalingExclusiveMemory":       true,
+		"InPlacePodVerticalScalingMemoryBackedVolumes":   true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,

@@ -84,7 +84,8 @@ func (p *planner) growFirst() {
 	if p.Pod.Spec.Resources != nil {
 		now = *p.Pod.Spec.Resources
 	}
-	differs := amountsOf(nil, before) != amountsOf(nil, now)
+	smaller, larger := volumesToResize(p.Pod, p.Limit)
+	differs := amountsOf(nil, before) != amountsOf(nil, now) || len(smaller)+len(larger) > 0
 	for _, list := range [][]v1.Container{p.Pod.Spec.InitContainers, p.Pod.Spec.Containers} {
 		for i := range list {
 			differs = differs || p.resizeOf(&list[i]) != resizeNone
