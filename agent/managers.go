@@ -42,14 +42,15 @@ func (p *parts) newManagers() (err error) {
 	m.cpus, err = cpus.New(cpus.Config{
 		Policy: kc.CPUManagerPolicy, Options: kc.CPUManagerPolicyOptions, TopologyPolicy: kc.TopologyManagerPolicy, Machine: machine,
 		AlphaOptions: k.Gates.Enabled("CPUManagerPolicyAlphaOptions"), BetaOptions: k.Gates.Enabled("CPUManagerPolicyBetaOptions"),
-		PodLevel: podLevel, Reserved: reserved, ReservedNumber: int((kept.Cpu().MilliValue() + 999) / 1000), Dir: k.Node.RootDir,
+		PodLevel: podLevel, Resize: k.Gates.Enabled(gateResizeCPUs), Reserved: reserved, ReservedNumber: int((kept.Cpu().MilliValue() + 999) / 1000), Dir: k.Node.RootDir,
 		Period: kc.CPUManagerReconcilePeriod.Duration, Pods: m, Seen: p.pleg.Cache(), Runtime: p.client.Runtime, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
 	}
 	m.memory, err = memory.New(memory.Config{
-		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, PodLevel: podLevel, Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
+		Policy: kc.MemoryManagerPolicy, Machine: machine, Reserved: kc.ReservedMemory, Kept: kept, PodLevel: podLevel, Resize: k.Gates.Enabled(gateResizeMemory),
+		Dir: k.Node.RootDir, Pods: m, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

@@ -70,6 +70,9 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
 		Pinning: p.host.managers, PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices, Claims: p.pods.claims,
 	}
+	if p.cfg.Kubelet.Gates.Enabled(gateResizeVolumes) {
+		s.ResizeVolume = p.volumes.Resize
+	}
 	if p.cgroups != nil {
 		s.PodLimits = cgroup.NewPods(p.cgroups, p.pods.registry)
 	}

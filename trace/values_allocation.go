@@ -32,6 +32,7 @@ const (
 	AllocationPartly   AllocationWhy = "partly"   // the chosen NUMA nodes did not have enough
 	AllocationAnywhere AllocationWhy = "anywhere" // no NUMA nodes were chosen
 	AllocationReused   AllocationWhy = "reused"   // an init container of the pod had some of it before
+	AllocationResized  AllocationWhy = "resized"  // the pod was resized
 	AllocationEnded    AllocationWhy = "ended"    // the pod has terminated, or was rejected
 	AllocationStale    AllocationWhy = "stale"    // the container is unknown: an earlier agent allocated it
 	AllocationInitDone AllocationWhy = "init"     // the init container has finished

@@ -29,6 +29,7 @@ type ResizeGround string
 const (
 	ResizeOfSwap      ResizeGround = "swap_limitation"                             // the container may use swap
 	ResizeOfOwnCPUs   ResizeGround = "guaranteed_pod_cpu_manager_static_policy"    // the pod may have CPUs for itself
+	ResizeOfVolumeV1  ResizeGround = "cgroups_v1_unsupported"                      // it is of a volume in memory, and the node has cgroup v1
 	ResizeOfOwnMemory ResizeGround = "guaranteed_pod_memory_manager_static_policy" // the pod may have memory for itself
 )
 

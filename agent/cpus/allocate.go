@@ -24,7 +24,7 @@ func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 
 func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, affinity topology.Hint) (err error) {
 	n := m.wants(pod, c)
-	if n == 0 {
+	if _, own := m.resizes(pod, c.Name); n == 0 && !own {
 		return nil
 	}
 	whole := m.static.options.fullCores
@@ -36,8 +36,19 @@ func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 	m.tidy()
 	uid := string(pod.UID)
 	e := trace.Allocation{Outcome: trace.AllocationKept, Source: m.source(uid, c.Name), Container: c.Name, WholeCores: whole}
+	changed, err := m.resize(pod, c, n, affinity.Nodes)
+	if err != nil {
+		return err
+	}
 	set, has := m.content.Assigned[uid][c.Name]
-	if !has {
+	switch {
+	case !changed && m.trial != nil:
+		return nil
+	case changed:
+		e.Outcome, e.Why = trace.AllocationGranted, trace.AllocationResized
+		e.Affinity, e.Preferred = affinity.Nodes.String(), affinity.Preferred
+		e.OneCache = len(m.static.details.only(set).values(uncore)) == 1
+	case !has:
 		// What an earlier agent allocated is kept even if the options now require whole cores.
 		if err := m.static.aligned(m.content, n); err != nil {
 			return err
@@ -52,9 +63,15 @@ func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 		m.use(&e)
 	}
 	m.refs[uid] = podspec.Ref(pod)
-	m.reuse(pod, c, set)
 	e.CPUs, e.Nodes = set.String(), numa.Join(m.cfg.Machine.NodesOf(set))
-	m.tell(trace.FromContext(ctx), e)
+	if m.trial == nil {
+		m.reuse(pod, c, set)
+	}
+	if changed {
+		m.later(trace.FromContext(ctx), e)
+	} else {
+		m.tell(trace.FromContext(ctx), e)
+	}
 	return nil
 }
 
@@ -85,6 +102,7 @@ func (m *Manager) assign(uid, name string, set cpuset.CPUSet) {
 	}
 	m.content.Assigned[uid][name] = set
 	m.content.Default = m.content.Default.Difference(set)
+	m.baseline(uid, name, set)
 	m.save()
 	m.changed()
 }

@@ -115,6 +115,7 @@ func (m *Manager) assignPod(uid string, all cpuset.CPUSet, parts []part) {
 	changed := false
 	for _, p := range parts {
 		assigned[p.container], changed = p.set, changed || !p.kept
+		m.baseline(uid, p.container, p.set)
 	}
 	if changed {
 		m.save()

@@ -24,6 +24,9 @@ func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint
 	uid := string(pod.UID)
 	if has, ok := m.content.Assigned[uid][c.Name]; ok {
 		if has.Size() != n {
+			if _, ok := m.resizes(pod, c.Name); ok {
+				return named(m.resizeHints(uid, c.Name, has, n))
+			}
 			return noHints()
 		}
 		return named(m.static.hints(has, cpuset.New(), n))
@@ -56,6 +59,9 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 		for i := range list {
 			if has, ok := m.content.Assigned[uid][list[i].Name]; ok {
 				if has.Size() != m.static.wanted(pod, &list[i]) {
+					if _, ok := m.resizes(pod, list[i].Name); ok {
+						return named(m.resizePodHints(pod, n))
+					}
 					return noHints()
 				}
 				assigned = assigned.Union(has)

@@ -59,6 +59,8 @@ type Config struct {
 	AlphaOptions, BetaOptions bool
 	// PodLevel is the feature gate PodLevelResourceManagers.
 	PodLevel bool
+	// Resize is the feature gate InPlacePodVerticalScalingExclusiveCPUs: containers that run can have another number of CPUs for themselves.
+	Resize bool
 	// TopologyPolicy is topologyManagerPolicy.
 	TopologyPolicy string
 	Machine        numa.Machine
@@ -91,6 +93,8 @@ type Manager struct {
 	// refs are the names of pods, by UID, and levels the containers of pods with pod-level resources.
 	refs   map[string]trace.Pod
 	levels map[string]containersOf
+	// trial is the resize that is being tried; nil if there is none.
+	trial *trial
 }
 
 // New reads the state file, or creates it. A file of another policy, of another machine or other reservations is an error, as upstream.
@@ -143,6 +147,7 @@ func (m *Manager) load() error {
 		return fmt.Errorf("configured policy %q differs from state checkpoint policy %q", m.cfg.Policy, m.content.Policy)
 	}
 	m.dropPods()
+	m.restoreBaselines()
 	if m.static == nil {
 		return nil
 	}

@@ -59,6 +59,7 @@ func (m *Manager) release(uid string, pod *v1.Pod, why trace.AllocationWhy) {
 		}
 		set := assigned[name]
 		delete(assigned, name)
+		m.forget(uid, name)
 		if ofPod {
 			free(trace.Allocation{Source: m.part(uid, name), Container: name, CPUs: set.String()}, cpuset.New())
 			continue

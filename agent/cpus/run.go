@@ -82,6 +82,9 @@ func (m *Manager) reconcile(ctx context.Context) {
 func (m *Manager) plan() []update {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.trial != nil {
+		return nil // End calls again
+	}
 	m.tidy()
 	var out []update
 	seen, active := map[string]bool{}, map[types.UID]bool{}

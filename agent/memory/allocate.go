@@ -36,8 +36,24 @@ func (m *Manager) allocate(ctx context.Context, pod *v1.Pod, c *v1.Container, af
 	m.tidy()
 	uid := string(pod.UID)
 	e := trace.Allocation{Outcome: trace.AllocationKept, Source: m.source(uid, c.Name), Container: c.Name}
+	changed, err := m.resize(pod, c, want)
+	if err != nil {
+		return err
+	}
 	blocks, has := m.content.Entries[uid][c.Name]
-	if !has {
+	switch {
+	case !changed && m.trial != nil:
+		return nil
+	case changed:
+		e.Outcome, e.Why = trace.AllocationGranted, trace.AllocationResized
+		e.Affinity, e.Preferred = affinity.Nodes.String(), affinity.Preferred
+		e.Memory, e.Nodes = told(blocks), nodesOf(blocks)
+		m.refs[uid] = podspec.Ref(pod)
+		if m.later(trace.FromContext(ctx), e, blocks); m.trial == nil {
+			m.save()
+		}
+		return nil
+	case !has:
 		set, err := m.choose(uid, want, affinity)
 		if err != nil {
 			return err

@@ -26,6 +26,9 @@ func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint
 	}
 	m.tidy()
 	if blocks, ok := m.content.Entries[string(pod.UID)][c.Name]; ok {
+		if all := m.changes(pod, c, want); len(all) > 0 {
+			return m.resizeHints(pod, c, all, want)
+		}
 		return again(blocks, want)
 	}
 	return named(m.hints(string(pod.UID), want), want)
@@ -51,12 +54,25 @@ func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 	if m.level(pod) && m.emptyPool(pod, want) != nil {
 		return noHints(want) // AllocatePod returns the error if the pod is admitted all the same
 	}
+	var stays map[string][]topology.Hint // of a pod whose resize is tried: its memory is not allocated again
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			if blocks, ok := m.content.Entries[string(pod.UID)][list[i].Name]; ok {
+			blocks, ok := m.content.Entries[string(pod.UID)][list[i].Name]
+			if of, err := m.wanted(pod, &list[i]); ok && err == nil {
+				if all := m.changes(pod, &list[i], of); len(all) > 0 {
+					return m.resizeHints(pod, &list[i], all, of)
+				}
+			}
+			switch {
+			case ok && m.trial == nil:
 				return again(blocks, want)
+			case ok && stays == nil:
+				stays = ofBlocks(blocks)
 			}
 		}
+	}
+	if stays != nil {
+		return stays
 	}
 	return named(m.hints(string(pod.UID), want), want)
 }
@@ -80,6 +96,14 @@ func noHints(want amounts) map[string][]topology.Hint {
 		out[string(name)] = []topology.Hint{}
 	}
 	return out
+}
+
+// resizeHints returns the hints for a container that requests another amount than it has: its memory stays on its NUMA nodes.
+func (m *Manager) resizeHints(pod *v1.Pod, c *v1.Container, all map[int]change, want amounts) map[string][]topology.Hint {
+	if m.room(string(pod.UID), c.Name, all, want) != nil {
+		return noHints(want)
+	}
+	return ofBlocks(m.content.Entries[string(pod.UID)][c.Name])
 }
 
 // again returns the hints for what was allocated before: no preference if it is not what is requested now.

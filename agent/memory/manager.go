@@ -44,6 +44,8 @@ type Config struct {
 	Kept     v1.ResourceList
 	// PodLevel is the feature gate PodLevelResourceManagers.
 	PodLevel bool
+	// Resize is the feature gate InPlacePodVerticalScalingExclusiveMemory: containers that run can have more or less memory for themselves.
+	Resize bool
 	// Dir is the kubelet's root directory.
 	Dir  string
 	Pods Pods
@@ -62,6 +64,8 @@ type Manager struct {
 	// refs are the names of pods, by UID, and shared the containers that share the memory of a pod with pod-level resources.
 	refs   map[string]trace.Pod
 	shared map[string]map[string]bool
+	// trial is the resize that is being tried; nil if there is none.
+	trial *trial
 }
 
 // New reads the state file, or creates it. A file of another policy, of another machine or other reservations is an error, as upstream.

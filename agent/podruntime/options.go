@@ -107,6 +107,9 @@ type Options struct {
 	Claims Claims
 	// Pinning: without it, containers use all CPUs and NUMA nodes.
 	Pinning Pinning
+	// ResizeVolume gives a mounted volume of the pod, by name, the size limit of the pod's spec; nil without the feature gate
+	// InPlacePodVerticalScalingMemoryBackedVolumes.
+	ResizeVolume func(pod *v1.Pod, volume string) error
 	// BlockVolumes maps the pod's block volumes by name to their devices on the node.
 	BlockVolumes func(pod *v1.Pod) map[string]string
 }

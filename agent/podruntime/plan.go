@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -29,6 +30,8 @@ type Inputs struct {
 	Started func(c *v1.Container, id string) bool
 	// Given returns the resources that a container was last given, or the pod for ""; nil for no resizes.
 	Given func(container string) (v1.ResourceRequirements, bool)
+	// Limit returns the size limit that a volume in memory has; nil if limits do not change.
+	Limit func(volume string) (resource.Quantity, bool)
 	// Attempt counts the earlier attempts of a container that the runtime has no record of; nil means 0.
 	Attempt func(container string) uint32
 }

@@ -85,7 +85,8 @@ func (p *planner) growFirst() {
 	if p.Pod.Spec.Resources != nil {
 		now = *p.Pod.Spec.Resources
 	}
-	differs := amountsOf(nil, before) != amountsOf(nil, now)
+	smaller, larger := volumesToResize(p.Pod, p.Limit)
+	differs := amountsOf(nil, before) != amountsOf(nil, now) || len(smaller)+len(larger) > 0
 	for c := range podspec.Each(p.Pod) {
 		differs = differs || p.resizeOf(c) != resizeNone
 	}

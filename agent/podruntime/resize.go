@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -23,6 +24,9 @@ import (
 type Resizes interface {
 	Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool)
 	Actuate(pod *v1.Pod, container string) error
+	// Limit returns the size limit that a volume in memory has, Limited records that it has that of the pod's spec.
+	Limit(uid types.UID, volume string) (resource.Quantity, bool)
+	Limited(pod *v1.Pod, volume string) error
 	// Begin says that the pod's cgroups begin to change; Done or Failed follows.
 	Begin(uid types.UID)
 	// Done reports that the whole pod has its resources, Failed why they could not be set.
@@ -58,6 +62,9 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	limits := r.podLimits()
 	if s.ID == stepGrow {
 		r.cfg.Resizes.Begin(r.pod.UID)
+		if err := r.resizeVolumes(stepGrow); err != nil {
+			return err
+		}
 		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}
@@ -68,6 +75,9 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	}
 	if s.ID == stepGrow {
 		return nil
+	}
+	if err := r.resizeVolumes(stepSettle); err != nil {
+		return err
 	}
 	if err := r.cfg.Resizes.Actuate(r.pod, ""); err != nil {
 		return err

@@ -36,6 +36,7 @@ type fakeResizes struct {
 	used   uint64
 	pod    int64 // what the pod uses; 0: not known
 	failed string
+	limits map[string]resource.Quantity // of volumes
 }
 
 func (f *fakeResizes) MemoryUsage(*v1.Pod) (int64, bool) { return f.pod, f.pod > 0 }
@@ -48,6 +49,20 @@ func (f *fakeResizes) Actuated(_ types.UID, container string) (v1.ResourceRequir
 func (f *fakeResizes) Actuate(pod *v1.Pod, name string) error {
 	if c := podspec.Container(pod, name); c != nil {
 		f.given[name] = c.Resources
+	}
+	return nil
+}
+
+func (f *fakeResizes) Limit(_ types.UID, volume string) (resource.Quantity, bool) {
+	limit, ok := f.limits[volume]
+	return limit, ok
+}
+
+func (f *fakeResizes) Limited(pod *v1.Pod, volume string) error {
+	for _, v := range pod.Spec.Volumes {
+		if v.Name == volume {
+			f.limits[volume] = *v.EmptyDir.SizeLimit
+		}
 	}
 	return nil
 }

@@ -79,6 +79,9 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	}
 	if r.resizes() {
 		in.Given = func(name string) (v1.ResourceRequirements, bool) { return r.cfg.Resizes.Actuated(pod.UID, name) }
+		if r.cfg.ResizeVolume != nil {
+			in.Limit = r.limits(pod.UID)
+		}
 	}
 	if p := r.cfg.Probes; p != nil {
 		in.Failed = func(id string) (string, bool) {

@@ -36,7 +36,7 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	if !known {
 		return nil // never resized
 	}
-	want := infoOf(pod)
+	want := m.infoOf(pod)
 	if container == "" {
 		i.PodLevelResources = want.PodLevelResources
 	} else if r, ok := want.ContainerResources[container]; ok {

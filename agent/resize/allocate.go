@@ -15,9 +15,9 @@ func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, known := m.allocated[pod.UID]; !known {
-		m.allocated[pod.UID] = infoOf(pod)
+		m.allocated[pod.UID] = m.infoOf(pod)
 		if m.lost {
-			m.allocated[pod.UID] = fromStatus(pod)
+			m.allocated[pod.UID] = m.fromStatus(pod)
 		}
 	} else if _, known := m.conditions[pod.UID]; !known {
 		m.recall(pod)
@@ -64,18 +64,29 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	if refused == (Refusal{}) {
 		fits, infeasible, message = m.cfg.Admit(pod, others)
 	}
+	end := func(bool) {}
+	if fits && m.cfg.Try != nil {
+		tried, never, why := m.cfg.Try(ctx, pod, allocated)
+		if tried != nil {
+			end = tried
+		} else {
+			fits, infeasible, message = false, never, why
+		}
+	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
 	if fits {
 		before := m.allocated[pod.UID]
-		m.allocated[pod.UID], m.resized[pod.UID] = infoOf(pod), true
+		m.allocated[pod.UID], m.resized[pod.UID] = m.infoOf(pod), true
 		if _, known := m.actuated[pod.UID]; !known {
 			m.actuated[pod.UID] = before
 		}
 		if err := m.store(); err != nil {
 			m.allocated[pod.UID] = before
+			end(false)
 			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
 			return allocated
 		}
+		end(true)
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeAccepted, Trigger: why, Priority: Priority(pod)})
 		m.setPending(pod, "", "")
 		m.clearProgress(pod.UID)
@@ -113,6 +124,15 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 // infoOf returns the resources that a pod's spec requests.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, ResourceInfoForPod.
+func (m *Manager) infoOf(pod *v1.Pod) info {
+	i := infoOf(pod)
+	if m.cfg.Volumes {
+		i.EmptyDirVolumeLimits = limitsOf(pod)
+	}
+	return i
+}
+
+// infoOf returns the resources of the pod and its containers.
 func infoOf(pod *v1.Pod) info {
 	i := info{ContainerResources: map[string]v1.ResourceRequirements{}, PodLevelResources: pod.Spec.Resources.DeepCopy()}
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -124,8 +144,8 @@ func infoOf(pod *v1.Pod) info {
 }
 
 // fromStatus returns the allocated resources in a pod's status; for containers without them, the spec's.
-func fromStatus(pod *v1.Pod) info {
-	i := infoOf(pod)
+func (m *Manager) fromStatus(pod *v1.Pod) info {
+	i := m.infoOf(pod)
 	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for j := range list {
 			s := &list[j]
@@ -167,5 +187,7 @@ func as(pod *v1.Pod, i info) *v1.Pod {
 			own().Spec.Containers[j].Resources = *r.DeepCopy()
 		}
 	}
+	i.limit(pod, own)
+	i.limit(pod, own)
 	return out
 }

@@ -66,6 +66,11 @@ func (i info) differs(want info) bool {
 			return true
 		}
 	}
+	for name, limit := range i.EmptyDirVolumeLimits {
+		if w, ok := want.EmptyDirVolumeLimits[name]; ok && !apiequality.Semantic.DeepEqual(limit, w) {
+			return true
+		}
+	}
 	return !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources)
 }
 

@@ -1,6 +1,7 @@
 package resize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,6 +32,11 @@ type Config struct {
 	// Refuse says why a pod can never be resized as its spec requests, whatever is free on the node; the zero Refusal if it can. May be
 	// nil. allocated is the pod as it is now.
 	Refuse func(pod, allocated *v1.Pod) Refusal
+	// Volumes is the feature gate InPlacePodVerticalScalingMemoryBackedVolumes: the size limits of emptyDir volumes in memory can change.
+	Volumes bool
+	// Try gives the containers of a pod that fits what they request for themselves, such as CPUs. If that is possible, end keeps it, or
+	// undoes it; otherwise, message says why not, and infeasible that it is not tried again. May be nil.
+	Try func(ctx context.Context, pod, allocated *v1.Pod) (end func(keep bool), infeasible bool, message string)
 	// Events may be nil.
 	Events events.Publisher
 	Bus    *trace.Bus
@@ -78,6 +84,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if m.actuated, err = m.recover(actuatedFile); err != nil {
 		return nil, err
+	}
+	if !cfg.Volumes {
+		ignoreLimits(m.allocated, m.actuated)
 	}
 	for uid := range m.allocated {
 		m.resized[uid] = true

@@ -72,6 +72,12 @@ type Expander interface {
 	Expand(ctx context.Context, s Spec, size resource.Quantity) (done bool, err error)
 }
 
+// LimitPlugin is a Plugin whose volumes can have another size limit while containers use them.
+type LimitPlugin interface {
+	// Resize sets the size limit of the pod's spec. It is an error if the volume is not mounted, or has more content than that.
+	Resize(s Spec) error
+}
+
 // Cleaner is a Plugin with state on the node that belongs to no pod, such as staged volumes.
 type Cleaner interface {
 	// Clean removes everything to which no pod's volume refers. It is called once, when all pods are known.

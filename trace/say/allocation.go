@@ -85,6 +85,8 @@ func allocationWhy(e *trace.Allocation) string {
 		return ""
 	case trace.AllocationReused:
 		return "some of which an init container had"
+	case trace.AllocationResized:
+		return "after the pod was resized"
 	case trace.AllocationEnded:
 		return "the pod has ended"
 	case trace.AllocationStale:

@@ -29,6 +29,9 @@ type Content struct {
 	// Pods are the CPUs that pods with pod-level resources have for all of their containers together; those of the containers are parts
 	// of them. Only with the feature gate PodLevelResourceManagers.
 	Pods PodCPUAssignments
+	// Baselines are the CPUs that containers got at admission, before any resize. Only with the feature gate
+	// InPlacePodVerticalScalingExclusiveCPUs; nil without it.
+	Baselines Assignments
 }
 
 // CPUManagerCheckpoint is what kubelets up to 1.36 read and write. Its name is part of the checksum.
@@ -46,12 +49,18 @@ type file struct {
 	DataChecksum checksum.Checksum `json:"dataChecksum"`
 }
 
-// data is encoded in file.Data. Baselines need a feature gate that is not supported; as in a kubelet without it, they are not read.
+// data is encoded in file.Data.
 type data struct {
-	PolicyName    string                       `json:"policyName"`
-	DefaultCPUSet string                       `json:"defaultCpuSet"`
-	Entries       map[string]map[string]string `json:"entries,omitempty"`
-	PodEntries    map[string]podEntry          `json:"podEntries,omitempty"`
+	PolicyName    string                              `json:"policyName"`
+	DefaultCPUSet string                              `json:"defaultCpuSet"`
+	Entries       map[string]map[string]string        `json:"entries,omitempty"`
+	PodEntries    map[string]podEntry                 `json:"podEntries,omitempty"`
+	Baselines     map[string]map[string]containerCPUs `json:"baselines,omitempty"`
+}
+
+// containerCPUs are the CPUs that a container got at admission.
+type containerCPUs struct {
+	Baseline string `json:"baseline"`
 }
 
 // Format encodes the file.
@@ -67,7 +76,14 @@ func Format(c Content) ([]byte, error) {
 	for pod, e := range c.Pods {
 		pods[pod] = podEntry{e.CPUSet.String()}
 	}
-	text, err := json.Marshal(data{old.PolicyName, old.DefaultCPUSet, old.Entries, pods})
+	baselines := make(map[string]map[string]containerCPUs, len(c.Baselines))
+	for pod, containers := range c.Baselines {
+		baselines[pod] = make(map[string]containerCPUs, len(containers))
+		for name, set := range containers {
+			baselines[pod][name] = containerCPUs{set.String()}
+		}
+	}
+	text, err := json.Marshal(data{old.PolicyName, old.DefaultCPUSet, old.Entries, pods, baselines})
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +144,17 @@ func content(d data) (Content, error) {
 			return c, fmt.Errorf("CPUs of pod %q: %w", pod, err)
 		}
 		c.Pods[pod] = PodEntry{set}
+	}
+	for pod, containers := range d.Baselines {
+		if c.Baselines == nil {
+			c.Baselines = Assignments{}
+		}
+		c.Baselines[pod] = make(map[string]cpuset.CPUSet, len(containers))
+		for name, b := range containers {
+			if c.Baselines[pod][name], err = numa.ParseList(b.Baseline); err != nil {
+				return c, fmt.Errorf("CPUs at admission of container %q of pod %q: %w", name, pod, err)
+			}
+		}
 	}
 	return c, nil
 }

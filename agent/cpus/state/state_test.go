@@ -22,6 +22,12 @@ func content3() Content {
 	return c
 }
 
+// withBaselines has what containers got at admission.
+func withBaselines(c Content) Content {
+	c.Baselines = Assignments{"u1": {"web": cpuset.New(2), "log": cpuset.New(3)}, "u2": {"db": cpuset.New(7)}}
+	return c
+}
+
 // The dump of a value is what upstream sums: with the names of its types, without those that V2 of upstream has in addition.
 func TestFormat(t *testing.T) {
 	text, err := Format(content2())
@@ -33,6 +39,12 @@ func TestFormat(t *testing.T) {
 	}
 	if text, err = Format(content3()); err != nil || string(text) != upstreamPods {
 		t.Errorf("%s, %v, want %s", text, err, upstreamPods)
+	}
+	if text, err = Format(withBaselines(content2())); err != nil || string(text) != upstreamBaselines {
+		t.Errorf("%s, %v, want %s", text, err, upstreamBaselines)
+	}
+	if text, err = Format(withBaselines(content3())); err != nil || string(text) != upstreamPodBaselines {
+		t.Errorf("%s, %v, want %s", text, err, upstreamPodBaselines)
 	}
 	none, err := Format(Content{Policy: "none"})
 	if err != nil || string(none) != upstreamNone {
@@ -48,6 +60,7 @@ func TestParse(t *testing.T) {
 		want Content
 	}{
 		"1.37": {upstream, content2()}, "1.36": {upstreamOld, content2()}, "1.37 with pods": {upstreamPods, content3()}, "1.36 with the feature gate": {upstreamV3, v3},
+		"1.37 after a resize": {upstreamBaselines, withBaselines(content2())}, "1.37 after a resize, with pods": {upstreamPodBaselines, withBaselines(content3())},
 	} {
 		got, err := Parse([]byte(c.text))
 		if diff := cmp.Diff(c.want, got, cmp.Comparer(cpuset.CPUSet.Equals)); err != nil || diff != "" {
@@ -74,7 +87,7 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{upstream, upstreamOld, upstreamV3, upstreamPods, upstreamNone, "{}", "null"} {
+	for _, s := range []string{upstream, upstreamOld, upstreamV3, upstreamPods, upstreamNone, upstreamBaselines, "{}", "null"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -86,7 +99,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Parse(again); err != nil || !got.Default.Equals(c.Default) || got.Policy != c.Policy || len(got.Pods) != len(c.Pods) {
+		if got, err := Parse(again); err != nil || !got.Default.Equals(c.Default) || got.Policy != c.Policy || len(got.Pods) != len(c.Pods) || len(got.Baselines) != len(c.Baselines) {
 			t.Errorf("%+v, %v, want %+v", got, err, c)
 		}
 	})

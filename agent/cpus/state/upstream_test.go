@@ -9,4 +9,7 @@ const (
 	sumOld       = `"checksum":2487651977`
 	// With the feature gate PodLevelResourceManagers.
 	upstreamPods = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977,"data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-1,4-5\",\"entries\":{\"u1\":{\"log\":\"3\",\"web\":\"2,6\"},\"u2\":{\"db\":\"7\"}},\"podEntries\":{\"u1\":{\"cpuSet\":\"2-3,6\"}}}","dataChecksum":2488579733}`
+	// With the feature gate InPlacePodVerticalScalingExclusiveCPUs: web was resized. The second one is with PodLevelResourceManagers, too.
+	upstreamBaselines    = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977,"data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-1,4-5\",\"entries\":{\"u1\":{\"log\":\"3\",\"web\":\"2,6\"},\"u2\":{\"db\":\"7\"}},\"baselines\":{\"u1\":{\"log\":{\"baseline\":\"3\"},\"web\":{\"baseline\":\"2\"}},\"u2\":{\"db\":{\"baseline\":\"7\"}}}}","dataChecksum":1533329894}`
+	upstreamPodBaselines = `{"policyName":"static","defaultCpuSet":"0-1,4-5","entries":{"u1":{"log":"3","web":"2,6"},"u2":{"db":"7"}},"checksum":2487651977,"data":"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-1,4-5\",\"entries\":{\"u1\":{\"log\":\"3\",\"web\":\"2,6\"},\"u2\":{\"db\":\"7\"}},\"podEntries\":{\"u1\":{\"cpuSet\":\"2-3,6\"}},\"baselines\":{\"u1\":{\"log\":{\"baseline\":\"3\"},\"web\":{\"baseline\":\"2\"}},\"u2\":{\"db\":{\"baseline\":\"7\"}}}}","dataChecksum":1772050861}`
 )

@@ -87,6 +87,14 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	return out, setReady(s.Meta)
 }
 
+// Resize implements volume.LimitPlugin.
+func (p *Plugin) Resize(s volume.Spec) error {
+	if med, err := mediumOf(s); err != nil || !med.memory {
+		return errors.Join(errors.New("only an emptyDir volume in memory can be resized"), err)
+	}
+	return p.cfg.Memory.Resize(s.Dir, memorySize(s, p.cfg.Allocatable))
+}
+
 func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	switch {
 	case med.hugePages:

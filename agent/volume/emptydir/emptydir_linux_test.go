@@ -272,3 +272,29 @@ func TestTrapsAreNotFollowed(t *testing.T) {
 	}
 	stat(t, outside+"/precious")
 }
+
+// A volume in memory gets another size while it is mounted, at most the node's memory; a volume on disk has none.
+func TestResize(t *testing.T) {
+	needRoot(t)
+	p, s := newPlugin(t), spec(t, v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory, SizeLimit: new(resource.MustParse("1Mi"))})
+	if err := p.Resize(s); err == nil {
+		t.Error("a volume that is not mounted is resized")
+	}
+	setUp(t, p, s)
+	for limit, want := range map[string]int64{"2Mi": 2 << 20, "512Ki": 512 << 10, "4Gi": 1 << 30} {
+		s.Volume.EmptyDir.SizeLimit = new(resource.MustParse(limit))
+		if err := p.Resize(s); err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Statfs_t
+		if err := unix.Statfs(s.Dir, &st); err != nil {
+			t.Fatal(err)
+		}
+		if got := int64(st.Blocks) * st.Bsize; got != want {
+			t.Errorf("limit %s: size %d, want %d", limit, got, want)
+		}
+	}
+	if err := p.Resize(spec(t, v1.EmptyDirVolumeSource{})); err == nil {
+		t.Error("a volume on disk is resized")
+	}
+}

@@ -21,6 +21,15 @@ func (Kernel) Mount(target, fstype string, options []string) error {
 	return nil
 }
 
+// Remount implements Mounter. See mount(2).
+func (Kernel) Remount(target, fstype string, options []string) error {
+	data := strings.Join(options, ",")
+	if err := unix.Mount(fstype, target, fstype, unix.MS_REMOUNT, data); err != nil {
+		return &os.PathError{Op: fmt.Sprintf("remount %s (%s)", fstype, data), Path: target, Err: err}
+	}
+	return nil
+}
+
 // Unmount implements Mounter. See umount(2).
 func (Kernel) Unmount(target string) error {
 	if err := unix.Unmount(target, unix.UMOUNT_NOFOLLOW); err != nil {

@@ -10,5 +10,8 @@ type Kernel struct{}
 // Mount implements Mounter.
 func (Kernel) Mount(string, string, []string) error { return errors.ErrUnsupported }
 
+// Remount implements Mounter.
+func (Kernel) Remount(string, string, []string) error { return errors.ErrUnsupported }
+
 // Unmount implements Mounter.
 func (Kernel) Unmount(string) error { return errors.ErrUnsupported }

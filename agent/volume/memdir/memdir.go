@@ -19,6 +19,8 @@ const (
 type Mounter interface {
 	// Mount mounts a file system of a type on a directory. options are the file system's own, such as size=4096.
 	Mount(target, fstype string, options []string) error
+	// Remount changes the options of a mounted file system.
+	Remount(target, fstype string, options []string) error
 	// Unmount removes the topmost mount on a directory.
 	Unmount(target string) error
 }
@@ -76,6 +78,29 @@ func (m *Maker) Tmpfs(dir string, size int64) error {
 	}
 	m.noNoswap.Store(true)
 	return nil
+}
+
+// Resize changes the size of a mounted tmpfs, in bytes. It is an error if dir is not mounted, or has more content than that.
+//
+// Upstream: pkg/volume/emptydir/empty_dir_linux.go, ResizeEphemeralVolume.
+func (m *Maker) Resize(dir string, size int64) error {
+	if m.plain {
+		return nil
+	}
+	mounted, err := m.Mounted(dir)
+	if err != nil {
+		return err
+	}
+	if !mounted {
+		return fmt.Errorf("%s is not mounted yet", dir)
+	}
+	if err := expect(dir, tmpfs); err != nil {
+		return err
+	}
+	if err := canMount(); err != nil {
+		return err
+	}
+	return m.mounter.Remount(dir, tmpfs, []string{fmt.Sprintf("size=%d", size)})
 }
 
 // HugePages is Tmpfs with huge pages of a size in bytes.

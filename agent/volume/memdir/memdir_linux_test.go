@@ -117,6 +117,41 @@ func TestStacked(t *testing.T) {
 	remove(t, mk, dir)
 }
 
+// A mounted tmpfs gets another size, but not one below its content; something else is not resized.
+func TestResize(t *testing.T) {
+	mk, _ := maker(t, "")
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := mk.Resize(dir, 4096); err == nil {
+		t.Error("a directory without a mount is resized")
+	}
+	if err := mk.Tmpfs(dir, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	defer remove(t, mk, dir)
+	size := func() int64 {
+		t.Helper()
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err != nil {
+			t.Fatal(err)
+		}
+		return int64(st.Blocks) * st.Bsize
+	}
+	if err := os.WriteFile(dir+"/data", make([]byte, 512<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		to, want int64
+		ok       bool
+	}{{2 << 20, 2 << 20, true}, {768 << 10, 768 << 10, true}, {256 << 10, 768 << 10, false}} {
+		if err := mk.Resize(dir, c.to); (err == nil) != c.ok || size() != c.want {
+			t.Errorf("%d bytes: %v, size %d, want %d", c.to, err, size(), c.want)
+		}
+	}
+	if text, err := os.ReadFile(dir + "/data"); err != nil || len(text) != 512<<10 {
+		t.Errorf("%d bytes, %v after the resizes", len(text), err)
+	}
+}
+
 func remove(t *testing.T, mk *memdir.Maker, dir string) {
 	t.Helper()
 	if err := mk.Remove(t.Context(), dir); err != nil {
