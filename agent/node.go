@@ -38,6 +38,7 @@ func (p *parts) criNode() criconfig.Node {
 		SELinux:           exists("/sys/fs/selinux/enforce"),
 		RecursiveReadOnly: p.state.RecursiveReadOnly(),
 		Sysctls:           k.Kubelet.DefaultPodSysctls,
+		StopSignals:       k.Gates.Enabled("ContainerStopSignals"),
 	}
 	if !p.cfg.Simulated { // which has no cgroups
 		n.CgroupV2, n.SingleProcessOOMKill, n.MemoryQoS = cgroup.Unified(cgroupMount), k.Cgroups.SingleProcessOOMKill, k.Cgroups.MemoryQoS

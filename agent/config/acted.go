@@ -152,6 +152,7 @@ func actedOnGates() map[string]bool {
 		"CPUManagerPolicyAlphaOptions":                   true,
 		"CPUManagerPolicyBetaOptions":                    true,
 		"ContainerCheckpoint":                            true,
+		"ContainerStopSignals":                           true,
 		"CustomCPUCFSQuotaPeriod":                        true,
 		"DRAOptionalNodeOperations":                      true,
 		"DRAWorkloadResourceClaims":                      true,

@@ -45,6 +45,8 @@ type StatusConfig struct {
 	HostIPs []string
 	// RecursiveReadOnly says that the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
+	// StopSignals says that statuses show stop signals (feature gate ContainerStopSignals).
+	StopSignals bool
 	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 }
@@ -63,7 +65,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		}
 		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
-			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly,
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, StopSignals: c.StopSignals,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },

@@ -102,6 +102,14 @@ func TestValidate(t *testing.T) {
 		{"sleep longer than the grace period", func(p *v1.Pod) {
 			main(p).Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 31}}}
 		}, `spec.containers[0].lifecycle.preStop.sleep.seconds: Invalid value: 31`},
+		{"stop signal without an OS", func(p *v1.Pod) { main(p).Lifecycle = &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)} }, `spec.containers[0].lifecycle.stopSignal: Forbidden: needs spec.os.name`},
+		{"stop signal", func(p *v1.Pod) {
+			p.Spec.OS = &v1.PodOS{Name: v1.Linux}
+			main(p).Lifecycle = &v1.Lifecycle{StopSignal: new(v1.Signal("RUNTIME_DEFAULT"))}
+		}, `spec.containers[0].lifecycle.stopSignal: Invalid value: "RUNTIME_DEFAULT"`},
+		{"stop signal of a sidecar", func(p *v1.Pod) {
+			p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x:1", RestartPolicy: new(v1.ContainerRestartPolicyAlways), Lifecycle: &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}}}
+		}, `spec.initContainers[0].lifecycle.stopSignal: Forbidden`},
 		{"sysctl", func(p *v1.Pod) {
 			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "Net"}}}
 		}, `spec.securityContext.sysctls[0].name: Invalid value: "Net"`},

@@ -45,12 +45,12 @@ type Inputs struct {
 	Devices func(container string) []v1.ResourceStatus
 	// RecursiveReadOnly says whether the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
+	// StopSignals says that containers have the signal that the runtime reports (feature gate ContainerStopSignals).
+	StopSignals bool
 }
 
 // Generate returns the pod's status. Seen may be nil if the runtime does not have the pod. Neither pod nor in is
 // changed; parts of Previous may be shared with the result.
-//
-// Not covered: stopSignal of a container, whose feature gate is off by default.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then pkg/kubelet/status/status_manager.go,
 // updateStatusInternal and normalizeStatus.
