@@ -65,7 +65,7 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
 	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
-	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable}
+	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable, Modes: p.cfg.Kubelet.Gates.Enabled("EmptyDirVolumeMode")}
 	if p.host.quotas = p.newQuotas(); p.host.quotas != nil {
 		onDisk.Counter = p.host.quotas
 	}

@@ -157,6 +157,7 @@ func actedOnGates() map[string]bool {
 		"DRAOptionalNodeOperations":                      true,
 		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
+		"EmptyDirVolumeMode":                             true,
 		"GRPCContainerProbeTLS":                          true,
 		"GracefulNodeShutdown":                           true,
 		"GracefulNodeShutdownBasedOnPodPriority":         true,

@@ -110,6 +110,9 @@ func TestValidate(t *testing.T) {
 		{"stop signal of a sidecar", func(p *v1.Pod) {
 			p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x:1", RestartPolicy: new(v1.ContainerRestartPolicyAlways), Lifecycle: &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}}}
 		}, `spec.initContainers[0].lifecycle.stopSignal: Forbidden`},
+		{"mode of an emptyDir", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Mode: new(int32(0o2777))}}}}
+		}, `spec.volumes[0].emptyDir.mode: Invalid value: 1535: must be a number between 0 and 01777`},
 		{"sysctl", func(p *v1.Pod) {
 			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "Net"}}}
 		}, `spec.securityContext.sysctls[0].name: Invalid value: "Net"`},

@@ -67,6 +67,9 @@ func validateEmptyDir(v *v1.EmptyDirVolumeSource, path *field.Path) field.ErrorL
 	if v.SizeLimit != nil && v.SizeLimit.Sign() < 0 {
 		errs = append(errs, field.Invalid(path.Child("sizeLimit"), v.SizeLimit.String(), "must be 0 (no limit) or more"))
 	}
+	if v.Mode != nil && (*v.Mode < 0 || *v.Mode > 0o1777) {
+		errs = append(errs, field.Invalid(path.Child("mode"), *v.Mode, "must be a number between 0 and 01777 (octal), both inclusive"))
+	}
 	if m := string(v.Medium); m != "" && m != string(v1.StorageMediumMemory) && !strings.HasPrefix(m, string(v1.StorageMediumHugePages)) {
 		errs = append(errs, field.NotSupported(path.Child("medium"), v.Medium,
 			[]v1.StorageMedium{v1.StorageMediumMemory, v1.StorageMediumHugePages}))

@@ -39,6 +39,8 @@ type Config struct {
 	Allocatable v1.ResourceList
 	// Counter counts volumes on disk of pods with users of their own; may be nil.
 	Counter Counter
+	// Modes says that emptyDir.mode has an effect: feature gate EmptyDirVolumeMode.
+	Modes bool
 }
 
 // Plugin is the plugin.
@@ -87,6 +89,10 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	return out, setReady(s.Meta)
 }
 
+// makeDir creates the directory. As upstream, a mode of the spec has no effect in memory and huge pages: they are mounted on the
+// directory with the modes of new file systems, 01777 and 0755.
+//
+// Upstream: pkg/volume/emptydir/empty_dir.go, setupDir, setupTmpfs and setupHugepages.
 func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	switch {
 	case med.hugePages:
@@ -94,11 +100,29 @@ func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	case med.memory:
 		return p.cfg.Memory.Tmpfs(s.Dir, memorySize(s, p.cfg.Allocatable))
 	}
-	return memdir.Make(s.Dir)
+	if err := memdir.Make(s.Dir); err != nil {
+		return err
+	}
+	if mode := s.Volume.EmptyDir.Mode; mode != nil && p.cfg.Modes {
+		return os.Chmod(s.Dir, fileMode(*mode))
+	}
+	return nil
+}
+
+// fileMode converts permission bits of Unix, 0 to 01777.
+func fileMode(mode int32) os.FileMode {
+	out := os.FileMode(mode) & os.ModePerm
+	if mode&0o1000 != 0 {
+		out |= os.ModeSticky
+	}
+	return out
 }
 
 // own sets the directory's group to the pod's. Containers created its content, which has the group from the directory.
 func (p *Plugin) own(s volume.Spec) error {
+	if fsgroup.Of(s.Pod) == nil {
+		return nil
+	}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return err
