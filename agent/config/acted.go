@@ -169,6 +169,7 @@ func actedOnGates() map[string]bool {
 		"NodeLogQuery":                                   true,
 		"PodLevelResourceManagers":                       true,
 		"QOSReserved":                                    true,
+		"ReduceDefaultCrashLoopBackOffDecay":             true,
 		"ResourceHealthStatus":                           true,
 		"ResourceHealthStatusMessage":                    true,
 	}
