@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/localrpc"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -34,6 +35,9 @@ func (p *parts) newServer(l *loop.Loop) error {
 	}
 	if p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
 		c.Checkpoints = filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
+	}
+	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {
+		c.Allocated = pods.Allocations{Store: p.pods.store, Resizes: p.pods.resizes, Workers: p.pods.registry}
 	}
 	if !p.cluster.alone() {
 		c.UID = p.cluster.mirrors.Static
