@@ -30,6 +30,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
 		},
 	}
+	c.SplitStreams = p.cfg.Kubelet.Gates.Enabled("PodLogsQuerySplitStreams")
 	if len(p.inRoot("device-plugins", device.Socket)) <= localrpc.MaxPath { // else it is not served: see addSocket
 		c.Checks = append(c.Checks, server.Check{Name: "device-plugin", Check: p.pods.devices.Healthy})
 	}

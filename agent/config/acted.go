@@ -169,6 +169,7 @@ func actedOnGates() map[string]bool {
 		"MemoryQoS":                                      true,
 		"NodeLogQuery":                                   true,
 		"PodLevelResourceManagers":                       true,
+		"PodLogsQuerySplitStreams":                       true,
 		"QOSReserved":                                    true,
 		"ReduceDefaultCrashLoopBackOffDecay":             true,
 		"ResourceHealthStatus":                           true,

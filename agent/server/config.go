@@ -68,6 +68,8 @@ type Config struct {
 	Checkpoints string
 	// LogDir is the directory that /logs/ shows; /var/log if empty.
 	LogDir string
+	// SplitStreams lets clients read only stdout or only stderr of a container's log (feature gate PodLogsQuerySplitStreams).
+	SplitStreams bool
 	// Journalctl is the program that reads the journal; journalctl if empty.
 	Journalctl string
 	// Version is the Kubernetes version that /statusz shows.
