@@ -162,6 +162,7 @@ func actedOnGates() map[string]bool {
 		"GracefulNodeShutdown":                           true,
 		"GracefulNodeShutdownBasedOnPodPriority":         true,
 		"H2CContainerProbe":                              true,
+		"ImageVolumeWithDigest":                          true,
 		"KubeletAllocatedPodsEndpoint":                   true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,

@@ -59,6 +59,12 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) podstate.Conta
 		out.StopSignal = strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(sig.String())
 	}
 	for _, m := range s.GetMounts() {
+		if image := m.GetImage().GetImage(); image != "" {
+			if out.ImageMounts == nil {
+				out.ImageMounts = map[string]string{}
+			}
+			out.ImageMounts[m.GetContainerPath()] = image
+		}
 		if meta.TerminationMessagePath != "" && m.GetContainerPath() == meta.TerminationMessagePath {
 			out.TerminationLog = m.GetHostPath()
 		}

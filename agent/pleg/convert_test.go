@@ -1,6 +1,7 @@
 package pleg
 
 import (
+	"maps"
 	"testing"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -20,5 +21,17 @@ func TestStopSignalOf(t *testing.T) {
 		if got := containerOf(&runtimeapi.ContainerStatus{StopSignal: signal}, "s").StopSignal; got != want {
 			t.Errorf("%v: %q, want %q", signal, got, want)
 		}
+	}
+}
+
+func TestImageMountsOf(t *testing.T) {
+	got := containerOf(&runtimeapi.ContainerStatus{Mounts: []*runtimeapi.Mount{
+		{ContainerPath: "/data", Image: &runtimeapi.ImageSpec{Image: "sha256:1"}}, {ContainerPath: "/disk", HostPath: "/x"}, {ContainerPath: "/none", Image: &runtimeapi.ImageSpec{}},
+	}}, "s").ImageMounts
+	if want := map[string]string{"/data": "sha256:1"}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := containerOf(&runtimeapi.ContainerStatus{}, "s").ImageMounts; got != nil {
+		t.Errorf("%v without mounts", got)
 	}
 }

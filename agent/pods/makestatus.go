@@ -47,6 +47,8 @@ type StatusConfig struct {
 	RecursiveReadOnly bool
 	// StopSignals says that statuses show stop signals (feature gate ContainerStopSignals).
 	StopSignals bool
+	// ImageDigests says that statuses show the IDs of the images of volumes (feature gate ImageVolumeWithDigest).
+	ImageDigests bool
 	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 }
@@ -65,7 +67,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		}
 		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
-			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, StopSignals: c.StopSignals,
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },

@@ -47,6 +47,8 @@ type Inputs struct {
 	RecursiveReadOnly bool
 	// StopSignals says that containers have the signal that the runtime reports (feature gate ContainerStopSignals).
 	StopSignals bool
+	// ImageDigests says that the mounts of image volumes have the images' IDs (feature gate ImageVolumeWithDigest).
+	ImageDigests bool
 }
 
 // Generate returns the pod's status. Seen may be nil if the runtime does not have the pod. Neither pod nor in is
