@@ -149,6 +149,7 @@ func actedOn() map[string]bool {
 // actedOnGates lists the supported feature gates.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
+		"AtomicWriteVolumeUserFields":                    true,
 		"CPUManagerPolicyAlphaOptions":                   true,
 		"CPUManagerPolicyBetaOptions":                    true,
 		"ContainerCheckpoint":                            true,

@@ -110,6 +110,13 @@ func TestValidate(t *testing.T) {
 		{"stop signal of a sidecar", func(p *v1.Pod) {
 			p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x:1", RestartPolicy: new(v1.ContainerRestartPolicyAlways), Lifecycle: &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}}}
 		}, `spec.initContainers[0].lifecycle.stopSignal: Forbidden`},
+		{"owner of a file", func(p *v1.Pod) {
+			file := v1.DownwardAPIVolumeFile{Path: "a", User: new(int64(-1)), FieldRef: &v1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{Items: []v1.DownwardAPIVolumeFile{file}}}}}
+		}, `spec.volumes[0].downwardAPI.items[0].user: Invalid value: -1`},
+		{"owner of files", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{DefaultUser: new(int64(1 << 31))}}}}
+		}, `spec.volumes[0].projected.defaultUser: Invalid value: 2147483648`},
 		{"mode of an emptyDir", func(p *v1.Pod) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Mode: new(int32(0o2777))}}}}
 		}, `spec.volumes[0].emptyDir.mode: Invalid value: 1535: must be a number between 0 and 01777`},
