@@ -33,6 +33,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	probing := probe.Config{
 		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIP: p.host.ips[0], CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
+		Afresh: p.cfg.Kubelet.Gates.Enabled("ChangeContainerStatusOnKubeletRestart"),
 	}
 	if !p.cluster.alone() {
 		probing.Mirrors = p.cluster.mirrors
