@@ -152,6 +152,7 @@ func actedOnGates() map[string]bool {
 		"AtomicWriteVolumeUserFields":                    true,
 		"CPUManagerPolicyAlphaOptions":                   true,
 		"CPUManagerPolicyBetaOptions":                    true,
+		"CRIListStreaming":                               true,
 		"ChangeContainerStatusOnKubeletRestart":          true,
 		"ContainerCheckpoint":                            true,
 		"ContainerStopSignals":                           true,
