@@ -73,6 +73,9 @@ func (p *parts) addStats(c *server.Config) error {
 	}
 	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
+	if p.cfg.Kubelet.Gates.Enabled("PodAndContainerStatsFromCRI") {
+		c.ContainerMetrics = s.RuntimeContainerMetrics(p.client.Runtime, p.cfg.Bus)
+	}
 	return nil
 }
 

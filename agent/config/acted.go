@@ -173,6 +173,7 @@ func actedOnGates() map[string]bool {
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
 		"MemoryQoS":                                      true,
 		"NodeLogQuery":                                   true,
+		"PodAndContainerStatsFromCRI":                    true,
 		"PodLevelResourceManagers":                       true,
 		"PodLogsQuerySplitStreams":                       true,
 		"QOSReserved":                                    true,
