@@ -119,7 +119,7 @@ func (a *Agent) run(ctx context.Context) (err error) {
 	a.say(trace.Agent{State: trace.AgentStarting, Endpoint: a.cfg.Endpoint})
 	client, err := cri.Dial(ctx, cri.Config{
 		Endpoint: a.cfg.Endpoint, ImageEndpoint: k.Runtime.ImageEndpoint, Timeout: k.Runtime.RequestTimeout, Bus: a.cfg.Bus,
-		Secrets: a.cfg.secrets,
+		Secrets: a.cfg.secrets, ListStreaming: k.Gates.Enabled("CRIListStreaming"),
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/localrpc"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/server"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -29,11 +30,15 @@ func (p *parts) newServer(l *loop.Loop) error {
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
 		},
 	}
+	c.SplitStreams = p.cfg.Kubelet.Gates.Enabled("PodLogsQuerySplitStreams")
 	if len(p.inRoot("device-plugins", device.Socket)) <= localrpc.MaxPath { // else it is not served: see addSocket
 		c.Checks = append(c.Checks, server.Check{Name: "device-plugin", Check: p.pods.devices.Healthy})
 	}
 	if p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
 		c.Checkpoints = filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
+	}
+	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {
+		c.Allocated = pods.Allocations{Store: p.pods.store, Resizes: p.pods.resizes, Workers: p.pods.registry}
 	}
 	if !p.cluster.alone() {
 		c.UID = p.cluster.mirrors.Static
@@ -68,6 +73,9 @@ func (p *parts) addStats(c *server.Config) error {
 	}
 	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
+	if p.cfg.Kubelet.Gates.Enabled("PodAndContainerStatsFromCRI") {
+		c.ContainerMetrics = s.RuntimeContainerMetrics(p.client.Runtime, p.cfg.Bus)
+	}
 	return nil
 }
 

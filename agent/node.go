@@ -39,6 +39,7 @@ func (p *parts) criNode() criconfig.Node {
 		RecursiveReadOnly: p.state.RecursiveReadOnly(),
 		Sysctls:           k.Kubelet.DefaultPodSysctls,
 		Claims:            k.Cgroups.Claims,
+		StopSignals:       k.Gates.Enabled("ContainerStopSignals"),
 	}
 	if !p.cfg.Simulated { // which has no cgroups
 		n.CgroupV2, n.SingleProcessOOMKill, n.MemoryQoS = cgroup.Unified(cgroupMount), k.Cgroups.SingleProcessOOMKill, k.Cgroups.MemoryQoS

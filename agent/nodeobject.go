@@ -47,6 +47,7 @@ func (p *parts) newNode() error {
 	n, err := node.New(node.Config{
 		Name: p.cfg.NodeName, Self: p.self, Client: c.clients.Main, Heartbeat: c.clients.Heartbeat,
 		NoRegister: !*kc.RegisterNode, Labels: k.Node.Labels, Taints: kc.RegisterWithTaints, ProviderID: kc.ProviderID,
+		OnlyExisting: k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
 		AttachDetach: *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
 		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
 		Declared:  node.DeclaredFeatures(k.Gates),

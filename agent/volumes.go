@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/emptydir"
+	"github.com/kubeloupe/kubeloupe/agent/volume/files"
 	"github.com/kubeloupe/kubeloupe/agent/volume/flex"
 	"github.com/kubeloupe/kubeloupe/agent/volume/hostpath"
 	imagevolume "github.com/kubeloupe/kubeloupe/agent/volume/image"
@@ -66,8 +67,8 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 // volumePlugins returns the plugins that need no API server.
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips}
-	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable}
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips, Users: files.Users(p.cfg.Kubelet.Gates.Enabled("AtomicWriteVolumeUserFields"))}
+	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable, Modes: p.cfg.Kubelet.Gates.Enabled("EmptyDirVolumeMode")}
 	if p.host.quotas = p.newQuotas(); p.host.quotas != nil {
 		onDisk.Counter = p.host.quotas
 	}
@@ -90,8 +91,8 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	if c.alone() {
 		return plugins, nil
 	}
-	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects})
-	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects})
+	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects, Users: fields.Users})
+	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects, Users: fields.Users})
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 

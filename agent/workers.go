@@ -45,7 +45,7 @@ type podParts struct {
 
 // newWorkers creates the parts that handle pods, from the syncer up to the manager.
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.Requests) (err error) {
-	w, cache := &p.pods, p.pleg.Cache()
+	w, cache, gates := &p.pods, p.pleg.Cache(), p.cfg.Kubelet.Gates
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
 		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
@@ -53,6 +53,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
 			HostIPs: p.host.ips, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(), Claims: p.cfg.Kubelet.Cgroups.Claims,
+			StopSignals: gates.Enabled("ContainerStopSignals"), ImageDigests: gates.Enabled("ImageVolumeWithDigest"),
 		}),
 	}
 	syncer.Devices = p.pods.devices

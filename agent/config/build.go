@@ -32,10 +32,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 			SingleProcessOOMKill: on(kc.SingleProcessOOMKill), LimitedSwap: kc.MemorySwap.SwapBehavior == "LimitedSwap",
 			MemoryQoS: memoryQoS(kc, gates), QOSReserved: qosReserved(kc, gates), Claims: claims(gates),
 		},
-		Pods: Pods{
-			Max: kc.MaxPods, LogsDir: kc.PodLogsDir,
-			SeccompDefault: *kc.SeccompDefault, MaxRestartBackoff: maxRestartBackoff(kc, gates),
-		},
+		Pods: Pods{Max: kc.MaxPods, LogsDir: kc.PodLogsDir, SeccompDefault: *kc.SeccompDefault},
 		Images: Images{
 			SerializePulls: *kc.SerializeImagePulls, PullQPS: *kc.RegistryPullQPS, PullBurst: kc.RegistryBurst,
 			GCHighPercent: *kc.ImageGCHighThresholdPercent, GCLowPercent: *kc.ImageGCLowThresholdPercent,
@@ -51,6 +48,7 @@ func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *
 		Gates:   gates,
 		Kubelet: kc,
 	}
+	c.Pods.FirstRestartBackoff, c.Pods.MaxRestartBackoff = restartBackoff(kc, gates)
 	if c.API.CertDir == "" {
 		c.API.CertDir = filepath.Join(c.Node.RootDir, "pki")
 	}

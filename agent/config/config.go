@@ -107,10 +107,11 @@ type Cgroups struct {
 
 // Pods is the configuration of running pods.
 type Pods struct {
-	Max               int32
-	LogsDir           string        // Absolute.
-	SeccompDefault    bool          // RuntimeDefault for containers without a profile.
-	MaxRestartBackoff time.Duration // Maximum back-off of CrashLoopBackOff.
+	Max            int32
+	LogsDir        string // Absolute.
+	SeccompDefault bool   // RuntimeDefault for containers without a profile.
+	// FirstRestartBackoff and MaxRestartBackoff are the first and the maximum back-off of CrashLoopBackOff.
+	FirstRestartBackoff, MaxRestartBackoff time.Duration
 }
 
 // Images is the configuration of pulls and image GC.

@@ -174,14 +174,19 @@ func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]
 	return names
 }
 
-// maxRestartBackoff returns the maximum back-off of CrashLoopBackOff.
+// restartBackoff returns the first and the maximum back-off of CrashLoopBackOff. The field has a default: the maximum of
+// ReduceDefaultCrashLoopBackOffDecay counts only without the gate KubeletCrashLoopBackOffMax.
 //
-// Upstream: pkg/kubelet/kubelet.go, newCrashLoopBackOff.
-func maxRestartBackoff(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) time.Duration {
-	if p := kc.CrashLoopBackOff.MaxContainerRestartPeriod; p != nil && gates.Enabled("KubeletCrashLoopBackOffMax") {
-		return p.Duration
+// Upstream: pkg/kubelet/kubelet.go, newCrashLoopBackOff; KEP-4603.
+func restartBackoff(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) (first, maximum time.Duration) {
+	first, maximum = 10*time.Second, 5*time.Minute
+	if gates.Enabled("ReduceDefaultCrashLoopBackOffDecay") {
+		first, maximum = time.Second, time.Minute
 	}
-	return 5 * time.Minute
+	if p := kc.CrashLoopBackOff.MaxContainerRestartPeriod; p != nil && gates.Enabled("KubeletCrashLoopBackOffMax") {
+		maximum = p.Duration
+	}
+	return min(first, maximum), maximum
 }
 
 // String returns what set a value: a flag or a file.

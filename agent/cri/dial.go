@@ -43,6 +43,8 @@ type Config struct {
 	Timeout time.Duration
 	// Bus receives a CRICall for each call; may be nil.
 	Bus *trace.Bus
+	// ListStreaming gets lists as streams of messages, if the runtime implements this (feature gate CRIListStreaming).
+	ListStreaming bool
 	// Secrets are redacted in published calls; may be nil.
 	Secrets *redact.Vault
 }
@@ -108,6 +110,10 @@ func open(endpoint string, cfg Config) (*grpc.ClientConn, error) {
 	} else if st.Mode()&os.ModeSocket == 0 {
 		return nil, &DialError{Endpoint: endpoint, Cause: "not a socket", Remedy: "give --container-runtime-endpoint the runtime's socket"}
 	}
+	unary := []grpc.UnaryClientInterceptor{gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus, cfg.Secrets), execSync()}
+	if cfg.ListStreaming {
+		unary = append(unary, listStreams())
+	}
 	conn, err := grpc.NewClient("unix://"+path,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
@@ -117,7 +123,7 @@ func open(endpoint string, cfg Config) (*grpc.ClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		grpc.WithChainUnaryInterceptor(gated, deadlines(cfg.Timeout), traceUnary(cfg.Bus, cfg.Secrets), execSync()),
+		grpc.WithChainUnaryInterceptor(unary...),
 		grpc.WithChainStreamInterceptor(traceStream(cfg.Bus)),
 	)
 	if err != nil {

@@ -35,7 +35,7 @@ func traceUnary(bus *trace.Bus, secrets *redact.Vault) grpc.UnaryClientIntercept
 // traceStream publishes the opening of a stream; its reader publishes the end.
 func traceStream(bus *trace.Bus) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		if bus == nil || !isCRI(method) || unaryAsStream(desc) {
+		if bus == nil || !isCRI(method) || unaryAsStream(desc) || listed(ctx) {
 			return open(ctx, desc, cc, method, opts...)
 		}
 		call := trace.CRICall{Method: path.Base(method)}

@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // ContainerInput is the input for a container, in addition to its pod and the node.
@@ -65,7 +67,7 @@ func Container(pod *v1.Pod, c *v1.Container, node Node, in ContainerInput) (*run
 	if err != nil {
 		return nil, err
 	}
-	signal, err := stopSignal(c)
+	signal, err := stopSignal(c, node)
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +135,16 @@ func blockDevices(c *v1.Container, in *ContainerInput) ([]*runtimeapi.Device, er
 	return out, nil
 }
 
-func stopSignal(c *v1.Container) (runtimeapi.Signal, error) {
-	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+// stopSignal returns the signal of the spec; the default of the runtime (the image's, or SIGTERM) if the feature gate is off.
+//
+// Upstream: pkg/kubelet/kuberuntime/helpers.go, getContainerConfigStopSignal; KEP-4960.
+func stopSignal(c *v1.Container, node Node) (runtimeapi.Signal, error) {
+	if !node.StopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT, nil
 	}
-	name := string(*c.Lifecycle.StopSignal)
-	spelled := strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(name)
-	value, ok := runtimeapi.Signal_value["SIGNAL_"+spelled]
-	if !ok || !strings.HasPrefix(name, "SIG") {
-		return 0, containerError(c, "lifecycle.stopSignal", fmt.Errorf("%q is no signal: want a name such as SIGTERM", name))
+	signal, ok := podspec.SignalOf(*c.Lifecycle.StopSignal)
+	if !ok {
+		return 0, containerError(c, "lifecycle.stopSignal", fmt.Errorf("%q is no signal: want a name such as SIGTERM", *c.Lifecycle.StopSignal))
 	}
-	return runtimeapi.Signal(value), nil
+	return signal, nil
 }

@@ -212,7 +212,7 @@ func TestContainerRefuses(t *testing.T) {
 		pod := examplePod()
 		c := &pod.Spec.Containers[0]
 		tc.edit(c)
-		_, err := criconfig.Container(pod, c, criconfig.Node{}, tc.in)
+		_, err := criconfig.Container(pod, c, criconfig.Node{StopSignals: true}, tc.in)
 		wantError(t, tc.name, err, criconfig.ReasonContainerConfig, tc.failsAt)
 	}
 }
@@ -226,7 +226,7 @@ func TestContainerDetails(t *testing.T) {
 	pod.Spec.Resources = &v1.ResourceRequirements{Limits: quantities("cpu", "2", "memory", "1Gi", "hugepages-2Mi", "8Mi")}
 	userNS := &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: []*runtimeapi.IDMapping{{HostId: 65536, Length: 65536}}}
 	pod.Spec.HostUsers = new(false)
-	node := criconfig.Node{CFSQuota: true, HugePageSizes: []string{"2MB"}, CgroupV2: true}
+	node := criconfig.Node{CFSQuota: true, HugePageSizes: []string{"2MB"}, CgroupV2: true, StopSignals: true}
 	plugin := &runtimeapi.Mount{ContainerPath: "/plugin"}
 	got, err := criconfig.Container(pod, c, node, criconfig.ContainerInput{
 		Volumes: map[string]criconfig.Volume{"v": {HostPath: "/v"}}, HostsFile: "/h", UserNS: userNS, TargetID: "t1",
@@ -252,4 +252,30 @@ func TestContainerDetails(t *testing.T) {
 		HugepageLimits: []*runtimeapi.HugepageLimit{{PageSize: "2MB", Limit: 8 << 20}},
 		Unified:        map[string]string{"memory.oom.group": "1", "memory.high": "max"},
 	}, got.Linux.Resources)
+}
+
+// Without the feature gate ContainerStopSignals, a signal of the spec has no effect, whatever it is.
+func TestStopSignal(t *testing.T) {
+	for _, tc := range []struct {
+		on     bool
+		signal v1.Signal
+		want   runtimeapi.Signal
+	}{
+		{true, "SIGUSR1", runtimeapi.Signal_SIGNAL_SIGUSR1},
+		{true, "SIGRTMAX-14", runtimeapi.Signal_SIGNAL_SIGRTMAXMINUS14},
+		{true, "", runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT}, // not in the spec
+		{false, "SIGUSR1", runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT},
+		{false, "NONSENSE", runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT},
+	} {
+		pod := examplePod()
+		c := &pod.Spec.Containers[0]
+		c.VolumeMounts, c.Lifecycle = nil, &v1.Lifecycle{}
+		if tc.signal != "" {
+			c.Lifecycle.StopSignal = &tc.signal
+		}
+		got, err := criconfig.Container(pod, c, criconfig.Node{StopSignals: tc.on}, criconfig.ContainerInput{})
+		if err != nil || got.StopSignal != tc.want {
+			t.Errorf("gate %t, %q: signal %v, error %v, want %v", tc.on, tc.signal, got.GetStopSignal(), err, tc.want)
+		}
+	}
 }

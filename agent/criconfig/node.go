@@ -49,6 +49,8 @@ type Node struct {
 	Sysctls map[string]string
 	// Swap is the swap that containers may use.
 	Swap Swap
+	// StopSignals says that lifecycle.stopSignal has an effect: feature gate ContainerStopSignals.
+	StopSignals bool
 }
 
 // MaySwap reports whether a container may use swap on the node.

@@ -26,6 +26,9 @@ type Config struct {
 	Self *Self
 	// NoRegister is registerNode: false: the Node object is created by others.
 	NoRegister bool
+	// OnlyExisting keeps the agent from reading the Node object if the API server forbids to create it (feature gate
+	// KubeletRegistrationGetOnExistsOnly).
+	OnlyExisting bool
 	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) are written when the object is created.
 	Labels       map[string]string
 	Taints       []v1.Taint

@@ -372,6 +372,30 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
+// With the feature gate KubeletRegistrationGetOnExistsOnly, an object is not read if its creation is forbidden; one that exists is.
+func TestOnlyExisting(t *testing.T) {
+	for _, exists := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, func(c *Config) { c.OnlyExisting = true }, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", UID: "theirs"}})
+			if !exists {
+				w.api.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), "lab-1", errors.New("no"))
+				})
+			}
+			w.run()
+			w.pass(20 * time.Second)
+			if w.Ready() != exists {
+				t.Errorf("the API server says that it exists: %t, ready %t", exists, w.Ready())
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !exists && slices.Contains(w.calls, "get nodes") {
+				t.Errorf("calls %q: the node was read", w.calls)
+			}
+		})
+	}
+}
+
 func TestNameTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil,

@@ -45,7 +45,7 @@ func (n *Node) tryRegister(ctx context.Context, cause trace.NodeCause) error {
 		trace.End(n.cfg.Bus, span, ev)
 		n.reported(ctx, made, told, true)
 		return nil
-	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err):
+	case apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err) && !n.cfg.OnlyExisting:
 		// The API server may forbid the creation of nodes, and others may have created this one.
 		ev.Changed, ev.Refused = nil, string(apierrors.ReasonForError(err))
 		if other := n.adopt(ctx, cause); other == nil || apierrors.IsAlreadyExists(err) || !apierrors.IsNotFound(other) {

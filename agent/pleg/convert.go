@@ -55,10 +55,16 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) podstate.Conta
 		User:                     userOf(s.GetUser().GetLinux()),
 		Resources:                resourcesOf(s.GetResources().GetLinux()),
 	}
-	if sig := s.GetStopSignal(); sig != runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT {
+	if sig := s.GetStopSignal(); sig != runtimeapi.Signal_SIGNAL_RUNTIME_DEFAULT && runtimeapi.Signal_name[int32(sig)] != "" {
 		out.StopSignal = strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-").Replace(sig.String())
 	}
 	for _, m := range s.GetMounts() {
+		if image := m.GetImage().GetImage(); image != "" {
+			if out.ImageMounts == nil {
+				out.ImageMounts = map[string]string{}
+			}
+			out.ImageMounts[m.GetContainerPath()] = image
+		}
 		if meta.TerminationMessagePath != "" && m.GetContainerPath() == meta.TerminationMessagePath {
 			out.TerminationLog = m.GetHostPath()
 		}

@@ -10,11 +10,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
-// The crash-loop back-off's constants.
-// Upstream: pkg/kubelet/kubelet.go, initialBackOff..., KEP-4603.
+// The crash-loop back-off's defaults, and how long a container must run to start without one again.
+// Upstream: pkg/kubelet/kubelet.go, initialCrashLoopBackOff, MaxCrashLoopBackOff and HasExpiredFunc; KEP-4603.
 const (
-	crashBase = 10 * time.Second
-	crashMax  = 5 * time.Minute
+	crashBase  = 10 * time.Second
+	crashMax   = 5 * time.Minute
+	crashReset = 10 * time.Minute
 )
 
 // crashKey is the key of a back-off: a new image or name starts without one.
@@ -41,21 +42,25 @@ func (c *crash) seen(finished, now time.Time) {
 	}
 }
 
-// CrashBackoff delays the restarts of containers that exit repeatedly: no delay before the first restart, then 10 s,
-// doubled up to the maximum, and reset when a container has run for twice the maximum. Safe for concurrent use.
+// CrashBackoff delays the restarts of containers that exit repeatedly: no delay before the first restart, then the first
+// one, doubled up to the maximum, and reset when a container has run for 10 minutes. Safe for concurrent use.
 type CrashBackoff struct {
-	maximum time.Duration
+	first, maximum time.Duration
 
 	mu sync.Mutex
 	m  map[crashKey]crash
 }
 
-// NewCrashBackoff returns a back-off with that maximum; zero means 5 minutes.
-func NewCrashBackoff(maximum time.Duration) *CrashBackoff {
+// NewCrashBackoff returns a back-off with that first delay and that maximum, which also bounds the first; zero means 10 s and 5
+// minutes.
+func NewCrashBackoff(first, maximum time.Duration) *CrashBackoff {
+	if first <= 0 {
+		first = crashBase
+	}
 	if maximum <= 0 {
 		maximum = crashMax
 	}
-	return &CrashBackoff{maximum: maximum, m: map[crashKey]crash{}}
+	return &CrashBackoff{first: min(first, maximum), maximum: maximum, m: map[crashKey]crash{}}
 }
 
 // until returns when a container that ended at finished may start again.
@@ -68,7 +73,7 @@ func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	}
 	c.seen(finished, now)
 	b.m[k] = c
-	if c.ended.Sub(c.at) > 2*b.maximum {
+	if c.ended.Sub(c.at) > crashReset {
 		return time.Time{}
 	}
 	return c.ended.Add(c.delay)
@@ -80,8 +85,8 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	defer b.mu.Unlock()
 	c, ok := b.m[k]
 	c.seen(finished, now)
-	if !ok || c.ended.Sub(c.at) > 2*b.maximum {
-		c.delay = min(crashBase, b.maximum)
+	if !ok || c.ended.Sub(c.at) > crashReset {
+		c.delay = b.first
 	} else {
 		c.delay = min(2*c.delay, b.maximum)
 	}
@@ -90,7 +95,7 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	// Forget earlier versions of the container whose restarts no longer matter: a pod may live for years and change
 	// often.
 	maps.DeleteFunc(b.m, func(o crashKey, c crash) bool {
-		return o.uid == k.uid && o.name == k.name && o.hash != k.hash && now.Sub(c.at) > 4*b.maximum
+		return o.uid == k.uid && o.name == k.name && o.hash != k.hash && now.Sub(c.at) > 2*crashReset
 	})
 }
 

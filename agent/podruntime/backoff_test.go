@@ -12,7 +12,7 @@ func TestBackoffWhenTheClockIsSet(t *testing.T) {
 	key := crashKey{uid: "u", name: "web", hash: 1}
 	for name, step := range map[string]time.Duration{"forth": time.Hour, "back": -time.Hour, "not at all": 0} {
 		t.Run(name, func(t *testing.T) {
-			b := NewCrashBackoff(0)
+			b := NewCrashBackoff(0, 0)
 			b.next(key, noon, noon)
 			b.next(key, noon.Add(time.Second), noon.Add(11*time.Second)) // 20 s from here
 			ended := noon.Add(12 * time.Second)
@@ -38,14 +38,14 @@ func TestBackoffWhenTheClockIsSet(t *testing.T) {
 
 // Old versions of a container are forgotten: a pod may change often.
 func TestBackoffOfEarlierVersions(t *testing.T) {
-	b, now := NewCrashBackoff(time.Minute), time.Unix(1e9, 0)
+	b, now := NewCrashBackoff(0, time.Minute), time.Unix(1e9, 0)
 	b.next(crashKey{"u", "other", 1}, now, now)
 	for i := range 1000 {
 		now = now.Add(time.Minute)
 		b.next(crashKey{"u", "c", uint64(i)}, now, now)
 	}
-	if n := len(b.m); n > 6 {
-		t.Errorf("%d are remembered, want those of the last four minutes and the other container's", n)
+	if n := len(b.m); n > 22 {
+		t.Errorf("%d are remembered, want those of the last 20 minutes and the other container's", n)
 	}
 	if _, ok := b.m[crashKey{"u", "other", 1}]; !ok {
 		t.Error("another container is forgotten")

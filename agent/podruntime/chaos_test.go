@@ -153,7 +153,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	unrest := &unrest{r: rand.New(rand.NewPCG(r.Uint64(), 1)), verdicts: map[string]bool{}}
 	rt, err := New(Config{
 		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
-		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0), Node: criconfig.Node{LogRoot: t.TempDir()},
+		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0, 0), Node: criconfig.Node{LogRoot: t.TempDir()},
 		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
 		RootDir: t.TempDir(), Bus: rec.Bus(), Options: Options{Hooks: unrest, Probes: unrest},
 	})

@@ -216,7 +216,7 @@ func randomSeen(r *rand.Rand) *podstate.Pod {
 func TestCrashBackoff(t *testing.T) {
 	key := crashKey{uid: "u", name: "web", hash: 1}
 	after := func(d time.Duration) time.Time { return noon.Add(d) }
-	b := NewCrashBackoff(time.Minute)
+	b := NewCrashBackoff(0, time.Minute)
 	if got := b.until(key, noon, noon); !got.IsZero() {
 		t.Errorf("before the first restart: wait until %s, want none", got)
 	}
@@ -233,13 +233,13 @@ func TestCrashBackoff(t *testing.T) {
 	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon, noon); !got.IsZero() {
 		t.Error("a changed container must start afresh")
 	}
-	// It ran for more than twice the maximum: the back-off is reset.
-	b = NewCrashBackoff(time.Minute)
+	// It ran for more than ten minutes: the back-off is reset.
+	b = NewCrashBackoff(0, time.Minute)
 	b.next(key, noon, noon)
-	if got := b.until(key, after(2*time.Minute), after(2*time.Minute)); !got.Equal(after(2*time.Minute + 10*time.Second)) {
-		t.Errorf("ran for just twice the maximum: until %s", got)
+	if got := b.until(key, after(10*time.Minute), after(10*time.Minute)); !got.Equal(after(10*time.Minute + 10*time.Second)) {
+		t.Errorf("ran for just ten minutes: until %s", got)
 	}
-	if got := b.until(key, after(2*time.Minute+1), after(2*time.Minute+1)); !got.IsZero() {
+	if got := b.until(key, after(10*time.Minute+1), after(10*time.Minute+1)); !got.IsZero() {
 		t.Errorf("ran for longer: until %s, want none", got)
 	}
 	b.next(key, after(time.Second), after(11*time.Second))
@@ -251,10 +251,33 @@ func TestCrashBackoff(t *testing.T) {
 	if got := b.until(key, after(time.Hour), after(time.Hour)); !got.IsZero() {
 		t.Error("a forgotten pod backs off")
 	}
-	if short := NewCrashBackoff(time.Second); func() time.Time { short.next(key, noon, noon); return short.until(key, noon, noon) }() != noon.Add(time.Second) {
+	if short := NewCrashBackoff(0, time.Second); func() time.Time { short.next(key, noon, noon); return short.until(key, noon, noon) }() != noon.Add(time.Second) {
 		t.Error("the maximum does not bound the first delay")
 	}
-	if got := NewCrashBackoff(0).maximum; got != 5*time.Minute {
+	if got := NewCrashBackoff(0, 0).maximum; got != 5*time.Minute {
 		t.Errorf("maximum %s by default, want 5m", got)
+	}
+}
+
+// The delays of an agent that starts with a shorter one: feature gate ReduceDefaultCrashLoopBackOffDecay.
+func TestReducedCrashBackoff(t *testing.T) {
+	for _, tc := range []struct {
+		first, maximum time.Duration
+		want           []time.Duration
+	}{
+		{time.Second, time.Minute, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
+		{time.Second, 5 * time.Minute, []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}},
+		{10 * time.Second, 3 * time.Second, []time.Duration{3, 3}},
+	} {
+		b, now, key := NewCrashBackoff(tc.first, tc.maximum), noon, crashKey{uid: "u", name: "web"}
+		for i, want := range tc.want {
+			b.next(key, now, now)
+			ended := now.Add(time.Second)
+			until := b.until(key, ended, ended)
+			if got := until.Sub(ended); got != want*time.Second {
+				t.Errorf("%s to %s, restart %d: %s, want %s", tc.first, tc.maximum, i+1, got, want*time.Second)
+			}
+			now = until
+		}
 	}
 }

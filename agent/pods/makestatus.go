@@ -48,6 +48,10 @@ type StatusConfig struct {
 	RecursiveReadOnly bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
 	Claims qos.Claims
+	// StopSignals says that statuses show stop signals (feature gate ContainerStopSignals).
+	StopSignals bool
+	// ImageDigests says that statuses show the IDs of the images of volumes (feature gate ImageVolumeWithDigest).
+	ImageDigests bool
 	// Secrets knows the secrets of each pod; may be nil.
 	Secrets *redact.Vault
 }
@@ -66,7 +70,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		}
 		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
-			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, Claims: c.Claims,
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },

@@ -82,6 +82,7 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, validateContainer(c, volumes, at)...)
 		errs = append(errs, validateHostPorts(c, hostPorts, at)...)
 		errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
+		errs = append(errs, validateStopSignal(c, s.OS, at)...)
 	}
 	for i := range s.InitContainers {
 		c, at := &s.InitContainers[i], path.Child("initContainers").Index(i)
@@ -90,6 +91,7 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, validateHostPorts(c, sets.New[string](), at)...)
 		if RestartableInit(c) {
 			errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
+			errs = append(errs, validateStopSignal(c, s.OS, at)...)
 			continue
 		}
 		errs = append(errs, forbidProbes(c, at)...)

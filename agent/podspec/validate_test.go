@@ -102,6 +102,24 @@ func TestValidate(t *testing.T) {
 		{"sleep longer than the grace period", func(p *v1.Pod) {
 			main(p).Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 31}}}
 		}, `spec.containers[0].lifecycle.preStop.sleep.seconds: Invalid value: 31`},
+		{"stop signal without an OS", func(p *v1.Pod) { main(p).Lifecycle = &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)} }, `spec.containers[0].lifecycle.stopSignal: Forbidden: needs spec.os.name`},
+		{"stop signal", func(p *v1.Pod) {
+			p.Spec.OS = &v1.PodOS{Name: v1.Linux}
+			main(p).Lifecycle = &v1.Lifecycle{StopSignal: new(v1.Signal("RUNTIME_DEFAULT"))}
+		}, `spec.containers[0].lifecycle.stopSignal: Invalid value: "RUNTIME_DEFAULT"`},
+		{"stop signal of a sidecar", func(p *v1.Pod) {
+			p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x:1", RestartPolicy: new(v1.ContainerRestartPolicyAlways), Lifecycle: &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}}}
+		}, `spec.initContainers[0].lifecycle.stopSignal: Forbidden`},
+		{"owner of a file", func(p *v1.Pod) {
+			file := v1.DownwardAPIVolumeFile{Path: "a", User: new(int64(-1)), FieldRef: &v1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{Items: []v1.DownwardAPIVolumeFile{file}}}}}
+		}, `spec.volumes[0].downwardAPI.items[0].user: Invalid value: -1`},
+		{"owner of files", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{DefaultUser: new(int64(1 << 31))}}}}
+		}, `spec.volumes[0].projected.defaultUser: Invalid value: 2147483648`},
+		{"mode of an emptyDir", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Mode: new(int32(0o2777))}}}}
+		}, `spec.volumes[0].emptyDir.mode: Invalid value: 1535: must be a number between 0 and 01777`},
 		{"sysctl", func(p *v1.Pod) {
 			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "Net"}}}
 		}, `spec.securityContext.sysctls[0].name: Invalid value: "Net"`},

@@ -38,10 +38,12 @@ func validateVolume(v *v1.Volume, path *field.Path) field.ErrorList {
 	case v.DownwardAPI != nil:
 		at := path.Child("downwardAPI")
 		errs := validateMode(at.Child("defaultMode"), v.DownwardAPI.DefaultMode)
+		errs = append(errs, validateUser(at.Child("defaultUser"), v.DownwardAPI.DefaultUser)...)
 		return append(errs, validateDownward(v.DownwardAPI.Items, at.Child("items"))...)
 	case v.Projected != nil:
 		at := path.Child("projected")
 		errs := validateMode(at.Child("defaultMode"), v.Projected.DefaultMode)
+		errs = append(errs, validateUser(at.Child("defaultUser"), v.Projected.DefaultUser)...)
 		for i, s := range v.Projected.Sources {
 			if setFields(s) != 1 {
 				errs = append(errs, field.Required(at.Child("sources").Index(i), "exactly one source, such as downwardAPI"))
@@ -66,6 +68,9 @@ func validateEmptyDir(v *v1.EmptyDirVolumeSource, path *field.Path) field.ErrorL
 	var errs field.ErrorList
 	if v.SizeLimit != nil && v.SizeLimit.Sign() < 0 {
 		errs = append(errs, field.Invalid(path.Child("sizeLimit"), v.SizeLimit.String(), "must be 0 (no limit) or more"))
+	}
+	if v.Mode != nil && (*v.Mode < 0 || *v.Mode > 0o1777) {
+		errs = append(errs, field.Invalid(path.Child("mode"), *v.Mode, "must be a number between 0 and 01777 (octal), both inclusive"))
 	}
 	if m := string(v.Medium); m != "" && m != string(v1.StorageMediumMemory) && !strings.HasPrefix(m, string(v1.StorageMediumHugePages)) {
 		errs = append(errs, field.NotSupported(path.Child("medium"), v.Medium,
@@ -100,6 +105,7 @@ func validateDownward(files []v1.DownwardAPIVolumeFile, path *field.Path) field.
 			errs = append(errs, validateDescending(at.Child("path"), f.Path)...)
 		}
 		errs = append(errs, validateMode(at.Child("mode"), f.Mode)...)
+		errs = append(errs, validateUser(at.Child("user"), f.User)...)
 		switch {
 		case f.FieldRef != nil && f.ResourceFieldRef != nil:
 			errs = append(errs, field.Invalid(at, f.Path, "may not have both fieldRef and resourceFieldRef"))
@@ -119,6 +125,13 @@ func validateMode(path *field.Path, mode *int32) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, *mode, "must be between 0 and 0777 (octal), both inclusive")}
 	}
 	return nil
+}
+
+func validateUser(path *field.Path, user *int64) field.ErrorList {
+	if user == nil {
+		return nil
+	}
+	return messages(path, *user, validation.IsValidUserID(*user))
 }
 
 // setFields counts the pointers of a union that are set.

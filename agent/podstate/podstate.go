@@ -97,6 +97,8 @@ type Container struct {
 	Resources *Resources
 	// StopSignal is the signal with which the runtime stops the container, such as SIGTERM; "" if the runtime does not report it.
 	StopSignal string
+	// ImageMounts are the IDs of the images that are mounted, by their paths in the container; nil for none.
+	ImageMounts map[string]string
 }
 
 // User is the identity of a container's first process.

@@ -86,6 +86,12 @@ func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.Conta
 	g.settleRestarts(&s, old)
 	g.resources(c, newest, &s, old)
 	s.User = user(newest.User)
+	if g.in.ImageDigests {
+		g.imageDigests(newest, s.VolumeMounts)
+	}
+	if g.in.StopSignals && newest.StopSignal != "" {
+		s.StopSignal = new(v1.Signal(newest.StopSignal))
+	}
 	if before != nil {
 		s.LastTerminationState = g.convert(c, before, nil).State
 	} else if old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil {

@@ -47,12 +47,14 @@ type Inputs struct {
 	RecursiveReadOnly bool
 	// Claims says whether the resources count that the pod has by ResourceClaims.
 	Claims qos.Claims
+	// StopSignals says that containers have the signal that the runtime reports (feature gate ContainerStopSignals).
+	StopSignals bool
+	// ImageDigests says that the mounts of image volumes have the images' IDs (feature gate ImageVolumeWithDigest).
+	ImageDigests bool
 }
 
 // Generate returns the pod's status. Seen may be nil if the runtime does not have the pod. Neither pod nor in is
 // changed; parts of Previous may be shared with the result.
-//
-// Not covered: stopSignal of a container, whose feature gate is off by default.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, then pkg/kubelet/status/status_manager.go,
 // updateStatusInternal and normalizeStatus.

@@ -435,3 +435,25 @@ func TestTrace(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// Statuses have the signal that the runtime reports, not the spec's, and only with the feature gate ContainerStopSignals.
+func TestStopSignals(t *testing.T) {
+	for _, tc := range []struct {
+		on       bool
+		reported string
+		want     *v1.Signal
+	}{
+		{true, "SIGQUIT", new(v1.SIGQUIT)},
+		{true, "", nil},
+		{false, "SIGQUIT", nil},
+	} {
+		pod := aPod(v1.RestartPolicyAlways, "a")
+		pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{StopSignal: new(v1.SIGUSR1)}
+		c := running("a")
+		c.StopSignal = tc.reported
+		got := Generate(pod, seen(c), Inputs{Now: at(9), StopSignals: tc.on}).ContainerStatuses[0].StopSignal
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("gate %t, reported %q (-want +got):\n%s", tc.on, tc.reported, diff)
+		}
+	}
+}

@@ -44,7 +44,10 @@ type Config struct {
 	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)
 	// H2C and GRPCTLS are the feature gates H2CContainerProbe and GRPCContainerProbeTLS.
 	H2C, GRPCTLS bool
-	Bus          *trace.Bus
+	// Afresh makes containers of an earlier agent unready until their probes succeed again, as new ones: feature gate
+	// ChangeContainerStatusOnKubeletRestart.
+	Afresh bool
+	Bus    *trace.Bus
 }
 
 // Prober runs probes. It is safe for concurrent use.

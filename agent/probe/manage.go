@@ -18,7 +18,9 @@ import (
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, AddPod and setReadyStateOnKubeletRestart.
 func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
-	if podspec.IsStatic(pod) && (previous == nil || previous.StartTime.IsZero()) {
+	if p.cfg.Afresh {
+		previous = &v1.PodStatus{}
+	} else if podspec.IsStatic(pod) && (previous == nil || previous.StartTime.IsZero()) {
 		previous = p.adopted(pod)
 	}
 	p.mu.Lock()

@@ -107,9 +107,13 @@ func (w *world) told() (updates, events []string) {
 	return slices.Clone(w.updates), slices.Clone(w.news)
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*Config)) *world {
 	w := &world{t: t, rec: tracetest.New(t), at: time.Now(), answers: map[Kind]outcome{}}
-	p, err := New(Config{Exec: noExec{}, Observer: w, Events: w, Bus: w.rec.Bus()})
+	cfg := Config{Exec: noExec{}, Observer: w, Events: w, Bus: w.rec.Bus()}
+	for _, c := range change {
+		c(&cfg)
+	}
+	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,6 +381,43 @@ func TestAgentRestart(t *testing.T) {
 		w.p.Changed("u")
 		if w.p.Started(pod, c, "2") || w.p.Ready(pod, c, "2") {
 			t.Error("a new container is ready before it was asked")
+		}
+	})
+}
+
+// With the feature gate ChangeContainerStatusOnKubeletRestart, what a container was under an earlier agent does not count.
+func TestAgentRestartAfresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *Config) { c.Afresh = true })
+		started, ready := podWith(probeOf(), nil, nil), podWith(nil, probeOf(), nil)
+		for _, pod := range []*v1.Pod{started, ready} {
+			pod.Status.ContainerStatuses = []v1.ContainerStatus{{
+				Name: "web", ContainerID: "containerd://1", Started: new(true), Ready: true,
+				State: v1.ContainerState{Running: &v1.ContainerStateRunning{}},
+			}}
+		}
+		static := podWith(nil, probeOf(), nil)
+		static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
+		w.runs("1", podstate.Running)
+		time.Sleep(time.Hour)
+		for name, pod := range map[string]*v1.Pod{"startup probe": started, "readiness probe": ready, "static pod": static} {
+			c := &pod.Spec.Containers[0]
+			w.answer(Startup, failure("no"))
+			w.answer(Readiness, failure("no"))
+			if w.p.Ready(pod, c, "1") {
+				t.Errorf("%s: ready before it is added", name)
+			}
+			w.p.Add(pod, nil)
+			if w.p.Ready(pod, c, "1") || w.p.Started(pod, c, "1") != (c.StartupProbe == nil) {
+				t.Errorf("%s: ready or started before the probe succeeds", name)
+			}
+			w.answer(Startup, outcome{ok: true})
+			w.answer(Readiness, outcome{ok: true})
+			time.Sleep(30 * time.Second)
+			if !w.p.Ready(pod, c, "1") {
+				t.Errorf("%s: not ready though the probe succeeds", name)
+			}
+			w.p.Remove("u")
 		}
 	})
 }

@@ -62,5 +62,8 @@ func (p *Prober) previous(pod *v1.Pod) *v1.PodStatus {
 	if pp := p.pods[pod.UID]; pp != nil {
 		return pp.previous
 	}
+	if p.cfg.Afresh {
+		return &v1.PodStatus{}
+	}
 	return &pod.Status
 }

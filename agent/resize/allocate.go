@@ -38,6 +38,17 @@ func (m *Manager) Pod(pod *v1.Pod) *v1.Pod {
 	return as(pod, i)
 }
 
+// Allocated returns the pod with its allocated resources, false if it has none: it was not admitted, or not yet.
+func (m *Manager) Allocated(pod *v1.Pod) (*v1.Pod, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, known := m.allocated[pod.UID]
+	if !known {
+		return nil, false
+	}
+	return as(pod, i), true
+}
+
 // Update takes a pod whose spec may request new resources, or one that waits for free resources, and returns it with its current
 // allocation. others are the node's other pods, as allocated; why is what made the agent try it.
 //

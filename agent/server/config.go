@@ -39,6 +39,8 @@ type Config struct {
 	Pods func() []v1.Pod
 	// Pod returns the pod with this name, or nil. If there are two, it returns the one that has not terminated.
 	Pod func(namespace, name string) *v1.Pod
+	// Allocated are the pods with their allocated resources, for /allocatedPods; nil disables it.
+	Allocated Allocated
 	// UID returns the pod's own UID for the UID that the API may use for it, such as that of its mirror pod; nil returns the UID
 	// unchanged.
 	UID func(types.UID) types.UID
@@ -66,6 +68,8 @@ type Config struct {
 	Checkpoints string
 	// LogDir is the directory that /logs/ shows; /var/log if empty.
 	LogDir string
+	// SplitStreams lets clients read only stdout or only stderr of a container's log (feature gate PodLogsQuerySplitStreams).
+	SplitStreams bool
 	// Journalctl is the program that reads the journal; journalctl if empty.
 	Journalctl string
 	// Version is the Kubernetes version that /statusz shows.
@@ -88,6 +92,14 @@ type Auth interface {
 	// Certified reports whether a client with these certificates is known.
 	Certified([]*x509.Certificate) bool
 	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
+}
+
+// Allocated has the pods that were admitted and have not terminated, with their allocated resources and without statuses.
+// pods.Allocations implements it.
+type Allocated interface {
+	Pods() []v1.Pod
+	// Pod returns nil if there is no pod of that name.
+	Pod(namespace, name string) *v1.Pod
 }
 
 // Observed is the state of the runtime. *pleg.Cache implements it.

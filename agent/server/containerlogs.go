@@ -41,6 +41,11 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name))
 		return
 	}
+	if one := opts.Stream; one != nil && *one != v1.LogStreamAll && !s.cfg.SplitStreams {
+		fail(w, http.StatusBadRequest,
+			fmt.Sprintf("unable to return the given log stream: %q. Please enable PodLogsQuerySplitStreams feature gate in kubelet", *one))
+		return
+	}
 	id, err := loggedContainer(pod, name, opts.Previous)
 	if err != nil {
 		fail(w, http.StatusBadRequest, err.Error())

@@ -62,6 +62,7 @@ func (s *Server) installDebug(mux *http.ServeMux) {
 	}
 	route(mux, "/containerLogs"+container, s.about(s.containerLogs), http.MethodGet)
 	mux.Handle("/runningpods/", exactly("/runningpods", only(inJSON(s.runningPods), http.MethodGet)))
+	s.installAllocated(mux)
 	mux.HandleFunc("/configz", s.configz)
 	mux.HandleFunc("/statusz", s.statusz(statuszPaths()))
 	mux.HandleFunc("/flagz", s.flagz)

@@ -287,6 +287,24 @@ func (w *world) ask(t *testing.T, method, path, token, body string) (int, string
 	return res.StatusCode, string(p)
 }
 
+// With the feature gate PodLogsQuerySplitStreams, one stream of a log can be read.
+func TestStreamsOfALog(t *testing.T) {
+	w := start(t, func(c *Config) { c.SplitStreams = true })
+	for query, want := range map[string]string{
+		"": "one\ntwo\n", "stream=All": "one\ntwo\n", "stream=Stdout": "one\n", "stream=Stderr": "two\n", "stream=All&tailLines=1": "two\n",
+		"stream=Stderr&limitBytes=2": "tw",
+	} {
+		if code, body := w.ask(t, "GET", "/containerLogs/shop/web/web?"+query, "root", ""); code != 200 || body != want {
+			t.Errorf("%s: %d %q, want %q", query, code, body, want)
+		}
+	}
+	for _, query := range []string{"stream=stdout", "stream=", "stream=Stdout&tailLines=1"} {
+		if code, body := w.ask(t, "GET", "/containerLogs/shop/web/web?"+query, "root", ""); code != 422 {
+			t.Errorf("%s: %d %q, want 422", query, code, body)
+		}
+	}
+}
+
 func TestEndpoints(t *testing.T) {
 	w := start(t, func(c *Config) { c.Checkpoints = t.TempDir() })
 	for _, c := range []struct {
@@ -318,7 +336,9 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/containerLogs/shop/web/web?tailLines=1", "root", 200, "two\n"},
 		{"GET", "/containerLogs/shop/web/web?tail=1", "root", 200, "two\n"},
 		{"GET", "/containerLogs/shop/web/web?limitBytes=2&timestamps=true", "root", 200, "20"},
-		{"GET", "/containerLogs/shop/web/web?stream=Stderr", "root", 200, "two\n"},
+		{"GET", "/containerLogs/shop/web/web?stream=All", "root", 200, "one\ntwo\n"},
+		{"GET", "/containerLogs/shop/web/web?stream=Stderr", "root", 400, `unable to return the given log stream: "Stderr". Please enable PodLogsQuerySplitStreams feature gate in kubelet`},
+		{"GET", "/containerLogs/shop/web/web?stream=x", "root", 422, "Invalid request"},
 		{"GET", "/containerLogs/shop/web/web?sinceTime=2026-01-02T03:04:06Z", "root", 200, "two\n"},
 		{"GET", "/containerLogs/shop/web/web?tailLines=x", "root", 400, "Unable to decode query"},
 		{"GET", "/containerLogs/shop/web/web?limitBytes=0", "root", 422, "Invalid request"},

@@ -28,10 +28,6 @@ var reasons = []struct {
 		"kubeloupe rejects a UID that is not the pod's, because the client means another pod with this name. Upstream checks the name only.",
 	},
 	{
-		func(d difference) bool { return about(d, "stream=Std") && d.upstream.Code == 400 },
-		"kubeloupe can return one stream of a log (stdout or stderr). Upstream has the feature gate PodLogsQuerySplitStreams for this, which is off by default.",
-	},
-	{
 		func(d difference) bool {
 			return about(d, "accept of OpenMetrics") && d.upstream.Code == d.ours.Code && d.ours.Type == "application/openmetrics-text"
 		},

@@ -141,7 +141,7 @@ func serverPath(path string) (root string, long bool) {
 			return root + "/" + rest, false
 		}
 		return root, false
-	case "pods", "runningpods", "run", "containerLogs", "configz", "stats", "logs", "checkpoint", "spec",
+	case "pods", "allocatedPods", "runningpods", "run", "containerLogs", "configz", "stats", "logs", "checkpoint", "spec",
 		"healthz", "livez", "readyz", "statusz", "flagz", "healthcheck", "":
 		return root, false
 	}

@@ -29,6 +29,8 @@ type Config struct {
 	Allocatable v1.ResourceList
 	// HostIPs are the node's addresses, primary first.
 	HostIPs []string
+	// Users says that owners of files in the spec count.
+	Users files.Users
 }
 
 // Plugin is the plugin.
@@ -75,5 +77,6 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 }
 
 func (p *Plugin) files(s volume.Spec) (files.Set, error) {
-	return p.cfg.Files(s.Pod, s.Volume.DownwardAPI.Items, s.Volume.DownwardAPI.DefaultMode)
+	src := s.Volume.DownwardAPI
+	return p.cfg.Files(s.Pod, src.Items, src.DefaultMode, src.DefaultUser)
 }

@@ -14,7 +14,7 @@ import (
 // Files returns the files of the items. If two items have the same path, the later one counts.
 //
 // Upstream: pkg/volume/downwardapi/downwardapi.go, CollectData.
-func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode *int32) (files.Set, error) {
+func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode *int32, defaultUser *int64) (files.Set, error) {
 	out := files.Set{}
 	var errs []error
 	for i := range items {
@@ -24,7 +24,7 @@ func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode
 			errs = append(errs, fmt.Errorf("file %q: %w", it.Path, err))
 			continue
 		}
-		out[it.Path] = atomicdir.File{Data: []byte(value), Mode: files.Mode(it.Mode, defaultMode)}
+		out[it.Path] = atomicdir.File{Data: []byte(value), Mode: files.Mode(it.Mode, defaultMode), User: c.Users.Of(it.User, defaultUser)}
 	}
 	return out, errors.Join(errs...)
 }

@@ -39,6 +39,8 @@ type Config struct {
 	Allocatable v1.ResourceList
 	// Counter counts volumes on disk of pods with users of their own; may be nil.
 	Counter Counter
+	// Modes says that emptyDir.mode has an effect: feature gate EmptyDirVolumeMode.
+	Modes bool
 }
 
 // Plugin is the plugin.
@@ -95,6 +97,10 @@ func (p *Plugin) Resize(s volume.Spec) error {
 	return p.cfg.Memory.Resize(s.Dir, memorySize(s, p.cfg.Allocatable))
 }
 
+// makeDir creates the directory. As upstream, a mode of the spec has no effect in memory and huge pages: they are mounted on the
+// directory with the modes of new file systems, 01777 and 0755.
+//
+// Upstream: pkg/volume/emptydir/empty_dir.go, setupDir, setupTmpfs and setupHugepages.
 func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	switch {
 	case med.hugePages:
@@ -102,11 +108,29 @@ func (p *Plugin) makeDir(s volume.Spec, med medium) error {
 	case med.memory:
 		return p.cfg.Memory.Tmpfs(s.Dir, memorySize(s, p.cfg.Allocatable))
 	}
-	return memdir.Make(s.Dir)
+	if err := memdir.Make(s.Dir); err != nil {
+		return err
+	}
+	if mode := s.Volume.EmptyDir.Mode; mode != nil && p.cfg.Modes {
+		return os.Chmod(s.Dir, fileMode(*mode))
+	}
+	return nil
+}
+
+// fileMode converts permission bits of Unix, 0 to 01777.
+func fileMode(mode int32) os.FileMode {
+	out := os.FileMode(mode) & os.ModePerm
+	if mode&0o1000 != 0 {
+		out |= os.ModeSticky
+	}
+	return out
 }
 
 // own sets the directory's group to the pod's. Containers created its content, which has the group from the directory.
 func (p *Plugin) own(s volume.Spec) error {
+	if fsgroup.Of(s.Pod) == nil {
+		return nil
+	}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return err

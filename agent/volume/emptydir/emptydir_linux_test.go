@@ -298,3 +298,44 @@ func TestResize(t *testing.T) {
 		t.Error("a volume on disk is resized")
 	}
 }
+
+// The mode of the spec is that of a directory on disk, with the feature gate; an fsGroup adds its bits.
+func TestMode(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o077))
+	memory, err := memdir.New(memdir.Kernel{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := &v1.PodSecurityContext{FSGroup: new(int64(4321))}
+	for _, tc := range []struct {
+		name   string
+		gate   bool
+		source v1.EmptyDirVolumeSource
+		pod    *v1.PodSecurityContext
+		want   os.FileMode
+	}{
+		{"no gate", false, v1.EmptyDirVolumeSource{Mode: new(int32(0o750))}, nil, 0o777},
+		{"no mode", true, v1.EmptyDirVolumeSource{}, nil, 0o777},
+		{"mode", true, v1.EmptyDirVolumeSource{Mode: new(int32(0o750))}, nil, 0o750},
+		{"nothing", true, v1.EmptyDirVolumeSource{Mode: new(int32(0))}, nil, 0},
+		{"sticky", true, v1.EmptyDirVolumeSource{Mode: new(int32(0o1777))}, nil, 0o777 | os.ModeSticky},
+		{"group", true, v1.EmptyDirVolumeSource{Mode: new(int32(0o1700))}, group, 0o770 | os.ModeSticky | os.ModeSetgid},
+		{"memory", true, v1.EmptyDirVolumeSource{Mode: new(int32(0o750)), Medium: v1.StorageMediumMemory}, nil, 0o777 | os.ModeSticky},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.pod != nil || tc.source.Medium != "" {
+				needRoot(t)
+			}
+			p, err := emptydir.New(emptydir.Config{Memory: memory, Modes: tc.gate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := spec(t, tc.source)
+			s.Pod.Spec.SecurityContext = tc.pod
+			setUp(t, p, s)
+			if mode, _ := stat(t, s.Dir); mode&^os.ModeDir != tc.want {
+				t.Errorf("mode %v, want %v", mode, tc.want)
+			}
+		})
+	}
+}

@@ -212,3 +212,36 @@ func TestUser(t *testing.T) {
 		}
 	}
 }
+
+// A spec names owners with the feature gate only; an item's comes before that of the volume.
+func TestOwners(t *testing.T) {
+	keys := Keys{Object: "conf", Items: []v1.KeyToPath{{Key: "a", Path: "a"}, {Key: "a", Path: "b", User: new(int64(7))}, {Key: "a", Path: "root", User: new(int64(0))}}}
+	for _, c := range []struct {
+		name  string
+		on    Users
+		user  *int64
+		items []v1.KeyToPath
+		want  map[string]*int64
+	}{
+		{"no gate", false, new(int64(5)), keys.Items, map[string]*int64{"a": nil, "b": nil, "root": nil}},
+		{"no default", true, nil, keys.Items, map[string]*int64{"a": nil, "b": new(int64(7)), "root": new(int64(0))}},
+		{"default", true, new(int64(5)), keys.Items, map[string]*int64{"a": new(int64(5)), "b": new(int64(7)), "root": new(int64(0))}},
+		{"all keys", true, new(int64(5)), nil, map[string]*int64{"a": new(int64(5))}},
+	} {
+		k := keys
+		k.Users, k.User, k.Items = c.on, c.user, c.items
+		set, err := OfSecret(t.Context(), func(context.Context, string, string) (*v1.Secret, error) {
+			return &v1.Secret{Data: map[string][]byte{"a": nil}}, nil
+		}, "shop", k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]*int64{}
+		for name, f := range set {
+			got[name] = f.User
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

@@ -12,11 +12,13 @@ import (
 )
 
 // Keys selects an object in a pod's namespace, and the keys that become files: those of Items, or all, with their own
-// names. Mode is the mode of files without one in Items.
+// names. Mode is the mode and User the owner of files without one in Items; Users says whether owners count.
 type Keys struct {
 	Object   string
 	Items    []v1.KeyToPath
 	Mode     *int32
+	User     *int64
+	Users    Users
 	Optional *bool // the object, or a key of Items, may be missing
 }
 
@@ -65,7 +67,7 @@ func (k Keys) pick(all map[string][]byte, missing string) (Set, error) {
 	out := Set{}
 	if len(k.Items) == 0 {
 		for key, v := range all {
-			out[key] = atomicdir.File{Data: v, Mode: Mode(k.Mode)}
+			out[key] = atomicdir.File{Data: v, Mode: Mode(k.Mode), User: k.Users.Of(k.User)}
 		}
 		return out, nil
 	}
@@ -73,7 +75,7 @@ func (k Keys) pick(all map[string][]byte, missing string) (Set, error) {
 		v, ok := all[it.Key]
 		switch {
 		case ok:
-			out[it.Path] = atomicdir.File{Data: v, Mode: Mode(it.Mode, k.Mode)}
+			out[it.Path] = atomicdir.File{Data: v, Mode: Mode(it.Mode, k.Mode), User: k.Users.Of(it.User, k.User)}
 		case !k.optional():
 			return nil, fmt.Errorf(missing, it.Key)
 		}

@@ -2,6 +2,21 @@ package files
 
 import v1 "k8s.io/api/core/v1"
 
+// Users says whether a spec may name the owners of files: feature gate AtomicWriteVolumeUserFields.
+type Users bool
+
+// Of returns the first of the users that is set, nil if none is or if the gate is off.
+//
+// Upstream: pkg/volume/util/atomic_writer.go, ResolvesFsUser; KEP-5936.
+func (on Users) Of(users ...*int64) *int64 {
+	for _, u := range users {
+		if u != nil && bool(on) {
+			return u
+		}
+	}
+	return nil
+}
+
 // User is the owner of files that only the pod may read, such as tokens: the user of all its containers, nil if they differ or if
 // one has none.
 //

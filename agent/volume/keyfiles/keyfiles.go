@@ -43,6 +43,8 @@ type Config struct {
 	Kind    Kind
 	Memory  *memdir.Maker
 	Objects Objects
+	// Users says that owners of files in the spec count.
+	Users files.Users
 }
 
 // Plugin is the plugin for volumes of one kind.
@@ -85,13 +87,13 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	err := volume.Idle(ctx, func() (err error) {
 		if src := s.Volume.Secret; p.cfg.Kind == Secret {
 			set, err = files.OfSecret(ctx, p.cfg.Objects.Secret, s.Pod.Namespace, files.Keys{
-				Object: src.SecretName, Items: src.Items, Mode: src.DefaultMode, Optional: src.Optional,
+				Object: src.SecretName, Items: src.Items, Mode: src.DefaultMode, User: src.DefaultUser, Users: p.cfg.Users, Optional: src.Optional,
 			})
 			return err
 		}
 		src := s.Volume.ConfigMap
 		set, err = files.OfConfigMap(ctx, p.cfg.Objects.ConfigMap, s.Pod.Namespace, files.Keys{
-			Object: src.Name, Items: src.Items, Mode: src.DefaultMode, Optional: src.Optional,
+			Object: src.Name, Items: src.Items, Mode: src.DefaultMode, User: src.DefaultUser, Users: p.cfg.Users, Optional: src.Optional,
 		})
 		return err
 	})

@@ -35,21 +35,25 @@ func (p *Plugin) collect(ctx context.Context, s volume.Spec) (files.Set, error) 
 }
 
 func (p *Plugin) source(ctx context.Context, s volume.Spec, i int) (files.Set, error) {
-	mode := s.Volume.Projected.DefaultMode
+	mode, user, users := s.Volume.Projected.DefaultMode, s.Volume.Projected.DefaultUser, p.cfg.Fields.Users
 	switch src := &s.Volume.Projected.Sources[i]; {
 	case src.DownwardAPI != nil:
-		return p.cfg.Fields.Files(s.Pod, src.DownwardAPI.Items, mode)
+		return p.cfg.Fields.Files(s.Pod, src.DownwardAPI.Items, mode, user)
 	case src.ConfigMap != nil:
 		of := src.ConfigMap
-		return files.OfConfigMap(ctx, p.cfg.Objects.ConfigMap, s.Pod.Namespace, files.Keys{Object: of.Name, Items: of.Items, Mode: mode, Optional: of.Optional})
+		return files.OfConfigMap(ctx, p.cfg.Objects.ConfigMap, s.Pod.Namespace, files.Keys{
+			Object: of.Name, Items: of.Items, Mode: mode, User: user, Users: users, Optional: of.Optional,
+		})
 	case src.Secret != nil:
 		of := src.Secret
-		return files.OfSecret(ctx, p.cfg.Objects.Secret, s.Pod.Namespace, files.Keys{Object: of.Name, Items: of.Items, Mode: mode, Optional: of.Optional})
+		return files.OfSecret(ctx, p.cfg.Objects.Secret, s.Pod.Namespace, files.Keys{
+			Object: of.Name, Items: of.Items, Mode: mode, User: user, Users: users, Optional: of.Optional,
+		})
 	case src.ServiceAccountToken != nil:
 		return p.token(ctx, s, src.ServiceAccountToken)
 	case src.ClusterTrustBundle != nil:
 		data, err := p.cfg.Objects.TrustAnchors(ctx, src.ClusterTrustBundle)
-		return files.Set{src.ClusterTrustBundle.Path: private(s, data)}, err
+		return files.Set{src.ClusterTrustBundle.Path: p.private(s, src.ClusterTrustBundle.User, data)}, err
 	case src.PodCertificate != nil:
 		return p.certificate(ctx, s, i)
 	}
@@ -61,7 +65,7 @@ func (p *Plugin) token(ctx context.Context, s volume.Spec, src *v1.ServiceAccoun
 	if err != nil {
 		return nil, err
 	}
-	return files.Set{src.Path: private(s, []byte(got.Status.Token))}, nil
+	return files.Set{src.Path: p.private(s, src.User, []byte(got.Status.Token))}, nil
 }
 
 // request returns the request for a token that is bound to the pod.
@@ -87,16 +91,21 @@ func (p *Plugin) certificate(ctx context.Context, s volume.Spec, i int) (files.S
 		src.CredentialBundlePath: slices.Concat(key, chain), src.KeyPath: key, src.CertificateChainPath: chain,
 	} {
 		if path != "" {
-			out[path] = private(s, data)
+			out[path] = p.private(s, src.User, data)
 		}
 	}
 	return out, nil
 }
 
-// private returns a file that only the pod's user can read, if there is one, or its fsGroup, which sets the permissions
-// itself. Otherwise everybody can read it.
-func private(s volume.Spec, data []byte) atomicdir.File {
-	f := atomicdir.File{Data: data, Mode: files.Mode(s.Volume.Projected.DefaultMode), User: files.User(s.Pod)}
+// private returns a file that only its owner can read, if there is one, or the pod's fsGroup, which sets the permissions itself. The
+// owner is the source's user, the volume's or the pod's. Without one, everybody can read the file.
+//
+// Upstream: pkg/volume/projected/projected.go, resolveFsUser.
+func (p *Plugin) private(s volume.Spec, user *int64, data []byte) atomicdir.File {
+	f := atomicdir.File{Data: data, Mode: files.Mode(s.Volume.Projected.DefaultMode), User: p.cfg.Fields.Users.Of(user, s.Volume.Projected.DefaultUser)}
+	if f.User == nil {
+		f.User = files.User(s.Pod)
+	}
 	if f.User != nil || fsgroup.Of(s.Pod) != nil {
 		f.Mode = 0o600
 	}

@@ -107,7 +107,8 @@ func (p *Plugin) knows(src *v1.VolumeProjection) bool {
 // Version implements volume.Plugin: a digest of the files with the pod's own data. The caches report changes of the
 // others.
 func (p *Plugin) Version(s volume.Spec) (string, error) {
-	set, err := p.cfg.Fields.Files(s.Pod, fields(s.Volume.Projected), s.Volume.Projected.DefaultMode)
+	src := s.Volume.Projected
+	set, err := p.cfg.Fields.Files(s.Pod, fields(src), src.DefaultMode, src.DefaultUser)
 	return set.Digest(), err
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/downwardapi"
+	"github.com/kubeloupe/kubeloupe/agent/volume/files"
 	"github.com/kubeloupe/kubeloupe/agent/volume/keyfiles"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
@@ -231,5 +232,48 @@ func TestStandalone(t *testing.T) {
 	v.Projected.Sources = v.Projected.Sources[3:4]
 	if !p.CanSupport(&v1.Volume{VolumeSource: v}) {
 		t.Error("does not support the pod's own fields")
+	}
+}
+
+// With the feature gate AtomicWriteVolumeUserFields, the spec names owners: an item's, a source's, the volume's, and then the pod's user.
+func TestOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("giving files away needs root")
+	}
+	for _, c := range []struct {
+		on     bool
+		owners string // of the configMap's, the secret's item's, the downwardAPI's, the token's, the trust bundle's and the certificate's file
+	}{
+		{true, "5 7 5 8 5 9"},
+		{false, "0 0 0 4 4 4"},
+	} {
+		a := &api{value: "text"}
+		memory := memdir.Plain()
+		p, err := projected.New(projected.Config{Fields: downwardapi.Config{Memory: memory, Users: files.Users(c.on)}, Objects: a, Tokens: a, Certificates: a})
+		must(t, err)
+		src := all()
+		src.Projected.DefaultUser = new(int64(5))
+		sources := src.Projected.Sources[:7]
+		src.Projected.Sources = sources
+		sources[1].Secret.Items[0].User = new(int64(7))
+		sources[4].ServiceAccountToken.User = new(int64(8))
+		sources[6].PodCertificate.User = new(int64(9))
+		s := spec(t, src)
+		s.Pod.Spec.SecurityContext = &v1.PodSecurityContext{RunAsUser: new(int64(4))}
+		_, err = p.SetUp(t.Context(), s)
+		must(t, err)
+		got, seen := tree(t, s.Dir), []string{}
+		for _, name := range []string{"text", "deep/word", "name", "token", "trust", "key"} {
+			fields := strings.Fields(got[name]) // mode, owner, ...
+			user, _, _ := strings.Cut(fields[1], ":")
+			seen = append(seen, user)
+			if private := name == "token" || name == "trust" || name == "key"; private != (fields[0] == "600") {
+				t.Errorf("%s: %s", name, got[name])
+			}
+		}
+		if owners := strings.Join(seen, " "); owners != c.owners {
+			t.Errorf("gate %t: owners %s, want %s", c.on, owners, c.owners)
+		}
+		must(t, p.TearDown(t.Context(), s.Place))
 	}
 }
