@@ -30,7 +30,7 @@ func TestFlexvolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := "#!/bin/sh\ncase $1 in\ninit) echo '{\"status\": \"Success\", \"capabilities\": {\"attach\": false}}';;\n*) echo '{\"status\": \"Success\"}';;\nesac\n"
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	n.until("start", milestone("started", p))

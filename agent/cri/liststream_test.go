@@ -109,15 +109,14 @@ func TestListStreams(t *testing.T) {
 // A runtime without streams gets one call for each kind of list that fails, and an agent without the feature gate makes none.
 func TestListsWithoutStreams(t *testing.T) {
 	for name, tc := range map[string]struct {
-		lister lister
-		on     bool
-		want   []string
+		streams, on bool
+		want        []string
 	}{
 		"not implemented": {on: true, want: []string{"StreamContainers: unimplemented", "ListContainers", "ListImages", "ListContainers", "ListImages"}},
-		"no gate":         {lister: lister{streams: true}, want: []string{"ListContainers", "ListImages", "ListContainers", "ListImages"}},
+		"no gate":         {streams: true, want: []string{"ListContainers", "ListImages", "ListContainers", "ListImages"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &lister{streams: tc.lister.streams}
+			l := &lister{streams: tc.streams}
 			c := l.dial(t, Config{ListStreaming: tc.on})
 			for range 2 {
 				got, err := c.Runtime.ListContainers(t.Context(), &runtimeapi.ListContainersRequest{})

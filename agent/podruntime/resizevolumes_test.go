@@ -16,8 +16,13 @@ func TestVolumesToResize(t *testing.T) {
 	p := &v1.Pod{}
 	has := map[string]resource.Quantity{}
 	for _, v := range []struct{ name, medium, has, wants string }{
-		{"same", "Memory", "1Mi", "1024Ki"}, {"smaller", "Memory", "2Mi", "1Mi"}, {"larger", "Memory", "1Mi", "2Mi"}, {"lost", "Memory", "0", "1Mi"},
-		{"unknown", "Memory", "", "1Mi"}, {"disk", "", "1Mi", "2Mi"}, {"unlimited", "Memory", "1Mi", "0"},
+		{"same", "Memory", "1Mi", "1024Ki"},
+		{"smaller", "Memory", "2Mi", "1Mi"},
+		{"larger", "Memory", "1Mi", "2Mi"},
+		{"lost", "Memory", "0", "1Mi"},
+		{"unknown", "Memory", "", "1Mi"},
+		{"disk", "", "1Mi", "2Mi"},
+		{"unlimited", "Memory", "1Mi", "0"},
 	} {
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: v.name, VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{
 			Medium: v1.StorageMedium(v.medium), SizeLimit: new(resource.MustParse(v.wants)),

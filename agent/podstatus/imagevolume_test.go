@@ -14,11 +14,16 @@ func TestImageDigests(t *testing.T) {
 		pod := aPod(v1.RestartPolicyAlways, "a")
 		image := v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: "data:1"}}
 		pod.Spec.Volumes = []v1.Volume{
-			{Name: "data", VolumeSource: image}, {Name: "other", VolumeSource: image}, {Name: "long", VolumeSource: image},
+			{Name: "data", VolumeSource: image},
+			{Name: "other", VolumeSource: image},
+			{Name: "long", VolumeSource: image},
 			{Name: "disk", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
 		}
 		pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{
-			{Name: "data", MountPath: "/data"}, {Name: "data", MountPath: "relative"}, {Name: "other", MountPath: "/other"}, {Name: "long", MountPath: "/long"},
+			{Name: "data", MountPath: "/data"},
+			{Name: "data", MountPath: "relative"},
+			{Name: "other", MountPath: "/other"},
+			{Name: "long", MountPath: "/long"},
 			{Name: "disk", MountPath: "/disk"},
 		}
 		c := running("a")

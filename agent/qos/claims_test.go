@@ -110,7 +110,8 @@ func TestMemoryPolicyWithClaims(t *testing.T) {
 		{"best effort", podOf(none), files{"memory.low": "67108864"}, files{"memory.min": "0", "memory.low": "0", "memory.high": "1073741824"}},
 		{
 			"pod level", edit(podOf(none), func(p *v1.Pod) { p.Spec.Resources = new(res("memory=64Mi", "memory=128Mi")) }),
-			files{"memory.low": "67108864", "memory.high": "100663296"}, files{"memory.min": "0", "memory.low": "0"},
+			files{"memory.low": "67108864", "memory.high": "100663296"},
+			files{"memory.min": "0", "memory.low": "0"},
 		},
 	} {
 		pod := qostest.Claim(tc.pod, "memory=64Mi", "a")
