@@ -199,6 +199,5 @@ func as(pod *v1.Pod, i info) *v1.Pod {
 		}
 	}
 	i.limit(pod, own)
-	i.limit(pod, own)
 	return out
 }
