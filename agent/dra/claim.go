@@ -18,7 +18,7 @@ func clone(c *checkpoint.Claim) checkpoint.Claim {
 	return out
 }
 
-func byName(a, b checkpoint.Claim) int {
+func byName(a, b *checkpoint.Claim) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ClaimName, b.ClaimName))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
 	"github.com/kubeloupe/kubeloupe/agent/dra/driver"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Claims reads ResourceClaims.
@@ -202,7 +203,7 @@ func (m *Manager) save() error {
 		all = append(all, clone(&c.Claim))
 	}
 	m.mu.Unlock()
-	slices.SortFunc(all, byName)
+	sorting.Stable(all, byName)
 	if err := checkpoint.Write(m.path(), all); err != nil {
 		return &Error{Fault: trace.FaultState, Err: err}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
 
@@ -59,7 +60,7 @@ func (p *podSet) list() []trace.Pod {
 	for pod := range p.pods {
 		out = append(out, pod)
 	}
-	slices.SortFunc(out, func(a, b trace.Pod) int { return strings.Compare(a.String(), b.String()) })
+	sorting.Stable(out, func(a, b *trace.Pod) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
 

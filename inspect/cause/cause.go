@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Case is what rules look at: one life of a pod.
@@ -159,6 +160,6 @@ func (c *Case) onlyMentioned() bool {
 // Rules returns all rules, in the order of their ids.
 func Rules() []Rule {
 	all := slices.Concat(imageRules(), networkRules(), podRules(), volumeRules(), nodeRules(), workloadRules())
-	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.Stable(all, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

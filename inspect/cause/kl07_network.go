@@ -2,7 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -62,7 +61,7 @@ func findNetwork(c *Case) []Finding {
 	if len(w.spans) > 0 {
 		f.Evidence = append(f.Evidence, waitEvidence(w.longest()))
 	}
-	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	inTime(f.Evidence)
 	f.Evidence = few(f.Evidence)
 	f.Sentence, f.Remedy = networkText(why, class, plugin, len(failed))
 	if last != nil && plugin == "" {

@@ -44,7 +44,7 @@ func (c *Case) reserved(method string, late, refused []Span[*trace.CRICall]) Fin
 		f.Cost += c.cost(s.ID(), s.Start, s.Stop)
 		f.Evidence = append(f.Evidence, callEvidence(&s))
 	}
-	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	inTime(f.Evidence)
 	f.Evidence = few(append(f.Evidence, w.evidence()...))
 	if len(late) == 0 {
 		f.Confidence = Likely

@@ -124,7 +124,7 @@ func (c *Case) stalledIn(in *part, all []stall) []Finding {
 	if len(at) == 0 || !in.worth(f.Cost) {
 		return nil
 	}
-	slices.SortFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	inTime(f.Evidence)
 	f.Evidence = few(f.Evidence)
 	f.Sentence = fmt.Sprintf("the container runtime did not answer or report in time, which delayed the pod for %s: %s", took(f.Cost, f.Current), what)
 	f.Remedy, f.RuledOutBy = runtimeRemedy, runtimeRuledOut

@@ -62,7 +62,7 @@ func findCrashBackoff(c *Case) []Finding {
 	if f.Evidence = append(f.Evidence, kills...); oom {
 		why = keeps + " running out of memory (" + exits(last) + ")"
 	}
-	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	inTime(f.Evidence)
 	f.Evidence = few(f.Evidence)
 	had := "had"
 	if f.Current {

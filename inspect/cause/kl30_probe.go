@@ -132,7 +132,7 @@ func (c *Case) probeFinding(p *probing, run []*Span[*trace.ProbeAttempt], curren
 	f.Sentence = fmt.Sprintf("the %s probe of %s fails, %s in a row, and %s: %s", p.kind, p.container, times(n), effect, answerText(last))
 	if p.kind != trace.ProbeReadiness {
 		f.Evidence = append(f.Evidence, c.deaths(p.container)...)
-		slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+		inTime(f.Evidence)
 	}
 	f.Evidence = few(f.Evidence)
 	f.Remedy, f.RuledOutBy = c.probeRemedy(p, last), "The same request from the node, with the same timeout, succeeds while the probe fails; or without the probe the container exits as often."

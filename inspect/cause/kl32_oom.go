@@ -83,7 +83,7 @@ func (c *Case) memoryFinding(name string, exits []exitSeen) Finding {
 	last := exits[len(exits)-1]
 	f.Cost = c.costFrom(from, last.rec.At(), f.Current)
 	f.Evidence = append(f.Evidence, c.oomKills(name)...)
-	slices.SortStableFunc(f.Evidence, func(a, b Evidence) int { return a.Time.Compare(b.Time) })
+	inTime(f.Evidence)
 	f.Evidence = few(f.Evidence)
 	whose, remedy := c.whoseMemory(name)
 	if k := c.namedKills(name, last.ID); len(k) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // A node's trouble is told of when it lasts: a kubelet that starts waits for its runtime and its network for a while.
@@ -40,7 +41,7 @@ func FindNode(c *Case) (out []Finding) {
 		f.Sentence, f.Remedy, f.RuledOutBy = noise.Of(f.Sentence), noise.Of(f.Remedy), noise.Of(f.RuledOutBy)
 		out = append(out, *f)
 	}
-	slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Compare(b.Cost, a.Cost) })
+	sorting.Stable(out, func(a, b *Finding) int { return cmp.Compare(b.Cost, a.Cost) })
 	return out
 }
 

@@ -2,13 +2,14 @@ package cause
 
 import (
 	"cmp"
-	"slices"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ordered sorts findings: why the pod does not run again comes before all that delayed it.
 func ordered(c *Case, out []Finding) []Finding {
-	slices.SortStableFunc(out, func(a, b Finding) int {
+	sorting.Stable(out, func(a, b *Finding) int {
 		if d := first(b.Final, a.Final); d != 0 {
 			return d
 		}
@@ -20,6 +21,11 @@ func ordered(c *Case, out []Finding) []Finding {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// inTime sorts evidence by its time.
+func inTime(all []Evidence) {
+	sorting.Stable(all, func(a, b *Evidence) int { return a.Time.Compare(b.Time) })
 }
 
 // first is 1 where only the first is true, -1 where only the second is.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // stretch is a piece of time.
@@ -14,7 +15,7 @@ type stretch struct{ from, to time.Time }
 // covered is how much time stretches cover; what several cover counts once.
 func covered(all []stretch) (sum time.Duration) {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })
+	sorting.Stable(all, func(a, b *stretch) int { return a.from.Compare(b.from) })
 	var until time.Time
 	for _, s := range all {
 		if s.from.Before(until) {

@@ -2,10 +2,10 @@ package evidence
 
 import (
 	"cmp"
-	"slices"
 	"sort"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Times are the times in a pod's run that decide when it is of interest, in Unix nanoseconds; 0 means not yet.
@@ -69,7 +69,7 @@ func (t *Times) Interest(now int64) []Interval {
 
 // Union returns the intervals without overlaps, in order; it omits empty ones.
 func Union(all []Interval) []Interval {
-	slices.SortFunc(all, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
+	sorting.Stable(all, func(a, b *Interval) int { return cmp.Compare(a.From, b.From) })
 	out := all[:0]
 	for _, i := range all {
 		switch n := len(out); {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/pair"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Options choose among records.
@@ -176,8 +177,8 @@ func (s *session) pods() []trace.Pod {
 	for p := range first {
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b trace.Pod) int {
-		return cmp.Or(-compareBool(a.IsZero(), b.IsZero()), cmp.Compare(first[a], first[b]), cmp.Compare(a.String(), b.String()), cmp.Compare(a.UID, b.UID))
+	sorting.Stable(out, func(a, b *trace.Pod) int {
+		return cmp.Or(-compareBool(a.IsZero(), b.IsZero()), cmp.Compare(first[*a], first[*b]), cmp.Compare(a.String(), b.String()), cmp.Compare(a.UID, b.UID))
 	})
 	return out
 }

@@ -123,7 +123,7 @@ func figures(samples *ring.Ring[sample], open map[string]int, now time.Time) []M
 		t.P50, t.P99, t.Max = Percentile(d, 50), Percentile(d, 99), Percentile(d, 100)
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b Method) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Stable(out, func(a, b *Method) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxSources limits the number of sources: a node has four or fewer.
@@ -86,7 +87,9 @@ func (m *Model) Sources() []Source {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
+	all := slices.Collect(maps.Values(found))
+	sorting.Stable(all, func(a, b *Source) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // holdsUp reports whether a wait is a source's wait for its next attempt.

@@ -8,6 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Input is what the rules look at.
@@ -41,7 +42,7 @@ func Find(in *Input) []cause.Finding {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b cause.Finding) int { return rank(&a) - rank(&b) })
+	sorting.Stable(out, func(a, b *cause.Finding) int { return rank(a) - rank(b) })
 	return out
 }
 

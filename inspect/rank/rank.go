@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Options are the options of Rank.
@@ -59,7 +61,7 @@ func Rank(starts []Start, opt Options) (*Ranking, error) {
 	}
 	r := &Ranking{By: opt.By, Total: len(starts), Group: opt.Group}
 	r.Starts = slices.Clone(starts)
-	slices.SortStableFunc(r.Starts, func(a, b Start) int {
+	sorting.Stable(r.Starts, func(a, b *Start) int {
 		x, _ := a.by(opt.By)
 		y, _ := b.by(opt.By)
 		return cmp.Or(last(a.Stepped)-last(b.Stepped), cmp.Compare(y, x), cmp.Compare(b.SoFar, a.SoFar), a.Seen.Compare(b.Seen))

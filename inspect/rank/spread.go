@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // sum sets the percentiles, of pods that have started without being held.
@@ -36,16 +38,16 @@ func (r *Ranking) sum(starts []Start, keys func(*Start) []string) {
 		}
 	}
 	r.All = spread(r.By, all)
-	r.Phases = spreads(phases, func(a, b Spread) int { return cmp.Compare(b.Sum, a.Sum) })
-	r.Groups = spreads(groups, func(a, b Spread) int { return cmp.Compare(b.P50, a.P50) })
+	r.Phases = spreads(phases, func(a, b *Spread) int { return cmp.Compare(b.Sum, a.Sum) })
+	r.Groups = spreads(groups, func(a, b *Spread) int { return cmp.Compare(b.P50, a.P50) })
 }
 
-func spreads(of map[string][]time.Duration, order func(a, b Spread) int) []Spread {
+func spreads(of map[string][]time.Duration, order func(a, b *Spread) int) []Spread {
 	out := []Spread{}
 	for name, d := range of {
 		out = append(out, spread(name, d))
 	}
-	slices.SortFunc(out, func(a, b Spread) int { return cmp.Or(order(a, b), cmp.Compare(a.Name, b.Name)) })
+	sorting.Stable(out, func(a, b *Spread) int { return cmp.Or(order(a, b), cmp.Compare(a.Name, b.Name)) })
 	return out
 }
 

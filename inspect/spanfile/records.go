@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // The ends of what a span becomes, in the order of records of the same time.
@@ -255,6 +256,6 @@ func attrsOf(in map[string]any) (out []trace.KV) {
 			out = append(out, trace.KV{K: k, V: s})
 		}
 	}
-	slices.SortFunc(out, func(a, b trace.KV) int { return cmp.Compare(a.K, b.K) })
+	sorting.Stable(out, func(a, b *trace.KV) int { return cmp.Compare(a.K, b.K) })
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 const (
@@ -296,7 +297,7 @@ type stretch struct{ from, to time.Duration }
 // union returns the intervals without overlaps, in order.
 func union(in []stretch) []stretch {
 	in = slices.Clone(in)
-	slices.SortFunc(in, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	sorting.Stable(in, func(a, b *stretch) int { return cmp.Compare(a.from, b.from) })
 	var out []stretch
 	for _, s := range in {
 		if n := len(out); n > 0 && s.from <= out[n-1].to {

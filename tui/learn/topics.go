@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Topic is a lesson under the name by which a user asks for it.
@@ -49,7 +50,7 @@ func Topics() []Topic {
 			add(method, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b Topic) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	sorting.Stable(all, func(a, b *Topic) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return all
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/model"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/style"
 )
 
@@ -100,7 +101,7 @@ func (p *Node) server(m *model.Model) section {
 		}
 	}
 	requests := m.Requests(p.now)
-	slices.SortStableFunc(requests, func(x, y model.Method) int { return cmp.Compare(y.Count, x.Count) })
+	sorting.Stable(requests, func(x, y *model.Method) int { return cmp.Compare(y.Count, x.Count) })
 	if len(requests) == 0 {
 		s.add("last minute", "no request ended", style.Dim)
 		return s

@@ -110,7 +110,7 @@ func (p *Overview) Refresh(f Frame) {
 	p.slowest = slices.DeleteFunc(f.Model.Starts(), func(s model.Start) bool { return !p.matches(s.Pod) })
 	p.sortStarts()
 	p.methods = f.Model.Methods(f.Now)
-	slices.SortStableFunc(p.methods, func(a, b model.Method) int { return cmp.Compare(weight(b), weight(a)) })
+	sorting.Stable(p.methods, func(a, b *model.Method) int { return cmp.Compare(weight(b), weight(a)) })
 	p.pressure, p.broken = worthShowing(f.Model.Pressure()), f.Model.SourceErrors()
 	if p.Scene.Panels {
 		p.activity.refresh(f)
@@ -120,7 +120,7 @@ func (p *Overview) Refresh(f Frame) {
 }
 
 // weight orders methods: what changes the node before what only asks.
-func weight(m model.Method) int {
+func weight(m *model.Method) int {
 	order := []string{"PullImage", "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox"}
 	if i := slices.Index(order, m.Name); i >= 0 {
 		return 1<<20 - i

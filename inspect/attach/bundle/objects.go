@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 const (
@@ -213,7 +213,7 @@ func (s *Source) givenObjects() *given {
 	}
 	recs := s.made.recs
 	s.made = nil
-	slices.SortStableFunc(recs, func(a, b trace.Record) int { return cmp.Compare(a.Time, b.Time) })
+	sorting.Stable(recs, func(a, b *trace.Record) int { return cmp.Compare(a.Time, b.Time) })
 	return &given{recs: recs, in: in}
 }
 
