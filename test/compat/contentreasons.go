@@ -58,7 +58,6 @@ var contentReasons = []contentReason{
 
 	because(`/metrics/probes`, `prober_probe_.*`, "kubeloupe counts probes by type and result. Upstream also has the container, the pod and the namespace, so that the number of series grows with the pods."),
 	because(`/metrics/slis`, `kubernetes_healthcheck.*`, "kubeloupe has its health checks as metrics. Upstream's kubelet registers none."),
-	because(`/metrics/slis`, `process_start_time_seconds`, "kubeloupe has this metric on the other pages."),
 
 	because(`/metrics`, `kubeloupe_.*`, "These are kubeloupe's own metrics: see fleet.md."),
 	sometimes(`/metrics`, `kubelet_metrics_provider`, "Upstream's server sets this value when it starts, and loses it if the metric is not registered yet."),
