@@ -63,7 +63,7 @@ type Config struct {
 type Plugin struct {
 	cfg   Config
 	infos infos
-	locks locks
+	locks volume.Locks
 	// nodeMu serializes changes to the CSINode object and the node's annotation.
 	nodeMu sync.Mutex
 

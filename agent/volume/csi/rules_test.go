@@ -1,7 +1,6 @@
 package csi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -164,35 +163,6 @@ func TestAttachTimesOut(t *testing.T) {
 		want := "timed out waiting for external-attacher of d CSI driver to attach volume h"
 		if took := time.Since(began); fmt.Sprint(err) != want || took != timeout {
 			t.Errorf("got %v after %v, want %s after %v", err, took, want, timeout)
-		}
-	})
-}
-
-// One operation at a time holds a volume; the next one waits until its context ends.
-func TestLocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPlugin(t, fake.NewClientset())
-		release, err := p.take(t.Context(), "d^h")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if other, err := p.take(t.Context(), "d^other"); err != nil {
-			t.Errorf("another volume: got %v, want its lock", err)
-		} else {
-			other()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := p.take(ctx, "d^h"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a locked volume: got %v, want the context's error", err)
-		}
-		next := make(chan func(), 1)
-		go func() { give, _ := p.take(t.Context(), "d^h"); next <- give }()
-		synctest.Wait()
-		release()
-		(<-next)()
-		if len(p.locks.held) != 0 {
-			t.Errorf("got %d locks after all were released, want 0", len(p.locks.held))
 		}
 	})
 }

@@ -115,7 +115,7 @@ func (p *Plugin) cleanAll(ctx context.Context) error {
 }
 
 func (p *Plugin) cleanOne(ctx context.Context, d *driver, data volData) error {
-	give, busy := p.locks.try(data.id())
+	give, busy := p.locks.Try(data.id())
 	if busy != nil {
 		return nil // another operation handles it
 	}

@@ -62,7 +62,7 @@ type Config struct {
 // Plugin is the plugin. Safe for concurrent use.
 type Plugin struct {
 	cfg   Config
-	locks locks
+	locks volume.Locks
 
 	mu      sync.Mutex
 	drivers map[string]*driver
