@@ -48,5 +48,5 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
 		tunnel(w, r, where)
 		return
 	}
-	s.upgrade(where).ServeHTTP(w, r)
+	upgrade(where).ServeHTTP(w, r)
 }

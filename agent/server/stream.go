@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/proxy"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
@@ -91,18 +90,11 @@ func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, 
 		translate(w, r, where, opts)
 		return
 	}
-	s.upgrade(where).ServeHTTP(w, r)
+	upgrade(where).ServeHTTP(w, r)
 }
 
-// upgrade returns a handler that forwards an upgraded connection unchanged.
-func (s *Server) upgrade(where *url.URL) http.Handler {
-	return proxy.NewUpgradeAwareHandler(where, nil, false, true, responder{})
-}
-
-type responder struct{}
-
-// Error implements proxy.ErrorResponder.
-func (responder) Error(w http.ResponseWriter, r *http.Request, err error) {
+// failStream responds that a stream could not be connected.
+func failStream(w http.ResponseWriter, r *http.Request, err error) {
 	requestOf(r.Context()).Reason = err.Error()
 	http.Error(w, err.Error(), http.StatusInternalServerError)
 }

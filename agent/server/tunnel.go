@@ -15,7 +15,6 @@ import (
 	"github.com/gorilla/websocket"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	constants "k8s.io/apimachinery/pkg/util/portforward"
-	"k8s.io/apimachinery/pkg/util/proxy"
 	client "k8s.io/client-go/tools/portforward"
 	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
@@ -33,16 +32,16 @@ const (
 //
 // Upstream: k8s.io/apiserver/pkg/util/proxy/streamtunnel.go; KEP-4006. The package itself would link the types of every API group.
 func tunnel(w http.ResponseWriter, r *http.Request, where *url.URL) {
-	conn, err := proxy.DialURL(r.Context(), where, nil)
+	conn, err := dialStreaming(r.Context(), where)
 	if err != nil {
-		responder{}.Error(w, r, fmt.Errorf("error dialing backend: %w", err))
+		failStream(w, r, err)
 		return
 	}
 	defer conn.Close() //nolint:errcheck // nothing is left to send
 	limited := bufio.NewReader(io.LimitReader(conn, handshakeLimit))
 	answer, err := handshake(conn, limited, r, where)
 	if err != nil {
-		responder{}.Error(w, r, err)
+		failStream(w, r, err)
 		return
 	}
 	if answer.StatusCode != http.StatusSwitchingProtocols {
@@ -114,7 +113,7 @@ func upgraded(answer *http.Response) bool {
 func passRefusal(w http.ResponseWriter, r *http.Request, answer *http.Response) {
 	defer answer.Body.Close() //nolint:errcheck // it was read
 	if answer.StatusCode < http.StatusBadRequest {
-		responder{}.Error(w, r, fmt.Errorf("invalid upgrade response: status code %d", answer.StatusCode))
+		failStream(w, r, invalidUpgrade(answer))
 		return
 	}
 	if t := answer.Header.Get("Content-Type"); t != "" {
