@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/trace/human"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 	"github.com/kubeloupe/kubeloupe/tui/views"
 )
 
@@ -127,7 +128,7 @@ func matching(all []choice, text string) []choice {
 		names[i] = c.text
 	}
 	text = strings.ToLower(text)
-	rank := func(m fuzzy.Match) int {
+	rank := func(m *fuzzy.Match) int {
 		switch name := strings.ToLower(m.Str); {
 		case name == text:
 			return 0
@@ -139,14 +140,15 @@ func matching(all []choice, text string) []choice {
 		return 3
 	}
 	found := fuzzy.Find(text, names)
-	slices.SortStableFunc(found, func(a, b fuzzy.Match) int {
+	sorting.Stable(found, func(a, b *fuzzy.Match) int {
 		if by := cmp.Compare(rank(a), rank(b)); by != 0 || rank(a) == 3 {
 			return by
 		}
 		return cmp.Compare(a.Index, b.Index)
 	})
 	var out []choice
-	for _, m := range found {
+	for i := range found {
+		m := &found[i]
 		c := all[m.Index]
 		if c.whole && rank(m) == 3 {
 			continue

@@ -2,7 +2,6 @@ package resize
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Waiting returns those of the pods whose resize waits for free resources, in the order in which they get them. Call Update for each
@@ -35,7 +35,7 @@ func (m *Manager) Waiting(pods []*v1.Pod) []*v1.Pod {
 			})
 		}
 	}
-	slices.SortStableFunc(line, func(a, b place) int {
+	sorting.Stable(line, func(a, b *place) int {
 		return cmp.Or(cmp.Compare(a.more, b.more), cmp.Compare(b.rank, a.rank), cmp.Compare(a.class, b.class), a.waited.Compare(b.waited),
 			cmp.Compare(a.pod.UID, b.pod.UID))
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/store"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // podBytes is about what a pod needs in addition to its records.
@@ -86,6 +87,6 @@ func (k *Store) told() []Hole {
 	if rest > 0 {
 		out = append(out, Hole{Lost: rest})
 	}
-	slices.SortStableFunc(out, func(a, b Hole) int { return cmp.Compare(a.After, b.After) })
+	sorting.Stable(out, func(a, b *Hole) int { return cmp.Compare(a.After, b.After) })
 	return out
 }

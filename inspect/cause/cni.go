@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // isCNI reports whether a span of the runtime is about all of a pod's network, and not a part of that.
@@ -43,7 +44,7 @@ func (c *Case) pluginRuns(under trace.SpanID) (out []pluginRun) {
 			out[up].own = max(out[up].own-out[i].Event.Dur, 0)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pluginRun) int { return spanEnd(a.Event).Compare(spanEnd(b.Event)) })
+	sorting.Stable(out, func(a, b *pluginRun) int { return spanEnd(a.Event).Compare(spanEnd(b.Event)) })
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 func missingObject() Rule {
@@ -57,7 +58,7 @@ func (c *Case) lacks() (out []*lack) {
 			tries = append(tries, try{v.Rec(), "v/" + v.Event.Name, "volume " + v.Event.Name, v.Start, v.Stop, v.Event.Missing, v.Err(), v.Err() == ""})
 		}
 	}
-	slices.SortStableFunc(tries, func(a, b try) int { return a.from.Compare(b.from) })
+	sorting.Stable(tries, func(a, b *try) int { return a.from.Compare(b.from) })
 	ids := map[string]*lack{}
 	for _, t := range tries {
 		l := ids[t.id]

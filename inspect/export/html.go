@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 //go:embed page.css
@@ -57,7 +57,7 @@ func hashOf(s string) string {
 // longestFirst orders parts by time; what is unexplained stays last.
 func longestFirst(in []part) []part {
 	if n := len(in) - 1; n > 0 {
-		slices.SortStableFunc(in[:n], func(a, b part) int { return int(b.Dur - a.Dur) })
+		sorting.Stable(in[:n], func(a, b *part) int { return int(b.Dur - a.Dur) })
 	}
 	return in
 }

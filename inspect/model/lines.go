@@ -2,11 +2,11 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Line is one line of the log view.
@@ -26,7 +26,7 @@ type Line struct {
 // agent's state, oldest first.
 func (m *Model) Lines() []Line {
 	all := append(m.lines.List(), m.alarms.List()...)
-	slices.SortStableFunc(all, func(a, b Line) int { return cmp.Compare(a.Seq, b.Seq) })
+	sorting.Stable(all, func(a, b *Line) int { return cmp.Compare(a.Seq, b.Seq) })
 	return all
 }
 

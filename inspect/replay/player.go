@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/recording"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ErrRewound is returned by Next once after a jump back, and when another session begins: the reader must start with an empty
@@ -71,7 +72,7 @@ const readAhead = 512
 // NewPlayer returns a player at the beginning of a recording. The caller closes the recording.
 func NewPlayer(rd *recording.Reader, cfg Config) *Player {
 	cfg.Marks = slices.Clone(cfg.Marks)
-	slices.SortStableFunc(cfg.Marks, func(a, b Mark) int { return a.Time.Compare(b.Time) })
+	sorting.Stable(cfg.Marks, func(a, b *Mark) int { return a.Time.Compare(b.Time) })
 	p := &Player{
 		rd: rd, cfg: cfg, sessions: rd.Sessions(), wake: make(chan struct{}, 1),
 		buf: make([]recording.Item, 0, readAhead), playing: !cfg.Paused, first: cfg.Paused, restart: true,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +76,7 @@ func records(id trace.TraceID, spans []span) []trace.Record {
 	if root != nil {
 		out = append(out, milestones(root, out, trace.Record{Trace: id, Pod: pod})...)
 	}
-	slices.SortStableFunc(out, func(a, b placed) int {
+	sorting.Stable(out, func(a, b *placed) int {
 		longer := cmp.Compare(b.dur, a.dur) // what is longer begins first and ends last
 		if a.rank == rankEnd {
 			longer = -longer

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/human"
 	"github.com/kubeloupe/kubeloupe/trace/say"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // RowKind is the kind of a row.
@@ -116,7 +117,7 @@ func (w *Waterfall) buildRows() []Row {
 		}
 	}
 	groups = append(append(groups, w.probeGroups()...), w.statusGroup()...)
-	slices.SortStableFunc(groups, func(a, b group) int {
+	sorting.Stable(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.first, b.first))
 	})
 	groups = w.mergePrepare(groups)
@@ -211,7 +212,7 @@ func (w *Waterfall) nested(a *interval) []Row {
 			})
 		}
 	})
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Start, b.Start) })
+	sorting.Stable(rows, func(a, b *Row) int { return cmp.Compare(a.Start, b.Start) })
 	var out []Row
 	for _, r := range rows {
 		out = append(out, r)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ErrNoRecords is returned when no record is about the pod.
@@ -276,7 +276,7 @@ func (w *Waterfall) totals() {
 	for kind, d := range by {
 		w.Waits = append(w.Waits, WaitTotal{For: kind, Dur: d})
 	}
-	slices.SortFunc(w.Waits, func(a, b WaitTotal) int {
+	sorting.Stable(w.Waits, func(a, b *WaitTotal) int {
 		return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.For, b.For))
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/logfile"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // kind is what a file is.
@@ -258,7 +259,7 @@ func chainsOf(logs []file) (out [][]file) {
 		for _, f := range files {
 			first[f.name] = firstTime(f)
 		}
-		slices.SortStableFunc(files, func(a, b file) int { return cmp.Compare(first[a.name], first[b.name]) })
+		sorting.Stable(files, func(a, b *file) int { return cmp.Compare(first[a.name], first[b.name]) })
 	}
 	return out
 }

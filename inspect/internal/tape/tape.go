@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Epoch is time zero of every tape.
@@ -51,7 +52,7 @@ func (t *Tape) End(at time.Duration, span trace.SpanID, e trace.Event) {
 // Records returns the records in the order of time, numbered from 1.
 func (t *Tape) Records() []trace.Record {
 	out := slices.Clone(t.Recs)
-	slices.SortStableFunc(out, func(a, b trace.Record) int { return cmp.Compare(a.Time, b.Time) })
+	sorting.Stable(out, func(a, b *trace.Record) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range out {
 		out[i].Seq = uint64(i + 1)
 	}
