@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"debug/buildinfo"
 	"io"
 	"regexp"
 	"strings"
@@ -24,7 +23,7 @@ func versionOf(v View, p *Process) string {
 	if !ok {
 		return ""
 	}
-	info, err := buildinfo.Read(at)
+	info, err := buildInfo(at)
 	if err != nil {
 		return ""
 	}
