@@ -101,7 +101,7 @@ run-in-cluster: cluster-up ## run an agent as the node of the cluster (AGENT=ups
 	go run ./test/lab/labctl run-agent --agent $(AGENT)
 
 .PHONY: conformance
-conformance: $(if $(PROXY),build) ## run Kubernetes' node conformance tests (AGENT=upstream, FOCUS=regexp, PROCS=8; PROXY=1: thirty, behind the proxy and without)
+conformance: $(if $(PROXY),build) ## run Kubernetes' node conformance tests (AGENT=upstream, FOCUS=regexp, PROCS=8, GATES=A=true,B=true; PROXY=1: thirty, behind the proxy and without)
 	AGENT=$(AGENT) go run ./test/conformance $(if $(PROXY),-proxy bin/kubeloupe)
 
 .PHONY: swap

@@ -88,3 +88,17 @@ func TestParse(t *testing.T) {
 		t.Errorf("%v, want an error that names the agent", err)
 	}
 }
+
+func TestGates(t *testing.T) {
+	for text, want := range map[string]string{"": "", "B=true,A=false": "A=false,B=true", "A=1": "A=true"} {
+		gates, err := parseGates(text)
+		if got := flagOf(gates); err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"A", "A=", "=true", "A=yes", "A=true;B=true"} {
+		if gates, err := parseGates(text); err == nil {
+			t.Errorf("%q: %v", text, gates)
+		}
+	}
+}

@@ -26,6 +26,8 @@ type options struct {
 	program     string
 	focus, skip string
 	procs       int
+	// gates are feature gates of the agent and of the control plane, as NAME=true,NAME=false.
+	gates map[string]bool
 	// dir is the lab's; "" means one of its own, in the temporary directory.
 	dir           string
 	keep, compare bool
@@ -58,6 +60,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.program, "program", "", "the agent's executable; built or taken from the cache if empty")
 	f.StringVar(&o.focus, "focus", os.Getenv("FOCUS"), "regular expression of the tests to run (FOCUS); with -proxy thirty by default")
 	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
+	gates := f.String("gates", os.Getenv("GATES"), "feature gates of the agent and of the control plane, as NAME=true,NAME=false (GATES)")
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS)")
 	f.StringVar(&o.dir, "dir", os.Getenv("LAB_DIR"), "directory of the lab; a cluster that is up there is used, and left up (LAB_DIR)")
 	f.StringVar(&o.proxy, "proxy", "", "run the tests twice: behind the proxy of this program, bin/kubeloupe, and without")
@@ -68,6 +71,9 @@ func parse(args []string) (options, error) {
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
+	}
+	if o.gates, err = parseGates(*gates); err != nil {
+		return o, err
 	}
 	switch {
 	case o.focus != "":
@@ -90,4 +96,6 @@ func parse(args []string) (options, error) {
 }
 
 // full says that the run is a whole one, fit to compare others with.
-func (o options) full() bool { return o.focus == defaultFocus && o.skip == defaultSkip }
+func (o options) full() bool {
+	return o.focus == defaultFocus && o.skip == defaultSkip && len(o.gates) == 0
+}

@@ -19,6 +19,8 @@ type result struct {
 	// Full says that it ran all tests, and not others by --focus.
 	Full        bool
 	Focus, Skip string
+	// Gates are the feature gates that were set, as the flag --feature-gates has them.
+	Gates string `json:",omitempty"`
 	// Proxied says that the agent was behind the proxy.
 	Proxied bool `json:",omitempty"`
 	Tests   []outcome

@@ -26,7 +26,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.compare {
 		return show(kept, out, nil)
 	}
-	c, err := lab.UpCluster(ctx, lab.ClusterConfig{Dir: o.dir, Log: out})
+	c, err := lab.UpCluster(ctx, lab.ClusterConfig{Dir: o.dir, Gates: flagOf(o.gates), Log: out})
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,11 @@ func node(ctx context.Context, c *lab.Cluster, o options, out io.Writer) error {
 		return fmt.Errorf("in %s runs %s, not %s: end it, or take the cluster down", c.Dir, a.Kind, o.agent)
 	}
 	if a == nil {
-		var err error
-		a, err = c.StartAgent(ctx, lab.AgentConfig{Kind: o.agent, Program: o.program, Log: out})
+		config, err := gated(c, o.gates)
+		if err != nil {
+			return err
+		}
+		a, err = c.StartAgent(ctx, lab.AgentConfig{Kind: o.agent, Program: o.program, KubeletConfig: config, Log: out})
 		if err != nil {
 			return err
 		}
@@ -71,7 +74,7 @@ func node(ctx context.Context, c *lab.Cluster, o options, out io.Writer) error {
 
 // test runs ginkgo, and reads its report. That tests failed is no error.
 func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Writer) (result, error) {
-	r := result{Agent: o.agent, Begin: time.Now().UTC().Truncate(time.Second), Full: o.full(), Focus: o.focus, Skip: o.skip}
+	r := result{Agent: o.agent, Begin: time.Now().UTC().Truncate(time.Second), Full: o.full(), Focus: o.focus, Skip: o.skip, Gates: flagOf(o.gates)}
 	raw := filepath.Join(dir, r.name())
 	if err := os.MkdirAll(raw, 0o755); err != nil {
 		return r, err

@@ -47,6 +47,9 @@ type ClusterConfig struct {
 	Dir string
 	// Preload lists images to pull into containerd, as in [Config].
 	Preload []Image
+	// Gates are feature gates of the control plane, as NAME=true,NAME=false; "" leaves all as they are by default. A cluster keeps those it was
+	// started with: others are refused.
+	Gates string
 	// Log receives a line for each step that takes time; nil discards them.
 	Log io.Writer
 }
@@ -81,6 +84,8 @@ type clusterState struct {
 	Kubernetes, CoreDNS, Layout string
 	// Token is the bootstrap token: id, dot, secret.
 	Token string
+	// Gates are the control plane's, as in [ClusterConfig].
+	Gates string `json:",omitempty"`
 	// Processes are by name of the program.
 	Processes map[string]process
 	// Agents are by the directory of their state below node/.

@@ -41,7 +41,7 @@ func UpCluster(ctx context.Context, c ClusterConfig) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := l.upCluster(ctx)
+	cluster, err := l.upCluster(ctx, c.Gates)
 	if err != nil && !existed {
 		err = errors.Join(err, l.Down(context.WithoutCancel(ctx)))
 	}
@@ -68,7 +68,7 @@ func (b builder) cluster(ctx context.Context) (*clusterState, error) {
 	return &s, nil
 }
 
-func (l *Lab) upCluster(ctx context.Context) (*Cluster, error) {
+func (l *Lab) upCluster(ctx context.Context, gates string) (*Cluster, error) {
 	unlock, err := lockDir(l.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("lab directory: %w", err)
@@ -83,10 +83,14 @@ func (l *Lab) upCluster(ctx context.Context) (*Cluster, error) {
 		if s.Token, err = newToken(); err != nil {
 			return nil, err
 		}
+		s.Gates = gates
 		s.Processes, s.Agents = make(map[string]process), make(map[string]agentState)
 		if err := l.state.save(l.Dir); err != nil {
 			return nil, err
 		}
+	}
+	if s.Gates != gates {
+		return nil, fmt.Errorf("the cluster in %s was started with the feature gates %q, not %q: take it down first", l.Dir, s.Gates, gates)
 	}
 	if err := c.writeFiles(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (c *Cluster) controlPlane() []program {
 		port     = func(which int) string { return strconv.Itoa(c.port(which)) }
 		local    = func(which int, path string) string { return "https://127.0.0.1:" + port(which) + path }
 	)
-	return []program{
+	programs := []program{
 		{
 			name: "etcd", health: etcd + "/health",
 			args: []string{
@@ -89,6 +89,15 @@ func (c *Cluster) controlPlane() []program {
 			health: fmt.Sprintf("http://127.0.0.1:%d/ready", c.port(portDNSReady)),
 		},
 	}
+	if gates := c.state.Cluster.Gates; gates != "" {
+		for i := range programs {
+			switch programs[i].name {
+			case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+				programs[i].args = append(programs[i].args, "--feature-gates="+gates)
+			}
+		}
+	}
+	return programs
 }
 
 // start starts a program unless it runs, and does not wait for it.
