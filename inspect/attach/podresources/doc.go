@@ -3,8 +3,8 @@
 //
 // It owns how often it asks, and what follows from one answer and the next: a typed record for each change. An answer says what containers have,
 // not since when, nor how it was chosen: a record has the time of the answer, and the time since the last one as its precision. The kubelet
-// writes what is read, with names of pods, of device plugins and of DRA drivers: answers, numbers and names are bounded here. It changes nothing.
-// It runs no goroutine and publishes nothing.
+// writes what is read, with names of pods, of device plugins and of DRA drivers; a pod with the socket's directory as a hostPath could, too.
+// Answers, numbers and names are bounded here. It changes nothing, runs no goroutine and publishes nothing.
 //
 // Upstream: pkg/kubelet/apis/podresources.
 package podresources

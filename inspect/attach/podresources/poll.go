@@ -28,8 +28,8 @@ const (
 	machineEvery = 15 * time.Second
 	// refused is how long it waits after the kubelet, or the limit of an answer, refused a call.
 	refused = time.Minute
-	// maxMessage bounds an answer.
-	maxMessage = 8 << 20
+	// maxMessage bounds an answer: some 40,000 devices.
+	maxMessage = 4 << 20
 )
 
 // Poll asks a kubelet. Use [New].
@@ -74,6 +74,10 @@ func (p *Poll) run(ctx context.Context, c api.PodResourcesListerClient, put func
 	}
 	for wait := often; ; {
 		began := time.Now()
+		select {
+		case <-p.wake: // it asks now
+		default:
+		}
 		changed, err := p.ask(ctx, c, put)
 		if err != nil {
 			p.rest = status.Code(err) == codes.ResourceExhausted || status.Code(err) == codes.Unimplemented
@@ -127,13 +131,13 @@ func (p *Poll) ask(ctx context.Context, c api.PodResourcesListerClient, put func
 // machine asks from time to time what the node can give; nil where it did not ask, or got no answer, which is said once.
 func (p *Poll) machine(ctx context.Context, c api.PodResourcesListerClient, put func(trace.Record)) *api.AllocatableResourcesResponse {
 	now := time.Now()
-	if every := machineEvery; !p.machineAsked.IsZero() && now.Sub(p.machineAsked) < every {
+	if !p.machineAsked.IsZero() && now.Sub(p.machineAsked) < machineEvery {
 		return nil
 	}
 	p.machineAsked = now
-	ctx, cancel := context.WithTimeout(ctx, p.deadline)
+	call, cancel := context.WithTimeout(ctx, p.deadline)
 	defer cancel()
-	can, err := c.GetAllocatableResources(ctx, &api.AllocatableResourcesRequest{})
+	can, err := c.GetAllocatableResources(call, &api.AllocatableResourcesRequest{})
 	if err == nil {
 		p.noMachine = ""
 		return can
