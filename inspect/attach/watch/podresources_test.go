@@ -69,13 +69,11 @@ func TestPodResources(t *testing.T) {
 	until := func(what string, is func(r *model.Resources) bool) {
 		t.Helper()
 		for !is(m.Resources()) {
-			recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 32))
+			recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 1))
 			if err != nil {
 				t.Fatalf("%s: %v; got %+v", what, err, m.Resources())
 			}
-			for i := range recs {
-				m.Apply(&recs[i])
-			}
+			m.Apply(&recs[0])
 		}
 	}
 	has := func(cpus string) func(r *model.Resources) bool {
@@ -86,7 +84,7 @@ func TestPodResources(t *testing.T) {
 	until("what the pod has at first", has("1"))
 	l.cpus.Store(2)
 	until("what it has then", has("2"))
-	put(t, kubelet, kubeletLine(`"SyncLoop REMOVE" source="api" pods=["a/b"]`))
+	put(t, kubelet, kubeletLine(`"SyncLoop DELETE" source="api" pods=["a/b"]`), kubeletLine(`"SyncLoop REMOVE" source="api" pods=["a/b"]`))
 	until("nothing once it is gone", func(r *model.Resources) bool { return len(r.Owners) == 0 })
 	until("what the next pod of the name has", has("2"))
 }
