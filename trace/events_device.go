@@ -9,7 +9,7 @@ type DevicePlugin struct {
 	Resource string `json:"resource"`
 	// Socket is the path of the plugin's socket.
 	Socket string `json:"socket,omitempty"`
-	// Healthy and Unhealthy are the numbers of its devices; only when they changed.
+	// Healthy and Unhealthy are the numbers of its devices; only when they changed. Of a listed one, Unhealthy is not known.
 	Healthy   int `json:"healthy,omitempty"`
 	Unhealthy int `json:"unhealthy,omitempty"`
 	// Dropped is how many entries of its list were ignored: without an ID, with one that is too long or not unique, or too many.

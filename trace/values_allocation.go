@@ -16,7 +16,7 @@ type AllocationOutcome string
 // The outcomes.
 const (
 	AllocationGranted  AllocationOutcome = "granted"  // the container has it for itself from now on
-	AllocationKept     AllocationOutcome = "kept"     // the container already had it, from an earlier agent
+	AllocationKept     AllocationOutcome = "kept"     // the container already had it, from an earlier agent, or before an observer looked
 	AllocationReleased AllocationOutcome = "released" // it is free again
 	AllocationRefused  AllocationOutcome = "refused"  // the pod is rejected
 	AllocationAdmitted AllocationOutcome = "admitted" // the pod has all that it requests for itself
@@ -36,4 +36,5 @@ const (
 	AllocationEnded    AllocationWhy = "ended"    // the pod has terminated, or was rejected
 	AllocationStale    AllocationWhy = "stale"    // the container is unknown: an earlier agent allocated it
 	AllocationInitDone AllocationWhy = "init"     // the init container has finished
+	AllocationUnlisted AllocationWhy = "unlisted" // another kubelet does not list it any more; the reason is not known
 )

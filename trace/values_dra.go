@@ -58,6 +58,7 @@ const (
 	ClaimUnpreparing ClaimState = "unpreparing"      // its drivers are being called after its last pod has terminated
 	ClaimStuck       ClaimState = "unprepare-failed" // it is tried again
 	ClaimGone        ClaimState = "gone"             // no pod of the node uses it
+	ClaimListed      ClaimState = "listed"           // another kubelet lists it for a container; what its drivers were called for is not known
 )
 
 // DeviceHealth is the health of a device of a DRA driver.

@@ -14,6 +14,7 @@ func TestForeign(t *testing.T) {
 		{"x", "which are not known here", "eviction is not supported"},
 		{"8", "kubelet cpu -", "agent"},
 		{"6", "no pod now", "seen yet"},
+		{"n", "what this kubelet gave to containers is not known", "nothing is exclusive"},
 		{"7", "of another kubelet behind", "no pod"},
 	} {
 		bubble(t, c.keys, func(t *testing.T) {

@@ -148,6 +148,15 @@ func (d *driver) machine() *driver {
 	return d
 }
 
+// attached gives the app what is known of the resources of another kubelet's node.
+func (d *driver) attached() *driver {
+	d.t.Helper()
+	d.app.apply([]chunk{{recs: tuitest.Attached()}})
+	d.app.setNow()
+	d.app.refresh()
+	return d
+}
+
 // claims gives the app the scripted session of a node with DRA drivers.
 func (d *driver) claims() *driver {
 	d.t.Helper()
@@ -320,6 +329,26 @@ func TestGoldenMachine(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			bubble(t, name, func(t *testing.T) {
 				d := drive(t, Config{}, size[0], size[1]).machine().keys(c.keys)
+				golden(t, name, d.screen())
+				within(t, d.screen(), size[0], size[1])
+			})
+		}
+	}
+}
+
+// TestGoldenAttached is TestGolden of the resources of another kubelet's node.
+func TestGoldenAttached(t *testing.T) {
+	for _, c := range []struct{ name, keys string }{
+		{"attached-resources", "n"},
+		{"attached-resources-node", "n j enter"},
+		{"attached-resources-container", "n m m m m j enter"},
+		{"attached-resources-device", "n m m enter"},
+		{"attached-resources-claim", "n m m m enter"},
+	} {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			bubble(t, name, func(t *testing.T) {
+				d := drive(t, Config{}, size[0], size[1]).attached().keys(c.keys)
 				golden(t, name, d.screen())
 				within(t, d.screen(), size[0], size[1])
 			})

@@ -58,7 +58,7 @@ func TestNoise(t *testing.T) {
 // noiseSessions are the scripted sessions and the recorded ones.
 func noiseSessions(t *testing.T) map[string][]trace.Record {
 	t.Helper()
-	all := map[string][]trace.Record{"session": tuitest.Session(), "cluster": tuitest.Cluster(), "shortage": tuitest.Shortage(), "spans": tuitest.Spans(), "machine": tuitest.Machine(), "claims": tuitest.Claims()}
+	all := map[string][]trace.Record{"session": tuitest.Session(), "cluster": tuitest.Cluster(), "shortage": tuitest.Shortage(), "spans": tuitest.Spans(), "machine": tuitest.Machine(), "claims": tuitest.Claims(), "attached": tuitest.Attached()}
 	files, err := filepath.Glob("testdata/recordings/*.klr")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d recordings, %v", len(files), err)

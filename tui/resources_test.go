@@ -19,7 +19,7 @@ import (
 
 // TestScriptFiles writes scripted sessions as JSON lines, for the gallery.
 func TestScriptFiles(t *testing.T) {
-	for name, recs := range map[string][]trace.Record{"machine": tuitest.Machine(), "claims": tuitest.Claims()} {
+	for name, recs := range map[string][]trace.Record{"machine": tuitest.Machine(), "claims": tuitest.Claims(), "attached": tuitest.Attached()} {
 		var got []byte
 		for _, r := range recs {
 			var err error

@@ -65,6 +65,7 @@ func newAttach(s streams) *cobra.Command {
 		Short: "Watch upstream's kubelet on this node",
 		Long: `Watch the kubelet that runs on this node: upstream's, also within k3s, k0s and microk8s. attach finds it by its listeners, follows
 its log and the container runtime's log, and shows their events in the UI with a short delay. It reads the last ten minutes first.
+The view resources shows which CPUs, memory, devices and claims its containers have, from the kubelet's podresources API.
 Neither the kubelet nor its settings change, except with --raise-verbosity. attach needs root.
 
 Meanwhile, why, trace, inspect, events, record and tui work on this node as with kubeloupe's own agent.
@@ -333,7 +334,7 @@ func (a *attaching) seenBy(found *discover.Found) string {
 			by = append(by, fmt.Sprintf("log V%d", found.Config.Verbosity))
 		case s.Name == discover.SourceRuntimeLog:
 			by = append(by, found.Runtime.Name+" log")
-		case s.Name == discover.SourcePods || s.Name == discover.SourceAPI || s.Name == discover.SourceAPIServer || s.Name == discover.SourceKernel:
+		case s.Name == discover.SourcePods || s.Name == discover.SourceResources || s.Name == discover.SourceAPI || s.Name == discover.SourceAPIServer || s.Name == discover.SourceKernel:
 			by = append(by, s.Name)
 		}
 	}

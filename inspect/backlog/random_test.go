@@ -182,6 +182,7 @@ func (n *node) ofNode() {
 			Op:       pick(n, trace.PluginRegistered, trace.PluginRegistered, trace.PluginDevices, trace.PluginGone, trace.PluginRemoved, trace.PluginRefused),
 			Resource: pick(n, "a.com/gpu", "a.com/nic"), Socket: pick(n, "a", "b"), Healthy: n.rng.IntN(9), PreStart: n.chance(50), Err: pick(n, "", "EOF"),
 		})
+		n.Point(n.at, none, 0, &trace.DevicePlugin{Op: trace.PluginListed, Resource: pick(n, "b.com/gpu", "b.com/nic"), Healthy: n.rng.IntN(9)})
 	case 16:
 		n.Point(n.at, none, 0, &trace.ClaimDescribed{
 			Namespace: pick(n, "a", "b"), Name: pick(n, "gpu", "nic"), UID: fmt.Sprint(n.n),
@@ -268,7 +269,7 @@ func (n *node) ofPod(l *life) {
 	case 23:
 		n.Point(n.at, p, 0, &trace.DeviceAllocation{
 			Container: pick(n, "web", "side"), Resource: pick(n, "a.com/gpu", "a.com/nic"), Count: 1, IDs: []string{pick(n, "g0", "g1")},
-			Outcome: pick(n, trace.DevicesAllocated, trace.DevicesKept, trace.DevicesPrepared, trace.DevicesRefused),
+			Outcome: pick(n, trace.DevicesAllocated, trace.DevicesKept, trace.DevicesPrepared, trace.DevicesRefused, trace.DevicesReleased),
 		})
 	case 24:
 		n.Point(n.at, p, 0, &trace.Worker{To: trace.WorkerTerminated})

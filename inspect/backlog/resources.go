@@ -112,7 +112,7 @@ func (s *resources) plugin(e *trace.DevicePlugin, it *store.Item) {
 		if p.sockets[e.Socket] != nil || len(p.sockets) < maxSockets {
 			p.sockets[e.Socket] = it
 		}
-	case trace.PluginDevices:
+	case trace.PluginDevices, trace.PluginListed:
 		p.devices = it
 	case trace.PluginGone:
 		p.gone = it
@@ -143,7 +143,7 @@ func (p *pod) foldResources(e trace.Event, it *store.Item) {
 			p.hold(holding{e.Container, string(e.Manager)}, it)
 		}
 	case *trace.DeviceAllocation:
-		if e.Outcome == trace.DevicesAllocated || e.Outcome == trace.DevicesKept {
+		if e.Outcome == trace.DevicesAllocated || e.Outcome == trace.DevicesKept || e.Outcome == trace.DevicesReleased {
 			p.hold(holding{e.Container, "device " + e.Resource}, it)
 		}
 	case *trace.Decision:

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -57,12 +58,16 @@ const (
 // NUMAMemory is how much of a resource a NUMA node has, in bytes.
 type NUMAMemory struct {
 	Resource string
-	Total    uint64
+	// Total is 0, too, if it is not known: see TotalKnown.
+	Total uint64
 	// Managed says that containers can have it for themselves, and that the figures below are known: Own is what containers have, Free what
 	// none has, Reserved the rest. Of memory, Pages of the total are huge pages.
 	Managed                    bool
 	Reserved, Own, Free, Pages uint64
 }
+
+// TotalKnown reports whether Total and Reserved are known. Otherwise there is more than the total: what containers can have.
+func (m *NUMAMemory) TotalKnown() bool { return m.Total > 0 || m.Own == 0 && m.Free == 0 }
 
 // Owner is a container with what it has for itself, or a pod with what it has for all of its containers.
 type Owner struct {
@@ -83,8 +88,9 @@ type DeviceResource struct {
 	Since  time.Time // since when Plugin; zero: unknown
 	// Sockets are those of the connected plugins.
 	Sockets []string
-	// Healthy and Unhealthy are the numbers of devices; only if Listed.
+	// Healthy and Unhealthy are the numbers of devices; only if Listed. HealthyOnly says that Unhealthy is not known.
 	Listed             bool
+	HealthyOnly        bool
 	Healthy, Unhealthy int
 	Dropped            int // entries of the plugin's last list that were ignored
 	PreStart, Prefers  bool
@@ -125,6 +131,11 @@ type Refusal struct {
 	// Resource and Count are the devices that it did not get; "" if it was not about devices.
 	Resource string
 	Count    int
+}
+
+// ReservedKnown reports whether Reserved says all: with the policy none, no CPUs are reserved, and with another one, some are.
+func (r *Resources) ReservedKnown() bool {
+	return r.At.IsZero() || r.Reserved != "" || strings.EqualFold(r.CPUPolicy, "none")
 }
 
 // Resources returns which CPUs, memory and devices containers have for themselves. It is computed once for the last change.

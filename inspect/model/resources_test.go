@@ -134,6 +134,18 @@ func TestResources(t *testing.T) {
 			{train, &trace.Worker{To: trace.WorkerTerminating}, "ml/train cuda: 0 CPUs, 0 bytes, 2 devices on 0\n" + gpu + " removed []: 0 healthy, 0 unhealthy, 2 given to [0], 0 free EOF\n"},
 			{train, &trace.Worker{To: trace.WorkerTerminated}, ""},
 		},
+		"another kubelet": {
+			{none, &trace.ResourcesDescribed{
+				CPUPolicy: "static", MemoryPolicy: "Static", Nodes: []trace.NUMANode{{ID: 0, CPUs: "0-3"}}, Reserved: "0",
+				Memory: []trace.NUMAMemory{{Resource: "memory", Allocatable: 700, Free: 700}},
+			}, "node 0: 0r 1s 2s 3s memory 0=0+0+700+0\n"},
+			{none, &trace.DevicePlugin{Op: trace.PluginListed, Resource: gpu, Healthy: 2}, "node 0: 0r 1s 2s 3s memory 0=0+0+700+0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 0 given to [], 2 free \n"},
+			{train, cpus(trace.AllocationKept, "cuda", "2-3", "0", ""), "node 0: 0r 1s 2e=cuda 3e=cuda memory 0=0+0+700+0\nml/train cuda: 2 CPUs, 0 bytes, 0 devices on 0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 0 given to [], 2 free \n"},
+			{train, devices(trace.DevicesAllocated, 1, "g0"), "node 0: 0r 1s 2e=cuda 3e=cuda memory 0=0+0+700+0\nml/train cuda: 2 CPUs, 0 bytes, 1 devices on 0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 1 given to [0], 1 free \n"},
+			{train, devices(trace.DevicesReleased, 1, "g0"), "node 0: 0r 1s 2e=cuda 3e=cuda memory 0=0+0+700+0\nml/train cuda: 2 CPUs, 0 bytes, 0 devices on 0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 0 given to [], 2 free \n"},
+			{train, cpus(trace.AllocationReleased, "cuda", "2-3", "", ""), "node 0: 0r 1s 2s 3s memory 0=0+0+700+0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 0 given to [], 2 free \n"},
+			{train, devices(trace.DevicesReleased, 1, "g0"), "node 0: 0r 1s 2s 3s memory 0=0+0+700+0\n" + gpu + " unknown []: 2 healthy, 0 unhealthy, 0 given to [], 2 free \n"},
+		},
 		"plugins": {
 			{none, &trace.DevicePlugin{Op: trace.PluginRefused, Resource: "cpu", Err: "invalid"}, "cpu refused []: 0 healthy, 0 unhealthy, 0 given to [], 0 free invalid\n"},
 			{none, &trace.DevicePlugin{Op: trace.PluginRegistered, Resource: "cpu", Socket: "a"}, "cpu connected [a]: 0 healthy, 0 unhealthy, 0 given to [], 0 free \n"},

@@ -26,6 +26,12 @@ func (s *resources) devices(r *trace.Record, e *trace.DeviceAllocation) {
 		}
 	case trace.DevicesRefused:
 		s.refuse(r, Refusal{Container: e.Container, Message: e.Err, Resource: e.Resource, Count: e.Count})
+	case trace.DevicesReleased:
+		if o := s.owners[keyOf(r.Pod)][e.Container]; o != nil {
+			is := o.edit()
+			is.Devices = slices.DeleteFunc(is.Devices, func(d trace.DeviceAllocation) bool { return d.Resource == e.Resource })
+			s.tidy(r.Pod, e.Container)
+		}
 	case trace.DevicesPrepared:
 	}
 }
@@ -47,8 +53,10 @@ func (s *resources) plugin(r *trace.Record, e *trace.DevicePlugin) {
 		if !slices.Contains(d.Sockets, e.Socket) && len(d.Sockets) < maxSockets {
 			d.Sockets = append(slices.Clip(d.Sockets), e.Socket)
 		}
+	case trace.PluginListed:
+		d.Listed, d.HealthyOnly, d.Healthy = true, true, e.Healthy
 	case trace.PluginDevices:
-		d.Listed, d.Healthy, d.Unhealthy, d.Dropped = true, e.Healthy, e.Unhealthy, e.Dropped
+		d.Listed, d.HealthyOnly, d.Healthy, d.Unhealthy, d.Dropped = true, false, e.Healthy, e.Unhealthy, e.Dropped
 		if d.Plugin == PluginUnknown { // its registration was missed
 			is(PluginConnected)
 		}

@@ -102,6 +102,7 @@ func TestSubjects(t *testing.T) {
 		{"resources-claims", "claims", "resources", "", ""},
 		{"resources-claims-pod", "claims", "resources", "radio/l1-0", ""},
 		{"resources-pod", "machine", "resources", "net/dpdk-1", ""},
+		{"resources-attached", "attached", "resources", "", ""},
 		{"node", "session", "node", "", ""},
 		{"node-cluster", "cluster", "node", "", "node"},
 		{"images", "session", "images", "", "images"},

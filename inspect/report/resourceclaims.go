@@ -31,8 +31,11 @@ func claimsOf(r *model.Resources, args Args) *Table {
 		if !args.wantsClaim(c) {
 			continue
 		}
-		unhealthy, _ := c.Unhealthy()
-		t.add(str(c.String()), str(c.UID), str(string(c.State)), ago(c.Since, args.Now), nameList(c.Drivers), claimDevices(c), count(c.Count), count(unhealthy), claimPods(c),
+		unhealthy := Value{}
+		if n, _ := c.Unhealthy(); c.State != trace.ClaimListed { // of which it is not known
+			unhealthy = count(n)
+		}
+		t.add(str(c.String()), str(c.UID), str(string(c.State)), ago(c.Since, args.Now), nameList(c.Drivers), claimDevices(c), count(c.Count), unhealthy, claimPods(c),
 			count(c.Users), str(string(c.Fault)), str(c.FaultDriver), text(c.Err))
 	}
 	return t

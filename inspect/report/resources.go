@@ -63,12 +63,19 @@ func numaOf(r *model.Resources) *Table {
 					own[c.ID] = true
 				}
 			}
-			t.add(id, str("cpu"), count(uses[model.CPUReserved]), count(uses[model.CPUExclusive]), count(uses[model.CPUShared]), count(len(n.CPUs)), str(model.FormatCPUs(own)))
+			reserved := Value{}
+			if r.ReservedKnown() {
+				reserved = count(uses[model.CPUReserved])
+			}
+			t.add(id, str("cpu"), reserved, count(uses[model.CPUExclusive]), count(uses[model.CPUShared]), count(len(n.CPUs)), str(model.FormatCPUs(own)))
 		}
 		for _, m := range n.Memory {
-			if m.Managed {
+			switch {
+			case m.Managed && !m.TotalKnown():
+				t.add(id, str(m.Resource), Value{}, size(int64(m.Own)), size(int64(m.Free)), Value{}, Value{})
+			case m.Managed:
 				t.add(id, str(m.Resource), size(int64(m.Reserved)), size(int64(m.Own)), size(int64(m.Free)), size(int64(m.Total)), Value{})
-			} else {
+			default:
 				t.add(id, str(m.Resource), Value{}, Value{}, Value{}, size(int64(m.Total)), Value{})
 			}
 		}
@@ -157,7 +164,9 @@ func devicesOf(r *model.Resources, args Args) *Table {
 		d := &r.Devices[i]
 		healthy, unhealthy, free := Value{}, Value{}, Value{}
 		if d.Listed {
-			healthy, unhealthy, free = count(d.Healthy), count(d.Unhealthy), count(d.Free())
+			if healthy, free = count(d.Healthy), count(d.Free()); !d.HealthyOnly {
+				unhealthy = count(d.Unhealthy)
+			}
 		}
 		t.add(str(d.Name), str(d.Plugin), ago(d.Since, args.Now), healthy, unhealthy, count(d.Given), free, text(d.Err))
 	}

@@ -130,7 +130,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("found the log in %v", f.Log)
 	case f.Runtime.Process == nil || f.Runtime.Name != "containerd" || f.Runtime.Log.Kind != discover.LogFile:
 		t.Errorf("found the runtime %+v", f.Runtime)
-	case f.PodsAPI == "":
-		t.Error("found no PodsAPI")
+	case f.PodsAPI == "" || f.PodResources == "":
+		t.Errorf("found PodsAPI %q and the podresources API %q", f.PodsAPI, f.PodResources)
 	}
 }

@@ -76,6 +76,7 @@ func (s *Sink) inUse(e *trace.ClaimDescribed) {
 		s.addClaims(s.claims.by[key], -1)
 		delete(s.claims.by, key)
 	case trace.ClaimUnpreparing, trace.ClaimStuck: // it is in use until that succeeds
+	case trace.ClaimListed: // another kubelet's
 	}
 	s.claimsInUse.WithLabelValues(anyDriver).Set(float64(len(s.claims.by)))
 }

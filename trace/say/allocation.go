@@ -93,6 +93,8 @@ func allocationWhy(e *trace.Allocation) string {
 		return "the pod is unknown"
 	case trace.AllocationInitDone:
 		return "it has finished"
+	case trace.AllocationUnlisted:
+		return "the kubelet does not list it any more"
 	}
 	return string(e.Why)
 }

@@ -24,6 +24,8 @@ func DevicePlugin(e *trace.DevicePlugin) string {
 		return text
 	case trace.PluginGone:
 		return join(who+" is gone: its devices are not allocated until one registers", e.Err)
+	case trace.PluginListed:
+		return fmt.Sprintf("%s: %d healthy devices are listed", e.Resource, e.Healthy)
 	case trace.PluginRemoved:
 		return e.Resource + " is removed from the node: no device plugin registered for it for 5 min"
 	}

@@ -21,6 +21,8 @@ func TestDevices(t *testing.T) {
 		"allocated 2 example.com/gpu for web: g0, g1; its preference took 2ms (the plugin took 1.50s)": &trace.DeviceAllocation{
 			Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 2, IDs: []string{"g0", "g1"}, Took: 1500 * time.Millisecond, Preferred: 2 * time.Millisecond,
 		},
+		"released 1 example.com/gpu for web: g7":                                          &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesReleased, Count: 1, IDs: []string{"g7"}},
+		"example.com/gpu: 3 healthy devices are listed":                                   &trace.DevicePlugin{Op: trace.PluginListed, Resource: gpu, Healthy: 3},
 		"kept 1 example.com/gpu for web: g7 (NUMA node 1)":                                &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesKept, Count: 1, IDs: []string{"g7"}, Nodes: "1"},
 		"allocated 1 example.com/gpu for web: g1 (NUMA node 1)":                           &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g1"}, Nodes: "1", Affinity: "1"},
 		"allocated 1 example.com/gpu for web: g1 (NUMA node 1); NUMA nodes 0 were chosen": &trace.DeviceAllocation{Container: "web", Resource: gpu, Outcome: trace.DevicesAllocated, Count: 1, IDs: []string{"g1"}, Nodes: "1", Affinity: "0"},

@@ -99,6 +99,8 @@ func ClaimState(s trace.ClaimState) string {
 		return "not unprepared"
 	case trace.ClaimGone:
 		return "not used any more"
+	case trace.ClaimListed:
+		return "listed by the kubelet; what its drivers did is not known"
 	case trace.ClaimReady:
 	}
 	return string(s)

@@ -63,6 +63,7 @@ func TestClaimState(t *testing.T) {
 	for state, want := range map[trace.ClaimState]string{
 		trace.ClaimRestored: "prepared by an earlier agent", trace.ClaimPreparing: "being prepared", trace.ClaimReady: "prepared", trace.ClaimFailed: "not prepared",
 		trace.ClaimUnpreparing: "being unprepared", trace.ClaimStuck: "not unprepared", trace.ClaimGone: "not used any more", "new": "new",
+		trace.ClaimListed: "listed by the kubelet; what its drivers did is not known",
 	} {
 		if got := ClaimState(state); got != want {
 			t.Errorf("%s: %s, want %s", state, got, want)

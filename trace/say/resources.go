@@ -1,7 +1,6 @@
 package say
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -23,8 +22,8 @@ func Policies(e *trace.ResourcesDescribed) string {
 	add("cpuManagerPolicy", e.CPUPolicy, e.Options)
 	add("memoryManagerPolicy", e.MemoryPolicy)
 	add("topologyManagerPolicy", e.TopologyPolicy, e.Scope)
-	if len(out) > 0 && e.CPUPolicy == "static" {
-		out = append(out, "CPUs "+cmp.Or(e.Reserved, "none")+" are reserved")
+	if e.CPUPolicy == "static" && e.Reserved != "" {
+		out = append(out, "CPUs "+e.Reserved+" are reserved")
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type Resources struct {
 	bar     int // columns of the bars of NUMA nodes
 	filter  *query.Filter
 	res     *model.Resources
-	foreign bool
+	foreign bool // another kubelet's
 	now     time.Time
 
 	nodes   list[nodeRow]
@@ -224,8 +225,9 @@ func (p *Resources) policies() string {
 	case r.At.IsZero():
 		return "policies: " + say.Untold
 	}
-	out := []string{"CPU " + r.CPUPolicy, "memory " + r.MemoryPolicy}
-	topology := "topology " + r.TopologyPolicy
+	policy := func(what, is string) string { return what + " " + cmp.Or(is, "policy not known") }
+	out := []string{policy("CPU", r.CPUPolicy), policy("memory", r.MemoryPolicy)}
+	topology := policy("topology", r.TopologyPolicy)
 	if r.Scope != "" {
 		topology += " by " + r.Scope
 	}

@@ -54,9 +54,21 @@ func (p *Resources) claimColumns() []table.Column[*model.Claim] {
 		clock(p.Look, "since", 3, func(c *model.Claim) time.Time { return c.Since }),
 		text("driver", 15, 1, 2, p.claimDrivers),
 		devices,
-		oddity("unhealthy", 9, 1, style.Fail, unhealthy),
+		healthKnown(oddity("unhealthy", 9, 1, style.Fail, unhealthy)),
 		users,
 	}
+}
+
+// healthKnown writes that the health is not known where the kubelet only lists claims.
+func healthKnown(c table.Column[*model.Claim]) table.Column[*model.Claim] {
+	write := c.Cell
+	c.Cell = func(r *model.Claim) table.Cell {
+		if r.State == trace.ClaimListed {
+			return table.Cell{Text: style.Unknown, Tone: style.Dim}
+		}
+		return write(r)
+	}
+	return c
 }
 
 // claimWhat is the title of the column with a claim's error.
@@ -86,7 +98,7 @@ func claimState(c *model.Claim) string {
 		return "not prepared"
 	case trace.ClaimStuck:
 		return "not unprepared"
-	case trace.ClaimRestored, trace.ClaimPreparing, trace.ClaimReady, trace.ClaimUnpreparing, trace.ClaimGone:
+	case trace.ClaimRestored, trace.ClaimPreparing, trace.ClaimReady, trace.ClaimUnpreparing, trace.ClaimGone, trace.ClaimListed:
 	}
 	return string(c.State)
 }
@@ -97,7 +109,7 @@ func claimTone(c *model.Claim) style.Tone {
 		return style.Fail
 	case trace.ClaimPreparing, trace.ClaimUnpreparing:
 		return style.Slow
-	case trace.ClaimRestored, trace.ClaimReady, trace.ClaimGone:
+	case trace.ClaimRestored, trace.ClaimReady, trace.ClaimGone, trace.ClaimListed:
 	}
 	return style.Plain
 }

@@ -51,11 +51,23 @@ func (p *Resources) deviceColumns() []table.Column[model.DeviceResource] {
 		toned(text("plugin", 9, 0, 0, func(d model.DeviceResource) string { return string(d.Plugin) }), pluginTone),
 		clock(p.Look, "since", 4, func(d model.DeviceResource) time.Time { return d.Since }),
 		listed(number("healthy", 7, 0, func(d model.DeviceResource) int64 { return int64(d.Healthy) }, count)),
-		listed(oddity("unhealthy", 9, 0, style.Fail, func(d model.DeviceResource) int64 { return int64(d.Unhealthy) })),
+		unhealthyKnown(listed(oddity("unhealthy", 9, 0, style.Fail, func(d model.DeviceResource) int64 { return int64(d.Unhealthy) }))),
 		orNone(number("allocated", 9, 0, func(d model.DeviceResource) int64 { return int64(d.Given) }, count)),
 		listed(number("free", 4, 2, func(d model.DeviceResource) int64 { return int64(d.Free()) }, count)),
 		who,
 	}
+}
+
+// unhealthyKnown writes that the number is not known where only the healthy devices are listed.
+func unhealthyKnown(c table.Column[model.DeviceResource]) table.Column[model.DeviceResource] {
+	write := c.Cell
+	c.Cell = func(d model.DeviceResource) table.Cell {
+		if d.HealthyOnly {
+			return table.Cell{Text: style.Unknown, Tone: style.Dim}
+		}
+		return write(d)
+	}
+	return c
 }
 
 func pluginTone(d model.DeviceResource) style.Tone {
@@ -114,7 +126,11 @@ func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
 	}
 	if d.Listed {
 		f.add("healthy", style.Count(d.Healthy), style.Plain)
-		f.add("unhealthy", style.Count(d.Unhealthy), toneIf(d.Unhealthy > 0, style.Fail))
+		if d.HealthyOnly {
+			f.add("unhealthy", "not known: this kubelet lists the healthy devices only", style.Dim)
+		} else {
+			f.add("unhealthy", style.Count(d.Unhealthy), toneIf(d.Unhealthy > 0, style.Fail))
+		}
 		f.add("free", style.Count(d.Free()), style.Plain)
 	}
 	if d.Dropped > 0 {

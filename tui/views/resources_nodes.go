@@ -110,14 +110,18 @@ func (p *Resources) newNodes() {
 }
 
 func (p *Resources) nodeColumns() []table.Column[nodeRow] {
-	figure := func(title string, width, drop int, of func(reserved, own, free int64) int64) table.Column[nodeRow] {
+	known := func(r nodeRow) bool {
+		_, _, _, known := r.figures()
+		return known
+	}
+	figure := func(title string, width, drop int, known func(nodeRow) bool, of func(reserved, own, free int64) int64) table.Column[nodeRow] {
 		c := number(title, width, drop, func(r nodeRow) int64 {
 			reserved, own, free, _ := r.figures()
 			return of(reserved, own, free)
 		}, nil)
 		c.Cell = func(r nodeRow) table.Cell {
-			reserved, own, free, known := r.figures()
-			if n := of(reserved, own, free); known {
+			reserved, own, free, _ := r.figures()
+			if n := of(reserved, own, free); known(r) {
 				return table.Cell{Text: r.amount(n), Tone: toneIf(n == 0, style.Dim)}
 			}
 			return table.Cell{Text: style.Unknown, Tone: style.Dim}
@@ -134,15 +138,28 @@ func (p *Resources) nodeColumns() []table.Column[nodeRow] {
 		},
 		text("resource", 13, 0, 0, func(r nodeRow) string { return p.Theme.Clean(r.resource) }),
 		use,
-		figure("reserved", 8, 1, func(reserved, _, _ int64) int64 { return reserved }),
-		figure("allocated", 9, 0, func(_, own, _ int64) int64 { return own }),
-		figure("free", 8, 0, func(_, _, free int64) int64 { return free }),
+		figure("reserved", 8, 1, func(r nodeRow) bool { return known(r) && p.reservedKnown(&r) }, func(reserved, _, _ int64) int64 { return reserved }),
+		figure("allocated", 9, 0, known, func(_, own, _ int64) int64 { return own }),
+		figure("free", 8, 0, known, func(_, _, free int64) int64 { return free }),
 		{
-			Title: "total", Width: 8, Right: true, Drop: 2, Cell: func(r nodeRow) table.Cell { return table.Cell{Text: r.amount(r.total())} },
+			Title: "total", Width: 8, Right: true, Drop: 2, Cell: func(r nodeRow) table.Cell {
+				if r.resource != "cpu" && !r.memory.TotalKnown() {
+					return table.Cell{Text: style.Unknown, Tone: style.Dim}
+				}
+				return table.Cell{Text: r.amount(r.total())}
+			},
 			Figure: func(r nodeRow) float64 { return float64(r.total()) },
 		},
 		own,
 	}
+}
+
+// reservedKnown reports whether it is known how much of the resource is reserved.
+func (p *Resources) reservedKnown(r *nodeRow) bool {
+	if r.resource == "cpu" {
+		return p.res.ReservedKnown()
+	}
+	return r.memory.TotalKnown()
 }
 
 // numaName is the number of a NUMA node.
@@ -258,7 +275,7 @@ func (p *Resources) memoryBar(r *nodeRow) []table.Cell {
 
 // notManaged says that containers cannot have memory for themselves, as long as the column of bars has room.
 func (p *Resources) notManaged() string {
-	policy := p.Theme.Clean(p.res.MemoryPolicy)
+	policy := p.Theme.Clean(cmp.Or(p.res.MemoryPolicy, "not known"))
 	for _, text := range []string{"not managed: memoryManagerPolicy is " + policy, "memory manager: " + policy, "policy " + policy} {
 		if fit.Width(text) <= p.bar {
 			return text
@@ -307,7 +324,11 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 	}
 	n := &p.res.NUMA[i]
 	f.add("CPUs", listOf(n.CPUs, func(model.CPU) bool { return true }), style.Plain)
-	f.add("reserved", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUReserved }), style.Plain)
+	if p.res.ReservedKnown() {
+		f.add("reserved", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUReserved }), style.Plain)
+	} else {
+		f.add("reserved", "not known", style.Dim)
+	}
 	f.add("shared", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUShared }), style.Plain)
 	f.add("exclusive", listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUExclusive }), style.Plain)
 	if list := listOf(n.CPUs, func(c model.CPU) bool { return c.Use == model.CPUExclusive && c.Owner < 0 }); list != "" {
@@ -317,7 +338,10 @@ func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
 		row := nodeRow{node: n.ID, resource: m.Resource, memory: m}
 		reserved, own, free, known := row.figures()
 		text := m.Resource + " " + style.Bytes(int64(m.Total))
-		if known {
+		switch {
+		case known && !m.TotalKnown():
+			text = fmt.Sprintf("%s: allocated %s, free %s; how much is reserved is not known", m.Resource, style.Bytes(own), style.Bytes(free))
+		case known:
 			text += fmt.Sprintf(": reserved %s, allocated %s, free %s", style.Bytes(reserved), style.Bytes(own), style.Bytes(free))
 		}
 		if m.Pages > 0 {

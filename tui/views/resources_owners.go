@@ -31,8 +31,10 @@ func (p *Resources) newOwners() {
 // noOwners says why no container has anything for itself.
 func (p *Resources) noOwners() string {
 	switch r := p.res; {
-	case p.foreign:
+	case p.foreign && r.At.IsZero():
 		return "not known of this kubelet"
+	case p.foreign:
+		return "this kubelet lists no container with CPUs, memory or devices for itself"
 	case p.Scene.Note != "":
 		return "no container has anything for itself; " + p.Theme.Clean(p.Scene.Note)
 	case !r.At.IsZero() && (r.CPUPolicy == "static" || r.MemoryPolicy == "Static") || len(r.Devices) > 0:
@@ -121,16 +123,19 @@ func (p *Resources) ownerDetails(o *model.Owner) tea.Cmd {
 	f.add("pod", cmp.Or(o.Pod.String(), o.Pod.UID), style.Plain)
 	f.add("container", cmp.Or(o.Container, "all of the pod"), style.Plain)
 	f.add("NUMA nodes", o.NUMANodes(), style.Plain)
+	if p.foreign {
+		f.add("choice", "not known: this kubelet does not say how it chose", style.Dim)
+	}
 	if a := o.CPUs; a != nil {
 		f.head("CPUs")
-		f.add("since", p.Scene.Time(o.CPUsAt), style.Plain)
+		f.add(sinceOf(a.Outcome), p.Scene.Time(o.CPUsAt), style.Plain)
 		f.add("CPUs", fmt.Sprintf("%d: %s", o.CPUCount(), a.CPUs), style.Plain)
 		f.add("NUMA node", a.Nodes, style.Plain)
 		f.add("decision", say.Allocation(a), allocationTone(a))
 	}
 	if a := o.Memory; a != nil {
 		f.head("memory")
-		f.add("since", p.Scene.Time(o.MemoryAt), style.Plain)
+		f.add(sinceOf(a.Outcome), p.Scene.Time(o.MemoryAt), style.Plain)
 		for _, m := range a.Memory {
 			f.add("has", style.Bytes(int64(m.Bytes))+" of "+m.Resource+" from NUMA node "+m.Nodes, style.Plain)
 		}
@@ -145,6 +150,14 @@ func (p *Resources) ownerDetails(o *model.Owner) tea.Cmd {
 	}
 	name := p.Theme.Clean(ownerName(o))
 	return send(Open{NewPager(p.Look, "container", name, f.lines).Of(name)})
+}
+
+// sinceOf names the time of an allocation: of one that was found, nobody knows when the container got it.
+func sinceOf(o trace.AllocationOutcome) string {
+	if o == trace.AllocationKept {
+		return "found"
+	}
+	return "since"
 }
 
 // allocationTone marks what is not as near as it could be.

@@ -36,6 +36,8 @@ type Config struct {
 	Tracing        string // where it sends spans, host:port; "" is nowhere
 	CredentialDir  string // of exec credential providers; "" is none
 	FeatureGates   map[string]bool
+	// Policies are those by which containers get CPUs and memory for themselves.
+	Policies Policies
 	// Files are those that were read, Trouble what could not be.
 	Files, Trouble []string
 }
@@ -65,6 +67,8 @@ type kubeletFile struct {
 		Endpoint               string `json:"endpoint"`
 		SamplingRatePerMillion int    `json:"samplingRatePerMillion"`
 	} `json:"tracing"`
+
+	policyFile
 }
 
 // configOf is a kubelet's configuration: defaults, --config, drop-ins in the order of their paths, flags. Root writes the files. They are
@@ -101,6 +105,7 @@ func configOf(v View, p *Process, f flags) Config {
 	}
 	c.fromFile(&file)
 	c.fromFlags(f, cwd)
+	c.Policies = policiesOf(&file.policyFile, f, len(c.Trouble) == 0)
 	if c.NodeName == "" {
 		if b, err := readWithin(v, p.root(), "/etc/hostname"); err == nil && len(b) < 256 {
 			c.NodeName = strings.ToLower(strings.TrimSpace(string(b)))

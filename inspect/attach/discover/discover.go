@@ -46,6 +46,10 @@ type Found struct {
 	Access *Access `json:",omitempty"`
 	// PodsAPI is the path of its socket as seen from outside; "" where there is none.
 	PodsAPI string `json:",omitempty"`
+	// PodResources is the path of the socket of the podresources API as seen from outside; "" where there is none.
+	PodResources string `json:",omitempty"`
+	// NUMA are the machine's NUMA nodes; none where the kernel does not show them.
+	NUMA []NUMANode `json:",omitempty"`
 	// Strangers are processes that were not taken for a kubelet, with the reason.
 	Strangers []string `json:",omitempty"`
 	// Sources are what the kubelet can be seen by.
@@ -160,6 +164,9 @@ func Discover(v View, o Options) (*Found, error) {
 	}
 	if api := path.Join(f.Config.RootDir, "pods-api/pods-api.sock"); exists(v, c.Process.root(), api) {
 		f.PodsAPI = f.Outside(api)
+	}
+	if api := path.Join(f.Config.RootDir, podResourcesSocket); exists(v, c.Process.root(), api) {
+		f.PodResources, f.NUMA = f.Outside(api), numaOf(v)
 	}
 	f.Sources = sourcesOf(v, f)
 	return f, nil

@@ -417,6 +417,8 @@ kubelet spans   no
                      missing: the kubelet sends none. With tracing: {endpoint: "127.0.0.1:4317", samplingRatePerMillion: 1000000} in its configuration, a restart of it (pods continue) and attach --otlp-grpc 127.0.0.1:4317, it tells each sync of a pod at any verbosity
 PodsAPI         no   
                      missing: there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI
+podresources    no   
+                     missing: there is no socket /var/lib/kubelet/pod-resources/kubelet.sock: Kubernetes 1.20 and later have it, before 1.28 unless the feature gate KubeletPodResources is off
 kubelet API     no   port 10250
                      missing: no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it); name some with --kubelet-kubeconfig FILE: get of nodes/metrics, nodes/configz and nodes/healthz, before Kubernetes 1.33 of nodes/proxy
 API server      no   no kubeconfig

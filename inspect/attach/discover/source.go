@@ -13,6 +13,7 @@ const (
 	SourceSpans      = "runtime spans"
 	SourceTracing    = "kubelet spans"
 	SourcePods       = "PodsAPI"
+	SourceResources  = "podresources"
 	SourceAPI        = "kubelet API"
 	SourceAPIServer  = "API server"
 )
@@ -30,7 +31,7 @@ type Source struct {
 // sourcesOf says of each source what it gives here.
 func sourcesOf(v View, f *Found) []Source {
 	return []Source{
-		f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.spansSource(), f.tracingSource(), f.podsSource(), f.apiSource(), f.apiServerSource(), f.kernelSource(v),
+		f.logSource(), f.runtimeLogSource(), f.runtimeSource(), f.spansSource(), f.tracingSource(), f.podsSource(), f.resourcesSource(), f.apiSource(), f.apiServerSource(), f.kernelSource(v),
 	}
 }
 

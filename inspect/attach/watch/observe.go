@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/merge"
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podresources"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/podsapi"
 	"github.com/kubeloupe/kubeloupe/inspect/attach/runtimeevents"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -43,6 +44,10 @@ type beside struct {
 func observersOf(f *discover.Found) (all []Observer) {
 	if f.PodsAPI != "" {
 		all = append(all, Observer{Name: "PodsAPI", Run: func(ctx context.Context, put func(trace.Record)) error { return podsapi.Watch(ctx, f.PodsAPI, put) }})
+	}
+	if f.PodResources != "" {
+		p := podresources.New(f.PodResources, podresources.Machine{Policies: f.Config.Policies, NUMA: f.NUMA})
+		all = append(all, Observer{Name: "the podresources API", Run: p.Run, See: p.See})
 	}
 	if r := &f.Runtime; r.Process != nil && r.Name == "containerd" {
 		all = append(all, Observer{Name: "containerd's event stream", Late: eventDelay, Run: runtimeevents.New(r.Open).Run})
