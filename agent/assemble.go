@@ -57,7 +57,6 @@ type parts struct {
 	slots   *semaphore.Slots // for the container runtime
 	cluster *cluster
 	volumes *volume.Manager
-	health  *csi.Health // nil without the feature gate
 	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges

@@ -169,12 +169,12 @@ func (p *parts) newHealth(drivers *csi.Plugin) (err error) {
 	if !p.cfg.Kubelet.Gates.Enabled("CSIVolumeHealth") {
 		return nil
 	}
-	p.health, err = csi.NewHealth(csi.HealthConfig{
+	p.cluster.health, err = csi.NewHealth(csi.HealthConfig{
 		Plugin: drivers, Period: p.cfg.Kubelet.Kubelet.VolumeStatsAggPeriod.Duration, Set: p.cluster.statuses.SetVolumeHealth,
 		Uses: func(plugin string) []volume.Use { return p.volumes.Uses(plugin) },
 	})
 	if err == nil {
-		p.add("volume health", p.health.Run)
+		p.add("volume health", p.cluster.health.Run)
 	}
 	return err
 }
