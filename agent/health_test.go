@@ -144,7 +144,7 @@ func TestVolumeHealth(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	api, flags := h.api()
 	p := api.claimed()
-	n := run(t, h.config(append(flags, "--feature-gates", "CSIVolumeHealth=true", "--volume-stats-agg-period", "50ms")...))
+	n := run(t, h.config(append(flags, "--feature-gates", "CSIVolumeHealth=true", "--volume-stats-agg-period", "50ms", "--kube-api-content-type", "application/json")...))
 	d := &diskDriver{}
 	d.serve(h)
 	n.source.Set(p)
@@ -174,7 +174,7 @@ func TestVolumeHealthIsOff(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})
 	api, flags := h.api()
 	p := api.claimed()
-	n := run(t, h.config(append(flags, "--volume-stats-agg-period", "1ms")...))
+	n := run(t, h.config(append(flags, "--volume-stats-agg-period", "1ms", "--kube-api-content-type", "application/json")...))
 	d := &diskDriver{}
 	d.serve(h)
 	n.source.Set(p)

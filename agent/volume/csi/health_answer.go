@@ -10,6 +10,8 @@ import (
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // The limits of what a driver says about health. The API server rejects a whole status that exceeds the first three.
@@ -64,7 +66,7 @@ func volumeConditions(from *csipb.VolumeHealth) []v1.VolumeHealthCondition {
 	}
 	if len(out) > maxConditions {
 		worst := []v1.VolumeHealthStatusType{v1.VolumeHealthInaccessible, v1.VolumeHealthDataLoss, v1.VolumeHealthDegraded}
-		slices.SortFunc(out, func(a, b v1.VolumeHealthCondition) int {
+		sorting.Stable(out, func(a, b *v1.VolumeHealthCondition) int {
 			return cmp.Or(slices.Index(worst, a.Status)-slices.Index(worst, b.Status), strings.Compare(a.Reason, b.Reason))
 		})
 		out = out[:maxConditions]
