@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/runtimeclass"
 	"github.com/kubeloupe/kubeloupe/agent/status"
 	"github.com/kubeloupe/kubeloupe/agent/token"
+	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
 )
 
 // cluster has the parts that use the API server. A standalone node has only events and runtime classes, and both are
@@ -29,6 +30,7 @@ type cluster struct {
 	podCerts *podcert.Manager
 	statuses *status.Manager
 	mirrors  *mirror.Manager
+	health   *csi.Health // of volumes; nil without its feature gate
 	secrets  *redact.Vault
 }
 

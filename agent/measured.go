@@ -130,6 +130,12 @@ func (p *parts) measureVolumes(m *measured) {
 	}
 	m.gauge("kubelet_orphan_pod_cleaned_volumes", "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.", float64(c.Swept+c.SweptErrors))
 	m.gauge("kubelet_orphan_pod_cleaned_volumes_errors", "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.", float64(c.SweptErrors))
+	if p.cluster.health != nil {
+		m.Gauge("csi_node_storage_health_status", "CSI node storage backend health conditions currently reported (1 = present).")
+		for b := range p.cluster.health.Backends() {
+			m.sample(1, "driver_name", b.Driver, "status", b.Status, "reason", b.Reason)
+		}
+	}
 	m.Gauge("plugin_manager_total_plugins", "Number of plugins in Plugin Manager")
 	for path, registered := range p.pods.sockets.Sockets() {
 		m.sample(1, "socket_path", path, "state", wantedState)

@@ -150,6 +150,9 @@ func (p *parts) persistent(c *volume.Config) error {
 	}
 	c.Plugins = append(c.Plugins, drivers, disks, shares)
 	p.pods.plugins["CSIPlugin"] = drivers
+	if err := p.newHealth(drivers); err != nil {
+		return err
+	}
 	p.add("CSI drivers", func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
@@ -159,4 +162,19 @@ func (p *parts) persistent(c *volume.Config) error {
 		}
 	})
 	return nil
+}
+
+// newHealth has the drivers asked about the health of volumes, if the feature gate is on.
+func (p *parts) newHealth(drivers *csi.Plugin) (err error) {
+	if !p.cfg.Kubelet.Gates.Enabled("CSIVolumeHealth") {
+		return nil
+	}
+	p.cluster.health, err = csi.NewHealth(csi.HealthConfig{
+		Plugin: drivers, Period: p.cfg.Kubelet.Kubelet.VolumeStatsAggPeriod.Duration, Set: p.cluster.statuses.SetVolumeHealth,
+		Uses: func(plugin string) []volume.Use { return p.volumes.Uses(plugin) },
+	})
+	if err == nil {
+		p.add("volume health", p.cluster.health.Run)
+	}
+	return err
 }

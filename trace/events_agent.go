@@ -197,7 +197,7 @@ type Decision struct {
 	// Ground is why an image is removed.
 	Ground RemovalGround `json:"ground,omitempty"`
 	// Orphan is the UID of the unknown pod, Path its directory, and Volume the name on disk of a volume that could not be torn
-	// down.
+	// down, or whose health has changed.
 	Orphan string `json:"orphan,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Volume string `json:"volume,omitempty"`

@@ -25,7 +25,7 @@ const (
 	BySlots        Decider = "slots"        // which operation releases its slot, and how many slots there are
 	ByStatus       Decider = "status"       // whether a change of a pod's status is allowed
 	ByUserNS       Decider = "userns"       // which ids of the host a pod gets
-	ByVolumes      Decider = "volumes"      // when a volume is set up again
+	ByVolumes      Decider = "volumes"      // when a volume is set up again, and which volumes and storage backends are healthy
 )
 
 // Verdict is the outcome of a decision.
@@ -55,6 +55,8 @@ const (
 	VerdictOverstays  Verdict = "overstays"    // it takes clearly longer than usual, and loses its slot
 	VerdictWidth      Verdict = "width"        // the number of slots changes
 	VerdictSetUpAgain Verdict = "set up again" // the volume was lost, and is set up again
+	VerdictUnhealthy  Verdict = "unhealthy"    // the CSI driver reports problems of the volume, or of its storage backend
+	VerdictHealthy    Verdict = "healthy"      // the CSI driver reports no problem any more
 	VerdictRegistered Verdict = "registered"   // the plugin is registered
 	VerdictRefused    Verdict = "refused"      // the plugin is not registered
 	VerdictRemoved    Verdict = "removed"      // the plugin's socket is gone, and so is its registration

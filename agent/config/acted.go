@@ -153,6 +153,7 @@ func actedOnGates() map[string]bool {
 		"CPUManagerPolicyAlphaOptions":                   true,
 		"CPUManagerPolicyBetaOptions":                    true,
 		"CRIListStreaming":                               true,
+		"CSIVolumeHealth":                                true,
 		"ChangeContainerStatusOnKubeletRestart":          true,
 		"ContainerCheckpoint":                            true,
 		"ContainerStopSignals":                           true,

@@ -124,7 +124,7 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 	if c.Runtime.Endpoint == "" {
 		c.Runtime.EndpointFrom = ""
 	}
-	c.NotActedOn = notActedOn(explicit, kc.FeatureGates, flags)
+	c.NotActedOn = notActedOn(explicit, kc.FeatureGates, gates, flags)
 	return c, nil
 }
 
@@ -148,9 +148,10 @@ func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
 
 // notActedOn lists what a file or a flag sets and is not supported. Zero values of fields without a pointer count as
 // not set; gates count if they differ from their default.
-func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]bool, flags *Flags) []string {
+func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bool, gates Gates, flags *Flags) []string {
 	var names []string
 	acted := actedOn()
+	acted["volumeStatsAggPeriod"] = gates.Enabled("CSIVolumeHealth") // the period of health, not of statistics
 	for path, ok := range acted {
 		if !ok && isSet(fieldAt(reflect.ValueOf(explicit).Elem(), path, false)) {
 			names = append(names, path)
@@ -165,7 +166,7 @@ func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, gates map[string]
 		names = append(names, "--"+name)
 	}
 	known, actedGates := knownGates(), actedOnGates()
-	for name, on := range gates {
+	for name, on := range set {
 		if g, ok := known[name]; !actedGates[name] && (!ok || g.on != on) {
 			names = append(names, gatePath(name))
 		}

@@ -60,8 +60,6 @@ type (
 	Leases = Resource[*coordinationv1.Lease, *coordinationv1.LeaseList]
 	// CSIDrivers are those of the cluster.
 	CSIDrivers = Resource[*storagev1.CSIDriver, *storagev1.CSIDriverList]
-	// CSINodes are those of the cluster.
-	CSINodes = Resource[*storagev1.CSINode, *storagev1.CSINodeList]
 	// VolumeAttachments are those of the cluster.
 	VolumeAttachments = Resource[*storagev1.VolumeAttachment, *storagev1.VolumeAttachmentList]
 	// CertificateSigningRequests are those of the cluster.
@@ -81,6 +79,12 @@ type (
 	// SubjectAccessReviews asks the API server for reviews.
 	SubjectAccessReviews = Review[*authorizationv1.SubjectAccessReview]
 )
+
+// CSINodes are those of the cluster. They have statuses.
+type CSINodes interface {
+	Resource[*storagev1.CSINode, *storagev1.CSINodeList]
+	UpdateStatus(ctx context.Context, obj *storagev1.CSINode, opts metav1.UpdateOptions) (*storagev1.CSINode, error)
+}
 
 // ServiceAccounts also issue tokens.
 type ServiceAccounts interface {

@@ -266,12 +266,13 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 	return found.copied()
 }
 
-// copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set.
+// copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set, and the health of volumes, as the
+// API server has them.
 func (e *entry) copied() *v1.Pod {
 	p := e.pod.DeepCopy()
 	s := e.status.DeepCopy()
 	s.ResourceClaimStatuses, s.ExtendedResourceClaimStatus = p.Status.ResourceClaimStatuses, p.Status.ExtendedResourceClaimStatus
-	s.NodeAllocatableResourceClaimStatuses = p.Status.NodeAllocatableResourceClaimStatuses
+	s.NodeAllocatableResourceClaimStatuses, s.VolumeHealth = p.Status.NodeAllocatableResourceClaimStatuses, p.Status.VolumeHealth
 	p.Status = *s
 	return p
 }

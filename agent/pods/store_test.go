@@ -39,6 +39,7 @@ func TestStoreHasForeignStatus(t *testing.T) {
 	p := podOf("a", "u1")
 	p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("a-gpu-x")}}
 	p.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "a-extended-x"}
+	p.Status.VolumeHealth = []v1.PodVolumeHealth{{Name: "data"}}
 	s.put(p, time.Now())
 	s.with("u1", func(e *entry) { e.status.Phase = v1.PodFailed })
 	all := s.Pods()
@@ -47,7 +48,7 @@ func TestStoreHasForeignStatus(t *testing.T) {
 	}
 	for _, got := range []*v1.Pod{&all[0], s.Copy("u1"), s.Pod(p.Namespace, "a")} {
 		st := got.Status
-		if st.Phase != v1.PodFailed || len(st.ResourceClaimStatuses) != 1 || *st.ResourceClaimStatuses[0].ResourceClaimName != "a-gpu-x" || st.ExtendedResourceClaimStatus == nil {
+		if st.Phase != v1.PodFailed || len(st.ResourceClaimStatuses) != 1 || *st.ResourceClaimStatuses[0].ResourceClaimName != "a-gpu-x" || st.ExtendedResourceClaimStatus == nil || len(st.VolumeHealth) != 1 {
 			t.Errorf("%+v", st)
 		}
 	}

@@ -48,6 +48,9 @@ func changes(a, b *v1.PodStatus) (w changeList, more int) {
 	w.differ("pod IP", a.PodIP, b.PodIP)
 	w.differ("host IP", a.HostIP, b.HostIP)
 	w.differ("observed generation", fmt.Sprint(a.ObservedGeneration), fmt.Sprint(b.ObservedGeneration))
+	if !equality.Semantic.DeepEqual(a.VolumeHealth, b.VolumeHealth) {
+		w = append(w, trace.Change{What: trace.ChangeField, Name: "volume health"})
+	}
 	if len(w) == 0 {
 		return changeList{{What: trace.ChangeField, Name: "details"}}, 0
 	}

@@ -31,6 +31,9 @@ type Sight struct {
 // See inspects a path of the agent without using the file system that is mounted there, which may not answer.
 func See(path string) Sight { return seeAt(path, "", 0) }
 
+// Absent reports whether nothing exists at the path. What could not be inspected may exist.
+func (was Sight) Absent() bool { return was.kind == absent }
+
 // Lost returns what has disappeared since; "" for nothing.
 func (was Sight) Lost(now Sight) string {
 	switch {

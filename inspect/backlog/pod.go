@@ -193,8 +193,13 @@ func (p *pod) foldWorker(e *trace.Worker, it *store.Item) {
 	}
 }
 
-// foldDecision keeps the decision with the end of a back-off.
+// foldDecision keeps the decision with the end of a back-off, and those that volumes are unhealthy.
 func (p *pod) foldDecision(e *trace.Decision, it *store.Item) {
+	if v := p.volumes[e.Volume]; v != nil && e.By == trace.ByVolumes {
+		if v.health = nil; e.Verdict == trace.VerdictUnhealthy {
+			v.health = it
+		}
+	}
 	if !evidence.RetryAt(e).IsZero() {
 		p.retry = it
 	}

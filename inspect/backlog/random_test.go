@@ -239,6 +239,7 @@ func (n *node) ofPod(l *life) {
 		})
 	case 14:
 		n.Point(n.at, p, 0, &trace.Volume{Op: "adopt", Name: vol, Plugin: "kubernetes.io/csi", Path: "/p/" + vol})
+		n.Point(n.at, p, 0, &trace.Decision{By: trace.ByVolumes, Subject: "volume x", Volume: vol, Verdict: pick(n, trace.VerdictUnhealthy, trace.VerdictHealthy), Reason: fmt.Sprint(n.n)})
 	case 15:
 		n.begin(p, n.parent(p, &trace.Volume{}), &trace.CSICall{Driver: "d", Method: fmt.Sprint("NodeStageVolume", n.n)})
 	case 16:

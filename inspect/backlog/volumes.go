@@ -20,8 +20,9 @@ const (
 type volume struct {
 	ops                       []*operation // oldest first
 	ended, mounted, unmounted *operation
-	progressed                *operation // the operation whose progress is still shown: no other has begun since
-	outdated                  *operation // the last that began after a progress, which is no longer shown: it may be kept for a start
+	progressed                *operation  // the operation whose progress is still shown: no other has begun since
+	outdated                  *operation  // the last that began after a progress, which is no longer shown: it may be kept for a start
+	health                    *store.Item // the decision that it is unhealthy; nil if it is healthy
 }
 
 // operation is an operation on a volume, with the records that explain it.
@@ -33,6 +34,7 @@ type operation struct {
 
 // walk reports whether anything of the volume remains.
 func (v *volume) walk(see visit, n store.Need) bool {
+	one(see, n, &v.health)
 	for _, o := range v.ops {
 		one(see, n, &o.it, &o.progress)
 		many(see, n, &o.calls)
@@ -78,7 +80,7 @@ func (p *pod) foldVolume(r *trace.Record, e *trace.Volume, it *store.Item) {
 	switch {
 	case e.Err != "" || e.Op == trace.VolumeRefresh || e.Op == trace.VolumeGrow:
 	case e.Op == trace.VolumeTeardown:
-		v.unmounted = op
+		v.unmounted, v.health = op, nil
 	default:
 		v.mounted = op
 	}

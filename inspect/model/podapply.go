@@ -96,6 +96,7 @@ func (p *pod) backoff() {
 
 // decide takes the end of a back-off from its decision.
 func (p *pod) decide(d Decision) {
+	p.judge(&d.Decision)
 	if at := evidence.RetryAt(&d.Decision); !at.IsZero() {
 		p.retryAt = at
 		p.backoff()

@@ -16,6 +16,8 @@ const (
 )
 
 // Volume is the known state of one volume of a pod.
+//
+// Many fields: one for each thing that views show of it.
 type Volume struct {
 	Pod    trace.Pod
 	Name   string // in the pod
@@ -32,6 +34,8 @@ type Volume struct {
 	Running   bool
 	Uncertain bool // it may have ended unobserved
 	Err       string
+	// Unhealthy is what its CSI driver reports of its health; "" if that is nothing.
+	Unhealthy string
 	// Setup is the duration of the last successful setup; Refreshes and Errors count operations.
 	Setup     time.Duration
 	Refreshes int
@@ -160,11 +164,22 @@ func (m *Model) applyVolume(p *pod, r *trace.Record, e *trace.Volume) {
 	case e.Err != "":
 		v.Errors++
 	case e.Op == trace.VolumeTeardown:
-		v.Mounted, v.Torn = false, true
+		v.Mounted, v.Torn, v.Unhealthy = false, true, ""
 	case e.Op == trace.VolumeRefresh:
 		v.Refreshes++
 	case e.Op != trace.VolumeGrow:
 		v.Mounted, v.Torn, v.Setup = true, false, r.Dur
+	}
+}
+
+// judge takes a decision about the health of a volume.
+func (p *pod) judge(d *trace.Decision) {
+	v := p.volumes[d.Volume]
+	if v == nil || d.By != trace.ByVolumes {
+		return
+	}
+	if v.Unhealthy = ""; d.Verdict == trace.VerdictUnhealthy {
+		v.Unhealthy = d.Reason
 	}
 }
 

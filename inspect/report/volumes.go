@@ -47,5 +47,8 @@ func volumeNote(v *model.Volume, now time.Time) string {
 			return fmt.Sprintf("%s of %s, %s", c.Method, c.Driver, human.Duration(max(now.Sub(c.Begin), 0)))
 		}
 	}
+	if v.Err == "" && v.Unhealthy != "" {
+		return "unhealthy: " + v.Unhealthy
+	}
 	return v.Err
 }

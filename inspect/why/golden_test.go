@@ -165,6 +165,22 @@ var situations = map[string]situation{
 		running(s, 5040*ms, 1)
 		s.Point(20*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Containers: []trace.ContainerStatus{{Name: "web", State: trace.ContainerTerminated, Reason: "Completed"}}})
 	}},
+	// Of two unhealthy volumes, one is healthy again.
+	"unhealthy-volume": {now: 70 * sec, write: func(s *casetest.Script) {
+		sandbox(s, ms, 120*ms)
+		start(s, 120*ms, "sandbox")
+		s.Started(160 * ms)
+		running(s, 160*ms, 1)
+		for _, name := range []string{"logs", "data"} {
+			s.Point(10*sec, 0, &trace.Decision{
+				By: trace.ByVolumes, Subject: "volume " + name, Volume: "pv-" + name, Verdict: trace.VerdictUnhealthy, Reason: "Degraded (SlowDisk): 1 of 2 paths to the disk is down",
+			})
+		}
+		s.Point(20*sec, 0, &trace.Decision{By: trace.ByVolumes, Subject: "volume logs", Volume: "pv-logs", Verdict: trace.VerdictHealthy})
+		s.Point(60*sec, 0, &trace.Decision{
+			By: trace.ByVolumes, Subject: "volume data", Volume: "pv-data", Verdict: trace.VerdictUnhealthy, Reason: "Inaccessible (NoPath): all paths to the disk are down",
+		})
+	}},
 	"found-running": {found: true, write: func(s *casetest.Script) { running(s, sec, 1) }},
 }
 

@@ -28,6 +28,8 @@ type Report struct {
 	Containers      []trace.ContainerStatus `json:"containers,omitempty"`
 	Warnings        []Warning               `json:"warnings,omitempty"`
 	WarningsClipped int                     `json:"warnings_clipped,omitempty"`
+	// Unhealthy are the volumes of which their CSI drivers report problems.
+	Unhealthy []VolumeHealth `json:"unhealthy_volumes,omitempty"`
 	// Found says that the pod was found running: its start began before this agent, and nothing is known of it. SeenReady says that
 	// records show it ready.
 	Found     bool `json:"found_running,omitempty"`

@@ -40,6 +40,7 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 	p.title(r)
 	p.waiting(r)
 	p.containers(r)
+	p.unhealthy(r)
 	p.warnings(r)
 	p.phases("PHASE", r.Phases, r.Length)
 	p.waits(r)

@@ -29,6 +29,15 @@ type Warning struct {
 	Last  time.Time `json:"last"`
 }
 
+// VolumeHealth is what the CSI driver of a volume reports.
+type VolumeHealth struct {
+	Volume string    `json:"volume"` // its name on the node
+	Since  time.Time `json:"since"`
+	// Subject is the volume by its names in the pod, Text what is wrong.
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+}
+
 // told sets what statuses and Events say of the pod, which is what kubectl describe shows.
 func (r *Report) told(c *cause.Case) {
 	at := map[[2]string]int{}
@@ -40,6 +49,8 @@ func (r *Report) told(c *cause.Case) {
 			if len(e.Containers) > 0 {
 				r.Containers = e.Containers
 			}
+		case *trace.Decision:
+			r.judged(rec, e)
 		case *trace.NodeEvent:
 			if e.Type != trace.EventWarning {
 				continue
@@ -61,6 +72,28 @@ func (r *Report) told(c *cause.Case) {
 	sorting.Stable(r.Warnings, func(a, b *Warning) int { return a.Last.Compare(b.Last) })
 	if n := len(r.Warnings) - maxWarnings; n > 0 {
 		r.Warnings, r.WarningsClipped = r.Warnings[n:], n
+	}
+}
+
+// judged takes a decision about the health of a volume.
+func (r *Report) judged(rec *trace.Record, e *trace.Decision) {
+	if e.By != trace.ByVolumes || e.Volume == "" {
+		return
+	}
+	r.Unhealthy = slices.DeleteFunc(r.Unhealthy, func(v VolumeHealth) bool { return v.Volume == e.Volume })
+	if e.Verdict == trace.VerdictUnhealthy {
+		r.Unhealthy = append(r.Unhealthy, VolumeHealth{Volume: e.Volume, Since: rec.At(), Subject: e.Subject, Text: e.Reason})
+	}
+}
+
+// unhealthy writes the volumes of which their drivers report problems.
+func (p *page) unhealthy(r *Report) {
+	if len(r.Unhealthy) == 0 {
+		return
+	}
+	p.head("UNHEALTHY VOLUMES")
+	for _, v := range r.Unhealthy {
+		p.wrapped("  ", fmt.Sprintf("%s since %s: %s", v.Subject, p.clock(v.Since), v.Text))
 	}
 }
 

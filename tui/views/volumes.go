@@ -34,7 +34,7 @@ func NewVolumes(look Look) *Volumes {
 		Text: func(v model.Volume) string {
 			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + string(v.State()) + " " + p.doing(v)
 		},
-		Failed: func(v model.Volume) bool { return v.Err != "" || v.Errors > 0 },
+		Failed: func(v model.Volume) bool { return v.Err != "" || v.Unhealthy != "" || v.Errors > 0 },
 		Fields: ofPod(func(r model.Volume) trace.Pod { return r.Pod }),
 		Empty:  "no volume now",
 	})
@@ -55,7 +55,7 @@ func (p *Volumes) Refresh(f Frame) {
 
 func volumeUrgency(v *model.Volume) int {
 	switch {
-	case v.Err != "" && !v.Running:
+	case v.Err != "" && !v.Running, v.Unhealthy != "":
 		return 0
 	case v.Running, len(v.Waits) > 0:
 		return 1
@@ -75,7 +75,9 @@ func (p *Volumes) columns() []table.Column[model.Volume] {
 		duration("took", 0, slowVolume, p.took),
 		oddity("errs", 4, 3, style.Fail, func(v model.Volume) int64 { return int64(v.Errors) }),
 		duration("waited", 4, slowVolume, func(v model.Volume) time.Duration { return waited(v.Waited) }),
-		toned(text("doing", 14, 3, 0, p.doing), func(v model.Volume) style.Tone { return toneIf(v.Err != "" && !v.Running, style.Fail) }),
+		toned(text("doing", 14, 3, 0, p.doing), func(v model.Volume) style.Tone {
+			return toneIf((v.Err != "" || v.Unhealthy != "") && !v.Running, style.Fail)
+		}),
 	}
 }
 
@@ -121,6 +123,8 @@ func (p *Volumes) doing(v model.Volume) string {
 		return p.Theme.Clean(string(v.Op))
 	case v.Err != "":
 		return p.Theme.Clean(v.Err)
+	case v.Unhealthy != "":
+		return p.Theme.Clean("unhealthy: " + v.Unhealthy)
 	case v.Refreshes > 0:
 		return fmt.Sprintf("refreshed %s times", style.Count(v.Refreshes))
 	}
@@ -139,6 +143,7 @@ func (p *Volumes) details(v model.Volume) tea.Cmd {
 	f.add("took", style.Known(p.took(v)), toneIf(p.took(v) >= slowVolume, style.Slow))
 	f.add("errors", style.Count(v.Errors), toneIf(v.Errors > 0, style.Fail))
 	f.add("error", v.Err, style.Fail)
+	f.add("unhealthy", v.Unhealthy, style.Fail)
 	if g := v.Progress; g != nil {
 		f.add(string(g.Op), fmt.Sprintf("%s files at %s", style.Count(g.Files), style.Clock(v.ProgressAt)), style.Plain)
 	}

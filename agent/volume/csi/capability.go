@@ -17,6 +17,9 @@ const (
 	canStats  = csipb.NodeServiceCapability_RPC_GET_VOLUME_STATS
 	canGroup  = csipb.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP
 	canMulti  = csipb.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER
+
+	canVolumeHealth  = csipb.NodeServiceCapability_RPC_GET_VOLUME_HEALTH
+	canStorageHealth = csipb.NodeServiceCapability_RPC_GET_STORAGE_HEALTH
 )
 
 // access returns the use of a volume as the driver's type.

@@ -3,6 +3,8 @@ package csi
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,20 +128,30 @@ func (p *Plugin) driver(name string) (*driver, error) {
 	return d, nil
 }
 
-// can reports whether the driver has a node capability.
+// registered returns the registered drivers, in no order.
+func (p *Plugin) registered() []*driver {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.drivers))
+}
+
+// can reports whether the driver has a node capability. It asks the driver until it has answered once, and waits for no other caller.
 func (d *driver) can(ctx context.Context, what csipb.NodeServiceCapability_RPC_Type) (bool, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.caps == nil {
+	caps := d.caps
+	d.mu.Unlock()
+	if caps == nil {
 		resp, err := d.node.NodeGetCapabilities(ctx, &csipb.NodeGetCapabilitiesRequest{})
 		if err != nil {
 			return false, fmt.Errorf("ask CSI driver %s for its capabilities: %w", d.name, err)
 		}
-		caps := map[csipb.NodeServiceCapability_RPC_Type]bool{}
+		caps = map[csipb.NodeServiceCapability_RPC_Type]bool{}
 		for _, c := range resp.GetCapabilities() {
 			caps[c.GetRpc().GetType()] = true
 		}
+		d.mu.Lock()
 		d.caps = caps
+		d.mu.Unlock()
 	}
-	return d.caps[what], nil
+	return caps[what], nil
 }
