@@ -274,7 +274,10 @@ func TestInterrupted(t *testing.T) {
 			for n := 0; ; n++ {
 				what := fmt.Sprintf("block %t, ends %t, after %d steps", block, ends, n)
 				b := newBench(t, NewISCSI, nil)
-				s := b.spec("u", func(s *v1.ISCSIVolumeSource) { s.InitiatorName = new("iqn.2003-01.com.example:node") })
+				s := b.spec("u", nil)
+				if !block && ends {
+					s = b.spec("u", func(s *v1.ISCSIVolumeSource) { s.InitiatorName = new("iqn.2003-01.com.example:node") })
+				}
 				if block {
 					s = b.asBlock(s)
 				}

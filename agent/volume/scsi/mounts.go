@@ -45,7 +45,7 @@ func (m mounts) device(path string) string {
 // below returns a directory in dir where the device is mounted; "" for none.
 func (m mounts) below(dir, device string) string {
 	for i := range m {
-		if m[i].Device == device && device != "" && strings.HasPrefix(m[i].Path, dir+"/") {
+		if m[i].Device == device && strings.HasPrefix(device, "/") && strings.HasPrefix(m[i].Path, dir+"/") {
 			return m[i].Path
 		}
 	}
