@@ -21,11 +21,11 @@ func (f fibre) attach(ctx context.Context, s volume.Spec, d *disk, _ string) (st
 	if dm == "" {
 		f.rescan()
 		found, err = nil, nil
-		what := fmt.Sprintf("of %q, LUN %s, in %s", d.fc.wwns, d.fc.lun, f.byPath())
+		what := fmt.Sprintf("of %q, LUN %s, in %s", d.fc.wwns, d.fc.lun, f.p.byPath())
 		if len(d.fc.wwns) == 0 {
-			what = fmt.Sprintf("of %q in %s", d.fc.wwids, f.byID())
+			what = fmt.Sprintf("of %q in %s", d.fc.wwids, f.p.byID())
 		}
-		_, ended := f.await(ctx, s.Name, what, func() string {
+		_, ended := f.p.await(ctx, s.Name, what, func() string {
 			if found, dm, err = f.find(d.fc); err != nil {
 				return "error"
 			}
@@ -36,9 +36,9 @@ func (f fibre) attach(ctx context.Context, s volume.Spec, d *disk, _ string) (st
 		}
 	}
 	if dm != "" {
-		return f.device(dm), nil
+		return f.p.device(dm), nil
 	}
-	return f.device(found[0]), nil
+	return f.p.device(found[0]), nil
 }
 
 func errorOr(err, other error) error {
@@ -54,9 +54,9 @@ func (p *Plugin) byID() string { return filepath.Join(p.cfg.Dev, "disk", "by-id"
 //
 // Upstream: pkg/volume/fc/fc_util.go, findDisk, findDiskWWIDs.
 func (f fibre) find(l *lun) (found []string, dm string, err error) {
-	dir, ids := f.byPath(), l.wwns
+	dir, ids := f.p.byPath(), l.wwns
 	if len(ids) == 0 {
-		dir, ids = f.byID(), l.wwids
+		dir, ids = f.p.byID(), l.wwids
 	}
 	links, err := names(dir)
 	if err != nil {
@@ -67,13 +67,13 @@ func (f fibre) find(l *lun) (found []string, dm string, err error) {
 			if !l.names(link, id) {
 				continue
 			}
-			name := f.block(filepath.Join(dir, link))
+			name := f.p.block(filepath.Join(dir, link))
 			if name == "" || slices.Contains(found, name) {
 				continue
 			}
 			found = append(found, name)
 			if dm == "" {
-				if dm, err = f.mapOf(name); err != nil {
+				if dm, err = f.p.mapOf(name); err != nil {
 					return nil, "", err
 				}
 			}
@@ -95,12 +95,12 @@ func (l *lun) names(link, id string) bool {
 //
 // Upstream: pkg/volume/fc/fc_util.go, scsiHostRescan.
 func (f fibre) rescan() {
-	hosts, err := names(f.sys("class", "scsi_host"))
+	hosts, err := names(f.p.sys("class", "scsi_host"))
 	if err != nil {
 		return
 	}
 	for _, host := range hosts {
-		_ = put(f.sys("class", "scsi_host", host, "scan"), "- - -")
+		_ = put(f.p.sys("class", "scsi_host", host, "scan"), "- - -")
 	}
 }
 
@@ -112,15 +112,15 @@ func (f fibre) detach(ctx context.Context, dir, device, of string) error {
 	if err != nil {
 		return err
 	}
-	if name := f.block(device); name != "" {
+	if name := f.p.block(device); name != "" {
 		found = append(found, name)
 	}
-	disks, maps, err := f.spread(found)
+	disks, maps, err := f.p.spread(found)
 	if err != nil {
 		return err
 	}
 	for _, block := range []bool{false, true} {
-		all, err := f.globals(block)
+		all, err := f.p.globals(block)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (f fibre) detach(ctx context.Context, dir, device, of string) error {
 			}
 		}
 	}
-	return f.remove(ctx, of, found)
+	return f.p.remove(ctx, of, found)
 }
 
 // at returns the devices of the disk of a global directory.

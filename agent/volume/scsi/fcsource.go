@@ -13,7 +13,7 @@ import (
 )
 
 // fibre is the plugin kubernetes.io/fc.
-type fibre struct{ *Plugin }
+type fibre struct{ p *Plugin }
 
 func (fibre) name() string { return "kubernetes.io/fc" }
 

@@ -154,7 +154,7 @@ func TestHangs(t *testing.T) {
 func TestCHAP(t *testing.T) {
 	const password = "p"
 	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "chap"}, Data: map[string][]byte{}}
-	for _, key := range append(discoveryKeys()[:1:1], sessionKeys()...) {
+	for _, key := range append(keysOf("discovery.sendtargets")[:1:1], keysOf("node.session")...) {
 		secret.Data[key] = []byte(password + key[len(key)-4:])
 	}
 	b := newBench(t, NewISCSI, func(c *Config) { c.API = fakeapi.Of(fake.NewClientset(secret)).CoreV1() })

@@ -16,11 +16,7 @@ import (
 
 const iscsiadm = "iscsiadm"
 
-// discoveryKeys and sessionKeys are keys of a CHAP Secret, and settings of iscsiadm.
-func discoveryKeys() []string { return keysOf("discovery.sendtargets") }
-
-func sessionKeys() []string { return keysOf("node.session") }
-
+// keysOf returns the keys of a CHAP Secret for the discovery or the session. They are settings of iscsiadm.
 func keysOf(of string) (out []string) {
 	for _, key := range [...]string{"username", "password", "username_in", "password_in"} {
 		out = append(out, of+".auth."+key)
@@ -42,10 +38,10 @@ func (i iscsi) chap(ctx context.Context, s volume.Spec, t *target) (map[string]s
 	fail := func(err error) error {
 		return fmt.Errorf("couldn't get secret %s/%s error: %w", namespace, t.secret, err)
 	}
-	if i.cfg.API == nil {
+	if i.p.cfg.API == nil {
 		return nil, fail(errors.New("it needs an API server, and this agent runs without one"))
 	}
-	secret, err := i.cfg.API.Secrets(namespace).Get(ctx, t.secret, metav1.GetOptions{})
+	secret, err := i.p.cfg.API.Secrets(namespace).Get(ctx, t.secret, metav1.GetOptions{})
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -53,20 +49,20 @@ func (i iscsi) chap(ctx context.Context, s volume.Spec, t *target) (map[string]s
 	for key, value := range secret.Data {
 		out[key] = string(value)
 	}
-	i.cfg.Secrets.Learn(string(s.Pod.UID), "secret "+namespace+"/"+t.secret, slices.Collect(maps.Values(out))...)
+	i.p.cfg.Secrets.Learn(string(s.Pod.UID), "secret "+namespace+"/"+t.secret, slices.Collect(maps.Values(out))...)
 	return out, nil
 }
 
-// adm runs iscsiadm.
-func (a *attaching) adm(ctx context.Context, doing, at string, args ...string) (string, error) {
-	return a.run(ctx, command{program: iscsiadm, doing: doing, of: a.of, at: at}, args...)
+// adm runs iscsiadm with the words of a line, in which names have no spaces (names.go).
+func (p *Plugin) adm(ctx context.Context, doing, at, of, line string) (string, error) {
+	return p.run(ctx, command{program: iscsiadm, doing: doing, of: of, at: at}, strings.Fields(line)...)
 }
 
 // prepare reads the interface, and copies it if the volume has an initiator name.
 //
 // Upstream: pkg/volume/iscsi/iscsi_util.go, AttachDisk and cloneIface.
 func (a *attaching) prepare(ctx context.Context) error {
-	out, err := a.adm(ctx, "show interface", a.InitIface, "-m", "iface", "-I", a.InitIface, "-o", "show")
+	out, err := a.adm(ctx, "show interface", a.InitIface, a.of, "-m iface -I "+a.InitIface+" -o show")
 	if err != nil {
 		return err
 	}
@@ -81,12 +77,13 @@ func (a *attaching) prepare(ctx context.Context) error {
 		return nil
 	}
 	settings["iface.initiatorname"] = a.InitiatorName
-	if _, err := a.adm(ctx, "create interface", a.Iface, "-m", "iface", "-I", a.Iface, "-o", "new"); err != nil && !exited(err, statusExists) {
+	iface := "-m iface -I " + a.Iface + " -o "
+	if _, err := a.adm(ctx, "create interface", a.Iface, a.of, iface+"new"); err != nil && !exited(err, statusExists) {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		if _, err := a.adm(ctx, "update interface", a.Iface, "-m", "iface", "-I", a.Iface, "-o", "update", "-n", key, "-v", settings[key]); err != nil {
-			_, _ = a.adm(ctx, "delete interface", a.Iface, "-m", "iface", "-I", a.Iface, "-o", "delete")
+		if _, err := a.adm(ctx, "update interface", a.Iface, a.of, iface+"update -n "+key+" -v "+settings[key]); err != nil {
+			_, _ = a.adm(ctx, "delete interface", a.Iface, a.of, iface+"delete")
 			return err
 		}
 	}
@@ -130,43 +127,40 @@ func settingsOf(out string) (map[string]string, error) {
 //
 // Upstream: pkg/volume/iscsi/iscsi_util.go, AttachDisk, updateISCSIDiscoverydb, updateISCSINode.
 func (a *attaching) login(ctx context.Context, portal string) error {
-	db := func(more ...string) []string {
-		return append([]string{"-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-I", a.Iface}, more...)
-	}
-	node := func(more ...string) []string {
-		return append([]string{"-m", "node", "-p", portal, "-T", a.Iqn, "-I", a.Iface}, more...)
-	}
-	if _, err := a.adm(ctx, "create discovery record", portal, db("-o", "new")...); err != nil && final(ctx, err) {
+	db := "-m discoverydb -t sendtargets -p " + portal + " -I " + a.Iface + " "
+	target := "-m node -p " + portal + " -T " + a.Iqn
+	node := target + " -I " + a.Iface + " "
+	if _, err := a.adm(ctx, "create discovery record", portal, a.of, db+"-o new"); err != nil && final(ctx, err) {
 		return err // otherwise, there may be one
 	}
 	if a.discovery {
-		if err := a.authenticate(ctx, portal, "discovery.sendtargets.auth.authmethod", discoveryKeys(), db); err != nil {
+		if err := a.authenticate(ctx, portal, "discovery.sendtargets", db); err != nil {
 			return err
 		}
 	}
-	if _, err := a.adm(ctx, "discover", portal, db("--discover")...); err != nil {
+	if _, err := a.adm(ctx, "discover", portal, a.of, db+"--discover"); err != nil {
 		if !final(ctx, err) {
-			_, _ = a.adm(ctx, "delete discovery record", portal, db("-o", "delete")...)
+			_, _ = a.adm(ctx, "delete discovery record", portal, a.of, db+"-o delete")
 		}
 		return err
 	}
 	// Otherwise the login scans all LUNs (kubernetes/kubernetes#90982). Old versions do not have it.
-	if _, err := a.adm(ctx, "update node", portal, node("-o", "update", "-n", "node.session.scan", "-v", "manual")...); err != nil {
+	if _, err := a.adm(ctx, "update node", portal, a.of, node+"-o update -n node.session.scan -v manual"); err != nil {
 		a.warn(ctx, a.of, err)
 	}
 	if a.session {
-		if err := a.authenticate(ctx, portal, "node.session.auth.authmethod", sessionKeys(), node); err != nil {
+		if err := a.authenticate(ctx, portal, "node.session", node); err != nil {
 			return err
 		}
 	}
-	if _, err := a.adm(ctx, "login", portal, node("--login")...); err != nil {
+	if _, err := a.adm(ctx, "login", portal, a.of, node+"--login"); err != nil {
 		if !final(ctx, err) {
-			_, _ = a.adm(ctx, "delete node", portal, node("-o", "delete")...)
+			_, _ = a.adm(ctx, "delete node", portal, a.of, node+"-o delete")
 		}
 		return err
 	}
 	// At the next boot, iscsid must not log in.
-	if _, err := a.adm(ctx, "update node", portal, "-m", "node", "-p", portal, "-T", a.Iqn, "-o", "update", "-n", "node.startup", "-v", "manual"); err != nil {
+	if _, err := a.adm(ctx, "update node", portal, a.of, target+" -o update -n node.startup -v manual"); err != nil {
 		a.warn(ctx, a.of, err)
 	}
 	return nil
@@ -176,15 +170,16 @@ func (p *Plugin) warn(ctx context.Context, of string, err error) {
 	trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "volume " + of + ": " + err.Error()})
 }
 
-// authenticate sets the method and the secrets of CHAP.
-func (a *attaching) authenticate(ctx context.Context, portal, method string, keys []string, record func(...string) []string) error {
-	if _, err := a.adm(ctx, "set CHAP", portal, record("-o", "update", "-n", method, "-v", "CHAP")...); err != nil {
+// authenticate sets the method and the secrets of CHAP in a record of iscsiadm, whose settings begin with this name.
+func (a *attaching) authenticate(ctx context.Context, portal, settings, record string) error {
+	record += "-o update -n "
+	if _, err := a.adm(ctx, "set CHAP", portal, a.of, record+settings+".auth.authmethod -v CHAP"); err != nil {
 		return err
 	}
-	for _, key := range keys {
+	for _, key := range keysOf(settings) {
 		if value := a.secrets[key]; value != "" {
 			c := command{program: iscsiadm, doing: "set " + key, of: a.of, at: portal, secret: true}
-			if _, err := a.run(ctx, c, record("-o", "update", "-n", key, "-v", value)...); err != nil {
+			if _, err := a.run(ctx, c, append(strings.Fields(record+key+" -v"), value)...); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ const (
 
 // attaching is an iSCSI disk that is being attached.
 type attaching struct {
-	iscsi
+	*Plugin
 	of string // the volume's name
 	*target
 	secrets   map[string]string
@@ -39,7 +39,7 @@ type attaching struct {
 //
 // Upstream: pkg/volume/iscsi/iscsi_util.go, AttachDisk.
 func (i iscsi) attach(ctx context.Context, s volume.Spec, d *disk, dir string) (device string, err error) {
-	a := &attaching{iscsi: i, of: s.Name, target: d.iscsi}
+	a := &attaching{Plugin: i.p, of: s.Name, target: d.iscsi}
 	if a.secrets, err = i.chap(ctx, s, d.iscsi); err != nil {
 		return "", err
 	}
@@ -79,14 +79,14 @@ func (i iscsi) attach(ctx context.Context, s volume.Spec, d *disk, dir string) (
 		}
 	}
 	if last != nil && len(paths) < len(portals) {
-		i.warn(ctx, a.of, fmt.Errorf("it uses %d of %d portals: %w", len(paths), len(portals), last))
+		i.p.warn(ctx, a.of, fmt.Errorf("it uses %d of %d portals: %w", len(paths), len(portals), last))
 	}
 	return a.multipath(ctx, paths, len(portals) > 1)
 }
 
 // takeTarget waits for the lock of a target.
 func (i iscsi) takeTarget(ctx context.Context, iqn, of string) (func(), error) {
-	return i.locks.Take(ctx, i.cfg.Bus, "target "+iqn, of)
+	return i.p.locks.Take(ctx, i.p.cfg.Bus, "target "+iqn, of)
 }
 
 // unique returns the portals, each once.

@@ -1,9 +1,6 @@
 package scsi
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // detach implements kind: it removes the disk's devices, and ends the sessions that no other volume of the node uses.
 //
@@ -22,7 +19,7 @@ func (i iscsi) detach(ctx context.Context, dir, _, of string) error {
 	if err != nil {
 		return err
 	}
-	all, err := i.sessions(r.Iqn)
+	all, err := i.p.sessions(r.Iqn)
 	if err != nil {
 		return err
 	}
@@ -35,7 +32,7 @@ func (i iscsi) detach(ctx context.Context, dir, _, of string) error {
 			}
 			disks = append(disks, disk)
 		}
-		if err := i.remove(ctx, of, disks); err != nil {
+		if err := i.p.remove(ctx, of, disks); err != nil {
 			return err
 		}
 	}
@@ -52,7 +49,7 @@ type others struct{ luns, portals map[string]bool }
 func (i iscsi) others(dir string, r record) (others, error) {
 	out := others{map[string]bool{}, map[string]bool{}}
 	for _, block := range []bool{false, true} {
-		all, err := i.globals(block)
+		all, err := i.p.globals(block)
 		if err != nil {
 			return out, err
 		}
@@ -87,31 +84,31 @@ func (i iscsi) logout(ctx context.Context, of string, r record, all []session, o
 			kept = true
 			continue
 		}
-		for _, c := range [...]struct{ doing, does, how string }{{"logout", "--logout", ""}, {"delete node", "-o", "delete"}} {
-			args := []string{"-m", "node", "-p", portal, "-T", r.Iqn, c.does, c.how, "-I", r.Iface}
-			args = slices.DeleteFunc(args, func(s string) bool { return s == "" })
-			if err := i.end(ctx, command{program: iscsiadm, doing: c.doing, of: of, at: portal}, len(all) > 0, args); err != nil {
-				return err
-			}
+		node := "-m node -p " + portal + " -T " + r.Iqn
+		if err := i.end(ctx, "logout", portal, of, node+" --logout -I "+r.Iface, len(all) > 0); err != nil {
+			return err
+		}
+		if err := i.end(ctx, "delete node", portal, of, node+" -o delete -I "+r.Iface, len(all) > 0); err != nil {
+			return err
 		}
 	}
 	if !r.cloned() || kept {
 		return nil
 	}
-	return i.end(ctx, command{program: iscsiadm, doing: "delete interface", of: of, at: r.Iface}, len(all) > 0, []string{"-m", "iface", "-I", r.Iface, "-o", "delete"})
+	return i.end(ctx, "delete interface", r.Iface, of, "-m iface -I "+r.Iface+" -o delete", len(all) > 0)
 }
 
 // end runs iscsiadm to remove something, which may not exist. If the target has no session, a failure is a warning: nothing is left but
 // records of iscsiadm, which may not even be installed.
-func (i iscsi) end(ctx context.Context, c command, sessions bool, args []string) error {
-	_, err := i.run(ctx, c, args...)
+func (i iscsi) end(ctx context.Context, doing, at, of, line string, sessions bool) error {
+	_, err := i.p.adm(ctx, doing, at, of, line)
 	switch {
 	case err == nil, exited(err, statusNone, statusEmpty):
 		return nil
 	case sessions, ctx.Err() != nil:
 		return err
 	}
-	i.warn(ctx, c.of, err)
+	i.p.warn(ctx, of, err)
 	return nil
 }
 
@@ -128,7 +125,7 @@ func (i iscsi) busy(s session, lun string, others others) (bool, error) {
 		case l == lun:
 			continue
 		}
-		if by, err := i.usedBy(disk); err != nil || by != "" {
+		if by, err := i.p.usedBy(disk); err != nil || by != "" {
 			return true, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // iscsi is the plugin kubernetes.io/iscsi.
-type iscsi struct{ *Plugin }
+type iscsi struct{ p *Plugin }
 
 func (iscsi) name() string { return "kubernetes.io/iscsi" }
 
@@ -69,7 +69,7 @@ func (iscsi) parse(s volume.Spec) (*disk, error) {
 		t.InitiatorName, t.Iface = *src.InitiatorName, t.clone()
 	}
 	dir := t.dir()
-	if err := checkDir("iscsi.targetPortal and iscsi.iqn", filepath.Base(dir)); err != nil {
+	if err := first([]error{checkDir("iscsi.targetPortal and iscsi.iqn", filepath.Base(dir)), clonedRule.check("the name of the iSCSI interface:", t.Iface)}); err != nil {
 		return nil, err
 	}
 	return &disk{

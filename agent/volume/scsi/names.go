@@ -23,7 +23,7 @@ var (
 	iqnRule       = rule{"iqn", regexp.MustCompile(`^(iqn|eui|naa)\.[0-9A-Za-z.:_@=+~-]+$`), "a name such as iqn.2003-01.com.example:disk, without spaces, slashes and two dots in a row", 223}
 	initiatorRule = rule{"initiatorName", iqnRule.match, iqnRule.want, iqnRule.max}
 	ifaceRule     = rule{"iscsiInterface", regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`), "a name such as default, of letters, digits and ._:-", 64}
-	clonedRule    = rule{"Iface", portalRule.match, "the name of an interface", maxElement}
+	clonedRule    = rule{"Iface", portalRule.match, "letters, digits and .:_%[]-", maxElement - len("iface-")}
 	wwnRule       = rule{"targetWWNs", regexp.MustCompile(`^[0-9A-Za-z]+$`), "letters and digits, such as 50060e801049cfd1", 64}
 	wwidRule      = rule{"wwids", regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.:=+@-]*$`), "an identifier such as 3600508b400105e210000900000490000, of letters, digits, spaces and _.:=+@-", 200}
 	fsTypeRule    = rule{"fsType", regexp.MustCompile(`^([0-9A-Za-z][0-9A-Za-z._-]*)?$`), "the name of a file system, such as ext4", 32}

@@ -98,7 +98,7 @@ func (i iscsi) load(dir string) (record, error) {
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		trace.Point(i.cfg.Bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: fmt.Sprintf("%s cannot be used, so the session's first portal is taken from the directory's name: %v", path, err)})
+		trace.Point(i.p.cfg.Bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: fmt.Sprintf("%s cannot be used, so the session's first portal is taken from the directory's name: %v", path, err)})
 	}
 	r, ok := named(dir)
 	if !ok {
@@ -129,8 +129,8 @@ func (i iscsi) unique(dir string) string {
 		return ""
 	}
 	rest := ":" + r.Iqn + ":" + r.Lun
-	if short, standard := strings.CutSuffix(r.Portals[0], ":3260"); standard && i.cfg.Attached != nil {
-		if _, is := i.cfg.Attached(i.attachName(short + rest)); is {
+	if short, standard := strings.CutSuffix(r.Portals[0], ":3260"); standard && i.p.cfg.Attached != nil {
+		if _, is := i.p.cfg.Attached(i.p.attachName(short + rest)); is {
 			return short + rest
 		}
 	}
