@@ -10,6 +10,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
+	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/claim"
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
@@ -24,6 +25,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/nfs"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
+	"github.com/kubeloupe/kubeloupe/agent/volume/scsi"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
@@ -87,7 +89,14 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	if err != nil {
 		return nil, err
 	}
-	plugins := []volume.Plugin{empty, hostpath.New(), down, all, fromImage, flexvolumes}
+	disks := scsi.Config{RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Mounter: mount.New(""), Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus}
+	disks.API, disks.Attached = p.attaching()
+	iscsi, err := scsi.NewISCSI(disks)
+	fc, err2 := scsi.NewFC(disks)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	plugins := []volume.Plugin{empty, hostpath.New(), down, all, fromImage, flexvolumes, iscsi, fc}
 	if c.alone() {
 		return plugins, nil
 	}
@@ -103,17 +112,23 @@ func (p *parts) newFlex() (*flex.Plugin, error) {
 		RootDir: filepath.Clean(k.Node.RootDir), Dir: k.Kubelet.VolumePluginDir, NodeName: p.cfg.NodeName, Mounter: mount.New(""),
 		Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus, Changed: p.pods.notices.Retry,
 	}
-	if !p.cluster.alone() {
-		c.API = p.cluster.clients.Main.CoreV1()
-		if *k.Kubelet.EnableControllerAttachDetach {
-			c.Attached = p.attached
-		}
-	}
+	c.API, c.Attached = p.attaching()
 	plugin, err := flex.New(c)
 	if err == nil {
 		p.add("flexvolume drivers", plugin.Run)
 	}
 	return plugin, err
+}
+
+// attaching returns what the plugins of attachable volumes need: the API, and p.attached if a controller attaches volumes; nil for none.
+func (p *parts) attaching() (api kubeapi.CoreV1, attached func(v1.UniqueVolumeName) (string, bool)) {
+	if p.cluster.alone() {
+		return nil, nil
+	}
+	if *p.cfg.Kubelet.Kubelet.EnableControllerAttachDetach {
+		attached = p.attached
+	}
+	return p.cluster.clients.Main.CoreV1(), attached
 }
 
 // attached returns the device of a volume that a controller has attached to this node, by the node's status, and whether it has.

@@ -1,16 +1,18 @@
 package trace
 
-// CSICall is one call to a CSI driver, or to a flexvolume driver.
+// CSICall is one call to a CSI driver, or to a flexvolume driver, or a run of a program for a volume of iSCSI or Fibre Channel.
 type CSICall struct {
 	// Driver is the driver's name, such as hostpath.csi.k8s.io.
 	Driver string `json:"driver"`
 	// Flex says that it is a flexvolume driver: a program, which is run for each call.
 	Flex bool `json:"flex,omitempty"`
-	// Method is the RPC's name, such as NodeStageVolume, or the flexvolume driver's first argument, such as mount.
+	// Program says that Driver is a program of the node, such as iscsiadm.
+	Program bool `json:"program,omitempty"`
+	// Method is the RPC's name, such as NodeStageVolume, or the flexvolume driver's first argument, such as mount, or what a program is run for, such as login.
 	Method string `json:"method"`
-	// Volume is the volume's handle, if the call is about a volume; with a flexvolume driver, the volume's name.
+	// Volume is the volume's handle, if the call is about a volume; with a program or a flexvolume driver, the volume's name.
 	Volume string `json:"volume,omitempty"`
-	// Code is the gRPC code's name, set at the end: OK, NotFound, ... With a flexvolume driver, it is OK or empty.
+	// Code is the gRPC code's name, set at the end: OK, NotFound, ... With a program or a flexvolume driver, it is OK or empty.
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.

@@ -70,6 +70,9 @@ func (e *UnsupportedError) Error() string {
 	if e.Type == "csi" {
 		return of + " is of type csi, which needs an API server, and this agent runs without one"
 	}
+	if e.Type == "gitRepo" { // upstream: pkg/volume/git_repo/git_repo.go, SetUp
+		return of + " is of type gitRepo: git-repo volume plugin has been disabled: clone the repository in an init container, into an emptyDir"
+	}
 	hint := ": use CSI"
 	if slices.Contains([]string{"configMap", "secret", "projected", "downwardAPI", "emptyDir", "hostPath", "image"}, e.Type) {
 		hint = "" // there is no alternative to it

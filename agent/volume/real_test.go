@@ -336,6 +336,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{pod("u", secret), `volume "token" is of type secret, which this build does not support yet`},
 		{pod("u", mixed), `volume "all" is of type projected, which this build does not support yet`},
+		{pod("u", v1.Volume{Name: "git", VolumeSource: v1.VolumeSource{GitRepo: &v1.GitRepoVolumeSource{}}}), `volume "git" is of type gitRepo: git-repo volume plugin has been disabled`},
 		{pod("u", bad), `volume "info" (kubernetes.io/downward-api) failed: file "labels": downward API "spec.nonsense"`},
 		{pod("u", emptyVol("data", "Floppy")), `emptyDir.medium "Floppy": want Memory`},
 		{pod("u", hostVol("host", "/a/../b")), `hostPath.path "/a/../b" must not contain '..'`},

@@ -121,11 +121,14 @@ func (c *Case) setUp(v *Span[*trace.Volume]) (what string, ev Evidence) {
 			continue
 		}
 		best = k.Dur()
-		kind := "CSI"
-		if k.Event.Flex {
-			kind = "flexvolume"
+		kind := "CSI driver"
+		switch {
+		case k.Event.Flex:
+			kind = "flexvolume driver"
+		case k.Event.Program:
+			kind = "program"
 		}
-		what = fmt.Sprintf("%s of the %s driver %s for volume %s", k.Event.Method, kind, k.Event.Driver, v.Event.Name)
+		what = fmt.Sprintf("%s of the %s %s for volume %s", k.Event.Method, kind, k.Event.Driver, v.Event.Name)
 		text = fmt.Sprintf("%s of %s: %s", k.Event.Method, k.Event.Driver, took(k.Dur(), k.Open))
 		if err := k.Err(); err != "" {
 			text += "; " + quoted(err)
@@ -190,6 +193,11 @@ func volumeRemedy(h *holdup) string {
 			"make it; a local volume's path must be there before its pods."
 	case "kubernetes.io/nfs":
 		return "Look at the server of the mount: mount it by hand on this node (mount -t nfs SERVER:PATH /mnt), showmount -e SERVER, and the node's kernel log (dmesg)."
+	case "kubernetes.io/iscsi":
+		return "Look at the target: iscsiadm must be installed and iscsid run on this node; run iscsiadm -m session -P 3, iscsiadm -m discovery -t sendtargets -p PORTAL, and see " +
+			"the node's kernel log (dmesg), the target's access list and the Secret of CHAP."
+	case "kubernetes.io/fc":
+		return "Look at the disk on the node: ls -l /dev/disk/by-path /dev/disk/by-id, cat /sys/class/fc_host/*/port_state, multipath -ll, the kernel log (dmesg), and the zoning of the network."
 	case "kubernetes.io/empty-dir":
 		return "Look at the node's disk (df, iostat -x 1), and at the memory or hugepages that the volume's medium needs."
 	}

@@ -57,6 +57,14 @@ func TestVolumeWait(t *testing.T) {
 			},
 		},
 		{
+			name: "a login", want: "it waited 4.00s for login of the program iscsiadm for volume disk", cost: 4 * sec,
+			write: func(s *casetest.Script) {
+				v := volumes(s, 0, 4*sec, trace.Volume{Name: "disk", Plugin: "kubernetes.io/iscsi"})
+				s.Span(100*ms, 3900*ms, v, &trace.CSICall{Driver: "iscsiadm", Program: true, Method: "login", Volume: "disk", Code: "OK"})
+				start(s, 4*sec, "volumes")
+			},
+		},
+		{
 			name: "a mount", want: "it waited 3.00s for the set-up of volume share (kubernetes.io/nfs)", cost: 3 * sec,
 			write: func(s *casetest.Script) {
 				volumes(s, 0, 3*sec, trace.Volume{Name: "share", Plugin: "kubernetes.io/nfs"})
@@ -153,6 +161,8 @@ func TestVolumeRemedy(t *testing.T) {
 	for plugin, want := range map[string]string{
 		"kubernetes.io/host-path": "Look at the path on the node",
 		"kubernetes.io/nfs":       "Look at the server of the mount",
+		"kubernetes.io/iscsi":     "iscsiadm must be installed",
+		"kubernetes.io/fc":        "/dev/disk/by-path",
 		"kubernetes.io/csi":       "the CSI driver's own log",
 	} {
 		s := casetest.New(t)

@@ -96,7 +96,7 @@ func attrsOf(e trace.Event) []*commonpb.KeyValue {
 		add("container.id", e.Container)
 		add("container.image.name", e.Image)
 	case *trace.CSICall:
-		if e.Flex {
+		if e.Flex || e.Program {
 			break
 		}
 		add("rpc.system", "grpc")

@@ -38,7 +38,7 @@ func attributes(e trace.Event) []*commonpb.KeyValue {
 		add(string(semconv.ContainerIDKey), e.Container)
 		add(string(semconv.ContainerImageNameKey), e.Image)
 	case *trace.CSICall:
-		if e.Flex {
+		if e.Flex || e.Program {
 			break
 		}
 		call("csi.v1.Node/"+e.Method, e.Code)

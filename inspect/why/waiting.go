@@ -157,7 +157,7 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 	case trace.WaitPod:
 		return "it starts when that pod is gone", at
 	case trace.WaitAttach:
-		return "the agent mounts it when the attach-detach controller has attached it", at
+		return "the agent mounts it when it is attached to the node", at
 	case trace.WaitObject:
 		return "it continues when the API server answers; the object may be missing", at
 	case trace.WaitCredentials:

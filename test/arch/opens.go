@@ -62,6 +62,7 @@ var opens = map[string]string{
 	"agent/volume/hostpath/check.go":           "hostPaths: anybody; O_CREAT and O_NONBLOCK; a volume operation, which gives its place away when it is slow",
 	"agent/volume/layout.go":                   "names of volumes, whose parents are root's",
 	"agent/volume/look_linux.go":               "the volumes' places: root; O_PATH, no foreign mount is entered",
+	"agent/volume/scsi/sys.go":                 "/sys and names in /dev/disk: the kernel and udev; names in the global directories: root. What a pod's author named was checked",
 	"agent/volume/subpath/bind_linux.go":       "what is mounted on: root",
 	"agent/volume/subpath/clean_linux.go":      "names of what is mounted on: root",
 	"agent/volume/subpath/open_linux.go":       "containers: openat2 beneath the volume, O_PATH; behind a deadline (guestfile.Files.Do)",

@@ -44,7 +44,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		}
 		s.storage.WithLabelValues(s.plugins.label(e.Plugin), op, status, "false").Observe(sec)
 	case *trace.CSICall:
-		if e.Flex {
+		if e.Flex || e.Program {
 			return // upstream has no metric of these
 		}
 		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)

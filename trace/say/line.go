@@ -139,8 +139,11 @@ func failure(r *trace.Record) string {
 		return ifFailed("status "+string(e.Op), e.Err)
 	case *trace.CSICall:
 		kind := "csi "
-		if e.Flex {
+		switch {
+		case e.Flex:
 			kind = "flexvolume "
+		case e.Program:
+			kind = "program "
 		}
 		return ifFailed(kind+e.Method+" of "+strings.TrimSpace(e.Driver+" "+e.Volume), trace.Failure(e))
 	case *trace.ServerRequest:

@@ -10,7 +10,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
-	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // SetUp implements volume.Plugin.
@@ -73,14 +72,7 @@ func (d *driver) own(ctx context.Context, s volume.Spec, src *source) error {
 	if src.readOnly || !d.caps.FSGroup || fsgroup.Of(s.Pod) == nil {
 		return nil
 	}
-	err := fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: d.p.cfg.Bus, Events: d.p.cfg.Events}.Apply(ctx)
-	if err != nil && ctx.Err() == nil {
-		trace.Point(d.p.cfg.Bus, trace.FromContext(ctx), trace.Log{
-			Level: trace.LevelWarn, Message: "the fsGroup of the pod cannot be set on volume " + s.Name + " of flexvolume driver " + d.name + ": " + err.Error(),
-		})
-		return nil
-	}
-	return err
+	return fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: d.p.cfg.Bus, Events: d.p.cfg.Events}.Try(ctx, "volume "+s.Name+" of flexvolume driver "+d.name)
 }
 
 // mounted reports whether something is mounted at a directory, which may not exist.

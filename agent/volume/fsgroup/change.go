@@ -68,6 +68,17 @@ func (c Change) Apply(ctx context.Context) error {
 	return err
 }
 
+// Try is Apply, but a failure is only a warning in the log, about a volume with this name: not every file system has groups. The error is
+// that of a context that has ended.
+func (c Change) Try(ctx context.Context, volume string) error {
+	err := c.Apply(ctx)
+	if err != nil && ctx.Err() == nil {
+		trace.Point(c.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "the fsGroup of the pod cannot be set on " + volume + ": " + err.Error()})
+		return nil
+	}
+	return err
+}
+
 func (c Change) rootIsRight(group int64) bool {
 	info, err := os.Stat(c.Dir)
 	if err != nil {
