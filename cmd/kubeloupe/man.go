@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
 )
 
 // newMan writes man pages of all commands, of the same texts as their help.
@@ -26,9 +24,7 @@ kubeloupe-why.1. Called as "kubectl loupe", the command writes pages with that n
 			}
 			root := newRoot(s)
 			callCommands(root, c.Root().DisplayName())
-			asMarkdown(root)
-			header := &doc.GenManHeader{Section: "1", Source: nameOwn + " " + versionText(), Manual: "kubeloupe"}
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
+			if err := writePages(root, args[0]); err != nil {
 				return fmt.Errorf("write man pages: %w", err)
 			}
 			return nil
@@ -39,27 +35,18 @@ kubeloupe-why.1. Called as "kubectl loupe", the command writes pages with that n
 	}
 }
 
-// asMarkdown makes help texts markdown, which is what the generator reads: indented lines are examples, all else is plain text.
-func asMarkdown(c *cobra.Command) {
-	c.DisableAutoGenTag = true // it has the date, and differs each time
-	c.Long = plainText(c.Long)
-	c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = marks.Replace(f.Usage) })
-	for _, sub := range c.Commands() {
-		asMarkdown(sub)
+// writePages writes the pages of a command and of those below it.
+func writePages(c *cobra.Command, dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), manPage(c), 0o644); err != nil { //nolint:gosec // as other man pages
+		return err
 	}
-}
-
-func plainText(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "  ") {
-			lines[i] = "    " + line
+	for _, sub := range c.Commands() {
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
 			continue
 		}
-		lines[i] = marks.Replace(line)
+		if err := writePages(sub, dir); err != nil {
+			return err
+		}
 	}
-	return strings.Join(lines, "\n")
+	return nil
 }
-
-// marks are the characters that mean something in markdown. Backquotes stay: in the usage of a flag they name its value.
-var marks = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `_`, `\_`, `<`, `\<`, `[`, `\[`, `#`, `\#`)

@@ -37,7 +37,7 @@ func manPages(t *testing.T, c *cobra.Command, dir string) (pages int) {
 		t.Errorf("%s: %v", c.CommandPath(), err)
 		return 0
 	}
-	text := strings.NewReplacer(`\-`, "-", `\&`, "", `\fB`, "", `\fP`, "").Replace(string(page))
+	text := strings.NewReplacer(`\-`, "-", `\&`, "", `\fB`, "", `\fP`, "", `\(dq`, `"`, `\e`, `\`).Replace(string(page))
 	generated := c.Name() == "completion" || c.Parent() != nil && c.Parent().Name() == "completion" // cobra's own
 	if !generated && (c.Example == "" || !strings.Contains(text, ".SH EXAMPLE")) {
 		t.Errorf("%s has no example", file)
@@ -70,6 +70,18 @@ func TestManPageOfWhy(t *testing.T) {
 	for _, want := range []string{"[NAMESPACE/]POD", "\n  KL05 ", "\n  start>2s ", "--selector"} {
 		if !strings.Contains(strings.ReplaceAll(string(page), `\-`, "-"), want) {
 			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+}
+
+func TestRoff(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{".so /etc/passwd", `\&.so /etc/passwd`},
+		{"a\n.b\n'c", "a\n\\&.b\n\\&'c"},
+		{"'quoted' -n \"x\" C:\\d", `\&'quoted' \-n \(dqx\(dq C:\ed`},
+	} {
+		if got := roff(c.text); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}
 }
