@@ -64,7 +64,7 @@ func (p *page) text(text string) {
 	}
 }
 
-func indented(line string) bool { return strings.HasPrefix(line, "  ") }
+func indented(line string) bool { return strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t") }
 
 func (p *page) verbatim(lines []string) { p.line(".EX\n%s\n.EE", roff(strings.Join(lines, "\n"))) }
 
