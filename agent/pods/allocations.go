@@ -60,16 +60,17 @@ func (a Allocations) of(pod *v1.Pod) *v1.Pod {
 	return &out
 }
 
-// unfinished returns the pods that terminate, or have not ended as far as their statuses show. They must not be changed.
+// unfinished returns the pods that terminate, or have not ended as far as their statuses show. A pod that no source has any more is not one
+// of them, even if its containers still end. They must not be changed.
 //
-// Upstream: pkg/kubelet/kubelet_pods.go, isPodInactive.
+// Upstream: pkg/kubelet/kubelet_pods.go, GetActivePods and isPodInactive.
 func (s *Store) unfinished() []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*v1.Pod
 	for _, e := range s.pods {
 		over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
-		if !e.ended.IsZero() || !over {
+		if !e.removed && (!e.ended.IsZero() || !over) {
 			out = append(out, e.pod)
 		}
 	}

@@ -31,7 +31,7 @@ func (w workerStates) State(uid types.UID) worker.State { return w[uid] }
 // Pods that were admitted are there as allocated, until they have terminated.
 func TestAllocations(t *testing.T) {
 	s := NewStore()
-	for _, name := range []string{"running", "terminating", "failing", "failed", "terminated", "rejected", "new"} {
+	for _, name := range []string{"running", "terminating", "failing", "failed", "terminated", "rejected", "new", "removed"} {
 		s.put(podOf(name, "u-"+name), time.Now())
 	}
 	for uid, phase := range map[types.UID]v1.PodPhase{"u-running": v1.PodRunning, "u-failing": v1.PodFailed, "u-failed": v1.PodFailed, "u-rejected": v1.PodFailed} {
@@ -40,10 +40,11 @@ func TestAllocations(t *testing.T) {
 	for _, uid := range []types.UID{"u-terminating", "u-failing", "u-terminated"} {
 		s.with(uid, func(e *entry) { e.ended = time.Now() })
 	}
+	s.with("u-removed", func(e *entry) { e.ended, e.removed = time.Now(), true })
 	a := Allocations{
 		Store:   s,
-		Resizes: allocatedNodes{"u-running": "n1", "u-terminating": "n2", "u-failing": "n3", "u-failed": "n4", "u-terminated": "n5"},
-		Workers: workerStates{"u-running": worker.Syncing, "u-terminating": worker.Terminating, "u-failing": worker.Terminating, "u-terminated": worker.Terminated},
+		Resizes: allocatedNodes{"u-running": "n1", "u-terminating": "n2", "u-failing": "n3", "u-failed": "n4", "u-terminated": "n5", "u-removed": "n6"},
+		Workers: workerStates{"u-running": worker.Syncing, "u-terminating": worker.Terminating, "u-failing": worker.Terminating, "u-terminated": worker.Terminated, "u-removed": worker.Terminating},
 	}
 	var got []string
 	for _, p := range a.Pods() {
@@ -63,7 +64,7 @@ func TestAllocations(t *testing.T) {
 	if s.Copy("u-running").Status.Phase != v1.PodRunning {
 		t.Error("the store's pod was changed")
 	}
-	for _, name := range []string{"failed", "terminated", "rejected", "new", "nobody"} {
+	for _, name := range []string{"failed", "terminated", "rejected", "new", "removed", "nobody"} {
 		if p := a.Pod(namespace, name); p != nil {
 			t.Errorf("%s: %v", name, p)
 		}
