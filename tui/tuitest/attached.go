@@ -15,7 +15,8 @@ func Attached() []trace.Record {
 		CPUPolicy: "static", MemoryPolicy: "Static", TopologyPolicy: "single-numa-node", Scope: "pod", Reserved: "0,16",
 		Nodes: []trace.NUMANode{{ID: 0, CPUs: "0-7,16-23"}, {ID: 1, CPUs: "8-15,24-31"}},
 		Memory: []trace.NUMAMemory{
-			{Node: 0, Resource: "hugepages-1Gi", Allocatable: 8 * gib, Free: 4 * gib}, {Node: 0, Resource: "memory", Allocatable: 60 * gib, Free: 28 * gib},
+			{Node: 0, Resource: "hugepages-1Gi", Allocatable: 8 * gib, Free: 4 * gib},
+			{Node: 0, Resource: "memory", Allocatable: 60 * gib, Free: 28 * gib},
 			{Node: 1, Resource: "memory", Allocatable: 62 * gib, Free: 62 * gib},
 		},
 	})

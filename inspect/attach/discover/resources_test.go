@@ -21,12 +21,14 @@ func TestPodResources(t *testing.T) {
 		"a file": {
 			config + "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: \"true\", align-by-socket: \"false\", distribute-cpus-across-numa: \"true\"}\n" +
 				"memoryManagerPolicy: Static\ntopologyManagerPolicy: restricted\ntopologyManagerScope: pod\n", nil,
-			Policies{CPU: "static", Memory: "Static", Topology: "restricted", Scope: "pod", Options: "distribute-cpus-across-numa,full-pcpus-only"}, "",
+			Policies{CPU: "static", Memory: "Static", Topology: "restricted", Scope: "pod", Options: "distribute-cpus-across-numa,full-pcpus-only"},
+			"",
 		},
 		"flags": {
 			config + "cpuManagerPolicy: none\ncpuManagerPolicyOptions: {align-by-socket: \"true\"}\n",
 			[]string{"--cpu-manager-policy=static", "--cpu-manager-policy-options=full-pcpus-only=true,x=no", "--topology-manager-policy=best-effort"},
-			Policies{CPU: "static", Memory: "None", Topology: "best-effort", Scope: "container", Options: "full-pcpus-only"}, "",
+			Policies{CPU: "static", Memory: "None", Topology: "best-effort", Scope: "container", Options: "full-pcpus-only"},
+			"",
 		},
 		"a file that cannot be read": {"{", []string{"--memory-manager-policy=Static"}, Policies{Memory: "Static"}, ""},
 		"no socket":                  {config, nil, Policies{CPU: "none", Memory: "None", Topology: "none"}, "there is no socket /data/kubelet/pod-resources/kubelet.sock"},

@@ -177,18 +177,24 @@ func TestFold(t *testing.T) {
 				"ml/db/sql: granted cpu 2 on \n"},
 		}},
 		"claims": {Machine{}, []step{
-			{nil, list(pod("a", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared", "d1", "d0")}}, &api.ContainerResources{Name: "y", DynamicResources: []*api.DynamicResource{claim("shared", "d0", "d1")}})),
-				"", "node:     reserved :\nclaim ml/shared listed gpu.example.com/p/d0[cdi=d0] gpu.example.com/p/d1[cdi=d1] ml/a[x y]\n"},
-			{nil, list(pod("b", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared", "d0", "d1"), claim("own")}}), pod("a", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared")}})),
-				"", "claim ml/own listed since 1010 ml/b[x]\nclaim ml/shared listed gpu.example.com/p/d0[cdi=d0] gpu.example.com/p/d1[cdi=d1] ml/a[x] ml/b[x]\n"},
+			{
+				nil, list(pod("a", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared", "d1", "d0")}}, &api.ContainerResources{Name: "y", DynamicResources: []*api.DynamicResource{claim("shared", "d0", "d1")}})),
+				"", "node:     reserved :\nclaim ml/shared listed gpu.example.com/p/d0[cdi=d0] gpu.example.com/p/d1[cdi=d1] ml/a[x y]\n",
+			},
+			{
+				nil, list(pod("b", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared", "d0", "d1"), claim("own")}}), pod("a", &api.ContainerResources{Name: "x", DynamicResources: []*api.DynamicResource{claim("shared")}})),
+				"", "claim ml/own listed since 1010 ml/b[x]\nclaim ml/shared listed gpu.example.com/p/d0[cdi=d0] gpu.example.com/p/d1[cdi=d1] ml/a[x] ml/b[x]\n",
+			},
 			{nil, list(), "", "claim ml/own gone since 1020\nclaim ml/shared gone since 1020\n"},
 		}},
 		"lies": {twoNodes, []step{
-			{&api.AllocatableResourcesResponse{CpuIds: []int64{-1, 1 << 40, 2}, Devices: []*api.ContainerDevices{{}, {DeviceIds: []string{"x"}}}, Memory: []*api.ContainerMemory{
-				{}, memory("memory", 5), memory("memory", 5, -3), memory("memory", 5, 1<<50), memory("memory", 5, 0, 1), memory("", 5, 0),
-			}}, list(&api.PodResources{}, &api.PodResources{Name: "x"}, &api.PodResources{Namespace: "ml"}, pod("web", &api.ContainerResources{CpuIds: []int64{1}},
-				&api.ContainerResources{Name: "c", CpuIds: []int64{-1, 1 << 40}, Memory: []*api.ContainerMemory{{}}, Devices: []*api.ContainerDevices{{}, {ResourceName: "r"}}, DynamicResources: []*api.DynamicResource{{}}})),
-				"", "node: static Static restricted pod reserved 0-1,3-7: 0=0-3 1=4-7\n"},
+			{
+				&api.AllocatableResourcesResponse{CpuIds: []int64{-1, 1 << 40, 2}, Devices: []*api.ContainerDevices{{}, {DeviceIds: []string{"x"}}}, Memory: []*api.ContainerMemory{
+					{}, memory("memory", 5), memory("memory", 5, -3), memory("memory", 5, 1<<50), memory("memory", 5, 0, 1), memory("", 5, 0),
+				}}, list(&api.PodResources{}, &api.PodResources{Name: "x"}, &api.PodResources{Namespace: "ml"}, pod("web", &api.ContainerResources{CpuIds: []int64{1}},
+					&api.ContainerResources{Name: "c", CpuIds: []int64{-1, 1 << 40}, Memory: []*api.ContainerMemory{{}}, Devices: []*api.ContainerDevices{{}, {ResourceName: "r"}}, DynamicResources: []*api.DynamicResource{{}}})),
+				"", "node: static Static restricted pod reserved 0-1,3-7: 0=0-3 1=4-7\n",
+			},
 		}},
 		"two pods of one name": {twoNodes, []step{
 			{nil, list(pod("db", &api.ContainerResources{Name: "sql", CpuIds: []int64{2}}), pod("db", &api.ContainerResources{Name: "sql", CpuIds: []int64{5}, Devices: devices(gpu, 1, "g0")})), "", "" +

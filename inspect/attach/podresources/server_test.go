@@ -39,7 +39,7 @@ func serve(t *testing.T, socket string, list func(context.Context) (*api.ListPod
 	s := grpc.NewServer()
 	api.RegisterPodResourcesListerServer(s, &kubelet{list: list})
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(l) }() //nolint:errcheck // it is stopped
+	go func() { defer close(done); s.Serve(l) }()
 	return func() { s.Stop(); <-done }
 }
 

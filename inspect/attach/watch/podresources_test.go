@@ -47,7 +47,7 @@ func TestPodResources(t *testing.T) {
 	l.cpus.Store(1)
 	podresources.RegisterPodResourcesListerServer(s, l)
 	served := make(chan struct{})
-	go func() { defer close(served); s.Serve(listen) }() //nolint:errcheck // it is stopped
+	go func() { defer close(served); s.Serve(listen) }()
 	defer func() { s.Stop(); <-served }()
 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a busy machine is asked less often
