@@ -92,7 +92,7 @@ func share(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover
 
 // holdOf returns why a wanted volume must not be mounted now; nil if it may.
 func holdOf(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover, k key, w *wanted) *hold {
-	if w.shared == "" {
+	if w.shared == "" || states[k] != nil {
 		return nil
 	}
 	v, by := share(pods, states, left, k, w)

@@ -52,8 +52,12 @@ func (m *Manager) labeler(obj *v1.Pod, found []onDisk) setLabel {
 	options := selinux.OptionsOf(obj)
 	r := selinux.Request{Recursive: selinux.Recursive(obj), AllModes: m.cfg.SELinuxAllModes}
 	return func(ctx context.Context, name string, k key, w *wanted) error {
-		if old := m.wantedNow(k); old != nil {
-			w.label, w.shared, w.turn = old.label, old.shared, old.turn // as when the pod was seen first: the fields are immutable
+		old, began := m.wantedNow(k)
+		if old != nil {
+			w.turn = old.turn
+		}
+		if began {
+			w.label, w.shared = old.label, old.shared
 			return nil
 		}
 		r := r
@@ -68,7 +72,7 @@ func (m *Manager) labeler(obj *v1.Pod, found []onDisk) setLabel {
 		w.label = label
 		if err != nil {
 			m.count(selinux.Count{Metric: selinux.MetricOf(err, false), Mode: label.Mode})
-		} else if label.Ignored != nil {
+		} else if label.Ignored != nil && old == nil {
 			m.count(selinux.Count{Metric: selinux.MetricOf(label.Ignored, true), Mode: label.Mode})
 		}
 		return err
@@ -88,14 +92,14 @@ func (m *Manager) ask(ctx context.Context, r *selinux.Request, w *wanted) (err e
 	return err
 }
 
-// wantedNow returns a volume that its pod wants already; nil if it does not.
-func (m *Manager) wantedNow(k key) *wanted {
+// wantedNow returns a volume that its pod wants already, nil if it does not, and whether an operation on it has begun: then it keeps its label.
+func (m *Manager) wantedNow(k key) (w *wanted, began bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p := m.pods[k.uid]; p != nil {
-		return p.wanted[k]
+		w = p.wanted[k]
 	}
-	return nil
+	return w, w != nil && m.states[k] != nil
 }
 
 func (m *Manager) count(c selinux.Count) {

@@ -158,13 +158,15 @@ func TestOptionsOf(t *testing.T) {
 
 // Where the kernel has no SELinux, no volume has a label.
 func TestOfNode(t *testing.T) {
-	_, err := os.Stat("/sys/fs/selinux/enforce")
 	of := selinux.OfNode()
-	if (err == nil) != (of != nil) {
-		t.Fatalf("SELinux of the kernel: %v; translates: %t", err, of != nil)
+	if _, err := os.Stat("/sys/fs/selinux/enforce"); err != nil {
+		if of != nil {
+			t.Error("labels without SELinux")
+		}
+		return
 	}
 	if of == nil {
-		return
+		t.Skip("selinuxfs is mounted read-only: SELinux counts as disabled")
 	}
 	if got, err := of(&v1.SELinuxOptions{Level: "s0:c1,c2"}); err != nil || got == "" {
 		t.Errorf("label %q, %v", got, err)
