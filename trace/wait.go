@@ -90,24 +90,24 @@ type WaitKind string
 
 // The kinds of wait.
 const (
-	WaitQueue       WaitKind = "queue"         // a slot for an operation with limited concurrency
-	WaitBackoff     WaitKind = "backoff"       // the end of a back-off
-	WaitTokens      WaitKind = "tokens"        // a token bucket (registryPullQPS, the client's limit)
-	WaitLock        WaitKind = "lock"          // a lock to be released
-	WaitOtherPull   WaitKind = "other-pull"    // another pod's pull of the same image, or of any image if pulls are serialized
-	WaitRuntime     WaitKind = "runtime"       // an action of the container runtime
-	WaitProbe       WaitKind = "probe"         // a probe's delay or period
-	WaitGate        WaitKind = "gate"          // the user of a step session
-	WaitInit        WaitKind = "init"          // an init container to exit
-	WaitGrace       WaitKind = "grace"         // a container to end within its grace period
-	WaitPod         WaitKind = "pod"           // an earlier pod with the same full name to be gone
-	WaitAttach      WaitKind = "attach"        // a volume to be attached to the node
-	WaitLabel       WaitKind = "selinux-label" // a volume that another pod has with another SELinux label
-	WaitObject      WaitKind = "object"        // an object of the API server to be fetched
-	WaitApproval    WaitKind = "approval"      // a certificate signing request to be approved
-	WaitHook        WaitKind = "hook"          // a postStart or preStop handler to finish
-	WaitCredentials WaitKind = "credentials"   // an exec credential provider to respond
-	WaitDevices     WaitKind = "devices"       // a device plugin to allocate or prepare devices
-	WaitClaims      WaitKind = "claims"        // a DRA driver to prepare the pod's ResourceClaims, or a ResourceClaim to be usable
-	WaitPoll        WaitKind = "poll"          // the next poll of a component that polls periodically
+	WaitQueue       WaitKind = "queue"       // a slot for an operation with limited concurrency
+	WaitBackoff     WaitKind = "backoff"     // the end of a back-off
+	WaitTokens      WaitKind = "tokens"      // a token bucket (registryPullQPS, the client's limit)
+	WaitLock        WaitKind = "lock"        // a lock to be released
+	WaitOtherPull   WaitKind = "other-pull"  // another pod's pull of the same image, or of any image if pulls are serialized
+	WaitRuntime     WaitKind = "runtime"     // an action of the container runtime
+	WaitProbe       WaitKind = "probe"       // a probe's delay or period
+	WaitGate        WaitKind = "gate"        // the user of a step session
+	WaitInit        WaitKind = "init"        // an init container to exit
+	WaitGrace       WaitKind = "grace"       // a container to end within its grace period
+	WaitPod         WaitKind = "pod"         // an earlier pod with the same full name to be gone
+	WaitAttach      WaitKind = "attach"      // a volume to be attached to the node
+	WaitLabel       WaitKind = "selinux"     // a volume that another pod has with another SELinux label
+	WaitObject      WaitKind = "object"      // an object of the API server to be fetched
+	WaitApproval    WaitKind = "approval"    // a certificate signing request to be approved
+	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to finish
+	WaitCredentials WaitKind = "credentials" // an exec credential provider to respond
+	WaitDevices     WaitKind = "devices"     // a device plugin to allocate or prepare devices
+	WaitClaims      WaitKind = "claims"      // a DRA driver to prepare the pod's ResourceClaims, or a ResourceClaim to be usable
+	WaitPoll        WaitKind = "poll"        // the next poll of a component that polls periodically
 )

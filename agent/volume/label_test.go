@@ -105,7 +105,7 @@ func countsOf(m *Manager) map[string]int {
 
 // waitsOf lists the waits for labels.
 func waitsOf(rec *tracetest.Recorder) (out []string) {
-	for _, r := range rec.OfKind("wait") {
+	for _, r := range rec.OfKind("pod.wait") {
 		if e, ok := r.Event.(*trace.Wait); ok && e.For == trace.WaitLabel {
 			out = append(out, fmt.Sprintf("%s %s %s: %s", r.Pod.Name, r.Edge, say.Waits(e), say.Detail(e, r.Start())))
 		}
@@ -165,7 +165,7 @@ func TestLabelConflict(t *testing.T) {
 		if got := <-later; got.err != nil || p.label("b") != "=file:s0:c2" || len(got.volumes) != 1 {
 			t.Errorf("%v, %s", got, p.label("b"))
 		}
-		held := "selinux-label for volume pv: pod ns/a has it%s with the SELinux label file:s0:c1, and this pod needs the SELinux label file:s0:c2"
+		held := "selinux for volume pv: pod ns/a has it%s with the SELinux label file:s0:c1, and this pod needs the SELinux label file:s0:c2"
 		has, mounted := fmt.Sprintf(held, ""), fmt.Sprintf(held, " mounted")
 		if diff := cmp.Diff([]string{"b begin " + has, "b end " + has, "b begin " + has, "b end " + has, "b begin " + mounted, "b end " + mounted}, compact(waitsOf(rec))); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
