@@ -128,6 +128,7 @@ func (p *parts) measureVolumes(m *measured) {
 			m.sample(float64(n), "plugin_name", plugin, "state", state)
 		}
 	}
+	measureLabels(m, c.SELinux)
 	m.gauge("kubelet_orphan_pod_cleaned_volumes", "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.", float64(c.Swept+c.SweptErrors))
 	m.gauge("kubelet_orphan_pod_cleaned_volumes_errors", "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.", float64(c.SweptErrors))
 	if p.cluster.health != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/nfs"
 	"github.com/kubeloupe/kubeloupe/agent/volume/projected"
 	"github.com/kubeloupe/kubeloupe/agent/volume/scsi"
+	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
 	"github.com/kubeloupe/kubeloupe/agent/volume/subpath"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
@@ -56,6 +57,7 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 			return err
 		}
 		c.BeforeTearDown = p.subpaths.BeforeTearDown
+		c.SELinux, c.SELinuxAllModes = selinux.OfNode(), p.cfg.Kubelet.Gates.Enabled("SELinuxMount")
 	}
 	if !p.cluster.alone() {
 		if err := p.persistent(&c); err != nil {

@@ -102,6 +102,7 @@ const (
 	WaitGrace       WaitKind = "grace"       // a container to end within its grace period
 	WaitPod         WaitKind = "pod"         // an earlier pod with the same full name to be gone
 	WaitAttach      WaitKind = "attach"      // a volume to be attached to the node
+	WaitLabel       WaitKind = "selinux"     // a volume that another pod has with another SELinux label
 	WaitObject      WaitKind = "object"      // an object of the API server to be fetched
 	WaitApproval    WaitKind = "approval"    // a certificate signing request to be approved
 	WaitHook        WaitKind = "hook"        // a postStart or preStop handler to finish

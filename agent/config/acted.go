@@ -187,6 +187,7 @@ func actedOnGates() map[string]bool {
 		"ReduceDefaultCrashLoopBackOffDecay": true,
 		"ResourceHealthStatus":               true,
 		"ResourceHealthStatusMessage":        true,
+		"SELinuxMount":                       true,
 		// No option of the topology manager is alpha or beta: these two change nothing, here and in upstream's kubelet.
 		"TopologyManagerPolicyAlphaOptions": true,
 		"TopologyManagerPolicyBetaOptions":  true,

@@ -12,8 +12,8 @@
 // progress has one, and a limited number of these work at the same time.
 //
 // It publishes Volume begin/end around each operation, Wait begin/end while a pod waits (for a queue, a back-off, another operation
-// on the same volume, a claim or the node's status), and a Decision for each directory of an unknown pod. Kubernetes Events go
-// through [Events].
+// on the same volume, a claim, the node's status, or another pod that has the volume with another SELinux label), and a Decision for
+// each such label and for each directory of an unknown pod. Kubernetes Events go through [Events].
 //
 // A mounted volume is set up again when its content has changed (Refresh), when its plugin requests it (Refresher), or when it must
 // be expanded. The pod keeps the volume in the meantime, and also if the operation fails.

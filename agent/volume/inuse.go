@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // volumeGID is the annotation of a persistent volume with the group of its files.
@@ -17,7 +16,7 @@ const volumeGID = "pv.beta.kubernetes.io/gid"
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, GetVolumesInUse.
 func (m *Manager) InUse() []v1.UniqueVolumeName {
-	m.findLeft()
+	m.looked.Do(m.findLeft)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	in := map[v1.UniqueVolumeName]bool{}
@@ -29,8 +28,8 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 	for _, s := range m.states {
 		in[s.attach] = true
 	}
-	for _, name := range m.left {
-		in[name] = true
+	for _, l := range m.left {
+		in[l.attach] = true
 	}
 	delete(in, "")
 	return slices.Sorted(maps.Keys(in))
@@ -78,45 +77,6 @@ func (m *Manager) inUseChanged(want map[key]*wanted) {
 	m.mu.Unlock()
 	if news {
 		m.cfg.InUseChanged()
-	}
-}
-
-// findLeft searches once for attachable volumes that an earlier agent left.
-func (m *Manager) findLeft() {
-	m.mu.Lock()
-	looked := m.left != nil
-	if !looked {
-		m.left = map[key]v1.UniqueVolumeName{}
-	}
-	m.mu.Unlock()
-	if looked {
-		return
-	}
-	uids, err := subdirs(m.podsDir())
-	if err != nil {
-		return // housekeeping reads it too and reports the error
-	}
-	for _, uid := range uids {
-		found, err := m.scan(types.UID(uid))
-		if err != nil {
-			continue
-		}
-		for _, k := range found {
-			a, ok := m.named(k.plugin).(Attachable)
-			if !ok {
-				continue
-			}
-			name := a.FoundName(m.place(k))
-			m.mu.Lock()
-			switch {
-			case name == "":
-			case m.states[k] != nil:
-				m.states[k].attach = name
-			case m.pods[k.uid] == nil:
-				m.left[k] = name
-			}
-			m.mu.Unlock()
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
+	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -45,6 +46,11 @@ type Config struct {
 	Settled func(uid types.UID)
 	// InUseChanged, if set, is called when the result of InUse may have changed. It must not block.
 	InUseChanged func()
+	// SELinux translates SELinux options, with the node's policy; nil on a node without SELinux: then no volume has a label.
+	SELinux selinux.Translate
+	// SELinuxAllModes says that volumes of all access modes are mounted with labels (the gate SELinuxMount), not only those of
+	// ReadWriteOncePod.
+	SELinuxAllModes bool
 	// BeforeTearDown, if set, is called before a volume is torn down, with the pod's directory and the volume's name on
 	// the node: mounts of its subpaths are removed first.
 	BeforeTearDown func(ctx context.Context, podDir, volume string) error
@@ -73,11 +79,14 @@ type Manager struct {
 	attempts uint64 // number of finished attempts
 	pods     map[types.UID]*pod
 	states   map[key]*state
-	// left are attachable volumes of an earlier agent, whose pods are not known yet.
-	left map[key]v1.UniqueVolumeName
+	// left are volumes of an earlier agent that matter to others, whose pods are not known yet.
+	left   map[key]leftover
+	looked sync.Once // for left
 	// reported are the volumes that the node's status lists as in use.
 	reported map[v1.UniqueVolumeName]bool
 	swept    Counts // of the last pass over unknown pods
+	turns    uint64 // number of shared volumes that pods wanted so far
+	labels   map[selinux.Count]int
 }
 
 // New checks the configuration. It starts nothing; Run does.
@@ -90,7 +99,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		plugins: map[string]Plugin{}, kicked: make(chan struct{}, 1), stopped: make(chan struct{}),
-		pods: map[types.UID]*pod{}, states: map[key]*state{},
+		pods: map[types.UID]*pod{}, states: map[key]*state{}, labels: map[selinux.Count]int{},
 	}
 	for _, p := range cfg.Plugins {
 		if m.plugins[p.Name()] != nil {

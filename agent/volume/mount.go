@@ -30,23 +30,29 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	}
 	use := usageOf(obj)
 	claims, unresolved, claimErr := m.resolve(ctx, obj, use)
-	want, err := m.wants(ctx, obj, use, claims)
-	if err != nil {
-		return nil, err
-	}
-	if len(want) == 0 && claimErr == nil {
-		return map[string]criconfig.Volume{}, nil
-	}
-	ref := trace.Pod{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
 	found, err := m.scanUnknown(obj.UID)
 	if err != nil {
 		return nil, err
 	}
+	want, no, err := m.wants(ctx, obj, use, claims, m.labeler(obj, found))
+	if err != nil {
+		return nil, err
+	}
+	unresolved, claimErr = append(unresolved, no.names...), and(claimErr, no.err)
+	if len(want) == 0 && claimErr == nil {
+		return map[string]criconfig.Volume{}, nil
+	}
+	ref := trace.Pod{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
 	m.look(obj.UID)
+	if m.cfg.SELinux != nil {
+		m.looked.Do(m.findLeft)
+	}
 	m.mu.Lock()
 	p := m.know(ref, found)
+	m.queue(p, want)
 	p.want(ref, trace.ForPod(trace.FromContext(ctx), ref), want, m.states)
 	p.keep(claims)
+	held := m.holds(p)
 	w := m.waiter(p, setUp)
 	m.mu.Unlock()
 	m.inUseChanged(want)
@@ -54,6 +60,9 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 
 	if claimErr != nil {
 		return nil, m.unprocessed(ctx, obj, unresolved, claimErr)
+	}
+	if len(held) > 0 {
+		return m.awaitHeld(ctx, obj, w, held)
 	}
 	if err := w.await(ctx); err != nil {
 		m.failed(ctx, obj, p, err)
@@ -88,18 +97,18 @@ func (p *pod) keep(claims map[string]resolved) {
 }
 
 // wants returns the pod's desired volumes. It omits a volume that no container uses, and a volume whose claim could not
-// be resolved.
+// be resolved. It also returns the volumes whose label is refused.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, processPodVolumes.
-func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved) (map[key]*wanted, error) {
-	want := map[key]*wanted{}
+func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved, label setLabel) (want map[key]*wanted, no refusals, err error) {
+	want = map[key]*wanted{}
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
 		if !use.any(v.Name) {
 			continue
 		}
 		if !element(v.Name) {
-			return nil, fmt.Errorf("spec.volumes[%d].name %q: want a DNS label", i, v.Name)
+			return nil, no, fmt.Errorf("spec.volumes[%d].name %q: want a DNS label", i, v.Name)
 		}
 		claim, bound := claims[v.Name]
 		if isClaim(v) && !bound {
@@ -107,7 +116,11 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 		}
 		k, w, err := m.wantOne(ctx, obj, v, claim)
 		if err != nil {
-			return nil, err
+			return nil, no, err
+		}
+		if err := label(ctx, v.Name, k, w); err != nil {
+			no.names, no.err = append(no.names, v.Name), and(no.err, err)
+			continue
 		}
 		if same := want[k]; same != nil {
 			same.names = append(same.names, v.Name)
@@ -115,7 +128,7 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 		}
 		want[k] = w
 	}
-	return want, nil
+	return want, no, nil
 }
 
 func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim resolved) (key, *wanted, error) {
@@ -150,13 +163,6 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 		return key{}, nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
 	}
 	return k, w, nil
-}
-
-func (w *wanted) pvName() string {
-	if w.spec.PV == nil {
-		return ""
-	}
-	return w.spec.PV.Name
 }
 
 // named returns the plugin of volumes below this name on the node; nil if the agent has none.
@@ -211,14 +217,19 @@ func usageOf(obj *v1.Pod) usage {
 }
 
 // scanUnknown scans the disk for the volumes of a pod that this agent does not know.
-func (m *Manager) scanUnknown(uid types.UID) ([]key, error) {
+func (m *Manager) scanUnknown(uid types.UID) ([]onDisk, error) {
 	m.mu.Lock()
 	known := m.pods[uid] != nil
 	m.mu.Unlock()
 	if known {
 		return nil, nil
 	}
-	return m.scan(uid)
+	keys, err := m.scan(uid)
+	var out []onDisk
+	for _, k := range keys {
+		out = append(out, onDisk{k, m.foundLabel(k)})
+	}
+	return out, err
 }
 
 // Refresh requests that volumes of a pod are set up again soon, because their content has changed: those with the given

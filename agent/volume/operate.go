@@ -76,7 +76,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 	w := j.want
 	spec := w.spec
-	spec.Adopt, spec.Refresh = j.adopt, j.quiet
+	spec.Adopt, spec.Refresh, spec.SELinuxLabel = j.adopt, j.quiet, w.label.Mount
 	if err := m.allowed(j); err != nil {
 		return out, err
 	}

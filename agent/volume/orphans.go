@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,21 +86,6 @@ func atFault(err error) string {
 		return parts[1]
 	}
 	return ""
-}
-
-// forgetLeft removes volumes of an earlier agent that no longer exist.
-func (m *Manager) forgetLeft() {
-	m.mu.Lock()
-	left := slices.Collect(maps.Keys(m.left))
-	m.mu.Unlock()
-	for _, k := range left {
-		// Lstat may hang if the volume's server hangs: call it without mu.
-		if _, err := os.Lstat(m.place(k).Dir); errors.Is(err, os.ErrNotExist) {
-			m.mu.Lock()
-			delete(m.left, k)
-			m.mu.Unlock()
-		}
-	}
 }
 
 // orphanPatience limits the wait for the volumes of one orphan. Their teardown continues, and the next pass finds them

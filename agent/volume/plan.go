@@ -24,13 +24,14 @@ type op struct {
 // to plan again if nothing else happens (zero: never).
 //
 // reported, if not nil, are the volumes that the node's status lists as in use. A volume that a controller attaches is
-// not used before that, because the controller might detach it again.
+// not used before that, because the controller might detach it again. Nor is a volume that is mounted with another SELinux label; left are
+// the volumes of pods that are not known yet.
 //
 // No operation is planned for a volume with a running operation or in back-off, nor for one whose pod is not known yet:
 // after a restart, its pod may still arrive.
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconcile.
-func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
+func plan(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover, reported map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
@@ -51,7 +52,7 @@ func plan(pods map[types.UID]*pod, states map[key]*state, reported map[v1.Unique
 			switch {
 			case p.released:
 			case !s.satisfies(w):
-				if found := s != nil && s.found; found || w.inUse(reported) {
+				if found := s != nil && s.found; found || w.inUse(reported) && holdOf(pods, states, left, k, w) == nil {
 					add(op{verb: setUp, key: k, adopt: found}, s)
 				}
 			default:

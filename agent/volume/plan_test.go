@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			ops, next := plan(tc.pods, tc.states, nil, now)
+			ops, next := plan(tc.pods, tc.states, nil, nil, now)
 			var got []string
 			for _, o := range ops {
 				what := o.verb.String()

@@ -62,6 +62,18 @@ type Attachable interface {
 	FoundName(p Place) v1.UniqueVolumeName
 }
 
+// Labeler is a Plugin with volumes that can be mounted with an SELinux label, Spec.SELinuxLabel, as a mount option. It is used on nodes with
+// SELinux only.
+type Labeler interface {
+	// MountsWithLabel reports whether the volume's driver can.
+	MountsWithLabel(ctx context.Context, s Spec) (bool, error)
+	// SharedName identifies a persistent volume across pods.
+	SharedName(s Spec) string
+	// FoundLabel returns the SharedName of a volume that was found on the node, and the label with which it is mounted. Both are "" if pods
+	// cannot share the volume, or it is not known.
+	FoundLabel(p Place) (shared, label string)
+}
+
 // Holder is a Plugin whose volumes contain a known name while they are intact.
 type Holder interface{ Holds() string }
 
@@ -100,6 +112,8 @@ type Spec struct {
 	// Adopt is set for a volume that was found on disk, Refresh for a mounted volume that is updated. In both cases a running container may
 	// use it.
 	Adopt, Refresh bool
+	// SELinuxLabel is the label to mount the volume with; "" for none. Only a [Labeler] gets one.
+	SELinuxLabel string
 	Place
 }
 

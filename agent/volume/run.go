@@ -43,7 +43,7 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	ops, next := plan(m.pods, m.states, m.reported, now)
+	ops, next := plan(m.pods, m.states, m.left, m.reported, now)
 	for _, o := range ops {
 		p := m.pods[o.key.uid]
 		s := m.states[o.key]
@@ -56,7 +56,8 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 		if j.want != nil {
 			s.quit = make(chan struct{})
 			j.quit = s.quit
-			s.attach, s.pv = j.want.attach, j.want.pvName()
+			s.attach = j.want.attach
+			m.begin(o.key, s, j.want)
 			j.skip = o.quiet && !s.stale && (s.refreshAt.IsZero() || s.refreshAt.After(now))
 			j.grow = j.want.size != "" && s.size != j.want.size
 			s.stale = false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -61,6 +62,11 @@ type wanted struct {
 	attach v1.UniqueVolumeName
 	// size is the size for the expansion; "" for none.
 	size string
+	// label is the SELinux label that the volume needs, shared identifies the volume across pods, and turn is the order in which pods wanted
+	// it. On a node without SELinux, and for volumes that pods cannot share, they are zero.
+	label  selinux.Label
+	shared string
+	turn   uint64
 }
 
 // state is the actual state of one volume on the node.
@@ -70,7 +76,7 @@ type state struct {
 	version string
 	result  criconfig.Volume
 	attach  v1.UniqueVolumeName
-	pv      string
+	label   mountLabel
 	// stale says that the volume's content has changed; refreshAt is when it will change.
 	stale     bool
 	refreshAt time.Time
@@ -118,17 +124,17 @@ func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 }
 
 // know returns the pod; a new one gets the volumes that were found on disk. Called with mu.
-func (m *Manager) know(ref trace.Pod, found []key) *pod {
+func (m *Manager) know(ref trace.Pod, found []onDisk) *pod {
 	uid := types.UID(ref.UID)
 	p := m.pods[uid]
 	if p == nil {
 		m.arrived++
 		p = &pod{ref: ref, order: m.arrived, changed: make(chan struct{}), since: time.Now()}
 		m.pods[uid] = p
-		for _, k := range found {
-			if m.states[k] == nil {
-				m.states[k] = &state{found: true, attach: m.left[k]}
-				delete(m.left, k)
+		for _, f := range found {
+			if m.states[f.key] == nil {
+				m.states[f.key] = &state{found: true, attach: m.left[f.key].attach, label: f.label}
+				delete(m.left, f.key)
 			}
 		}
 	}

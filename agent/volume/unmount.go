@@ -36,6 +36,7 @@ func (m *Manager) release(p *pod, span trace.Span) *waiter {
 	p.span = span
 	uid := types.UID(p.ref.UID)
 	if !p.released {
+		m.wakeSharers(p)
 		p.released, p.wanted, p.claims = true, nil, nil
 		for k, s := range m.states {
 			if k.uid != uid {

@@ -102,6 +102,11 @@ func (w *waiter) look(now time.Time) outcome {
 		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(w.m.reported) {
 			wait = trace.Wait{For: trace.WaitAttach, Target: k.target(), Note: "the node's status has to say that it is in use"}
 		}
+		if want := w.pod.wanted[k]; w.target == setUp && want != nil && s == nil {
+			if h := holdOf(w.m.pods, w.m.states, w.m.left, k, want); h != nil {
+				wait = h.wait()
+			}
+		}
 		working = working || wait.For == ""
 		out.wait = wait
 	}

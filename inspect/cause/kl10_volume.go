@@ -15,7 +15,7 @@ func volumeWait() Rule {
 	return Rule{
 		ID: "KL10", Name: "volume wait",
 		About: "A volume was not there yet: it had to be attached to the node, the CSI driver or a mount took its time, another operation worked on the " +
-			"same volume, or an attempt failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
+			"same volume, another pod had it with another SELinux label, or an attempt failed and the next one had to wait. It is reported when that took 10 ms and 5 % of the critical path or more. " +
 			"Where nothing else shows the volumes, Events of the API server do: from the first failure to the last. " +
 			"Changes of ownership are KL09's, objects of the API server KL11's, client throttling KL12's.",
 		Find: findVolumeWait,
@@ -46,7 +46,7 @@ func (c *Case) volumeHoldups() (out []holdup) {
 		w := &waits[i]
 		if what := c.volumeWait(w, plugins); what != "" {
 			out = append(out, holdup{
-				at: c.on(w.ID(), w.Start, w.Stop), what: what, evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind, plugin: c.pluginOf(w, plugins),
+				at: c.on(w.ID(), w.Start, w.Stop), what: what, evidence: waitEvidence(w), open: w.Open, target: w.Event.Target.Kind, wait: w.Event.For, plugin: c.pluginOf(w, plugins),
 			})
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Case) volumeWait(w *Span[*trace.Wait], plugins map[string]string) strin
 	e := w.Event
 	name, about := e.Target.Name, e.Target.Kind == trace.TargetVolume
 	switch {
-	case e.For == trace.WaitAttach, e.For == trace.WaitLock && about && !objectPlugin(plugins[name]):
+	case e.For == trace.WaitAttach, e.For == trace.WaitLabel, e.For == trace.WaitLock && about && !objectPlugin(plugins[name]):
 		if why := detail(w); why != "" {
 			return say.On(e) + ": " + quoted(why)
 		}
@@ -187,6 +187,10 @@ func (c *Case) pluginOf(w *Span[*trace.Wait], plugins map[string]string) string 
 
 // volumeRemedy is what to do about a volume that held a pod up, by its plugin.
 func volumeRemedy(h *holdup) string {
+	if h.wait == trace.WaitLabel {
+		return "Give the pods that share the volume on a node the same SELinux label (securityContext.seLinuxOptions.level), or all of them " +
+			"securityContext.seLinuxChangePolicy: Recursive; or let them run on different nodes, or one after the other."
+	}
 	switch h.plugin {
 	case "kubernetes.io/host-path", "kubernetes.io/local-volume":
 		return "Look at the path on the node (ls -ld PATH; findmnt -T PATH): type Directory, File, Socket and the like need it to exist, DirectoryOrCreate and FileOrCreate " +

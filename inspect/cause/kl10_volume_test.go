@@ -43,6 +43,17 @@ func TestVolumeWait(t *testing.T) {
 			},
 		},
 		{
+			name: "another SELinux label, still", now: 60 * sec, cost: 60 * sec, current: true,
+			want: "it waited 1m00s so far for volume pvc-1: pod shop/a has it with the SELinux label a, and this pod needs the SELinux label b",
+			write: func(s *casetest.Script) {
+				act := s.Action(0, casetest.Open, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
+				s.Wait(0, casetest.Open, act, trace.Wait{
+					For: trace.WaitLabel, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"},
+					Note: "pod shop/a has it with the SELinux label a, and this pod needs the SELinux label b",
+				})
+			},
+		},
+		{
 			name: "attach, still", want: "it waited 1m00s so far for volume pvc-1", cost: 60 * sec, current: true, now: 60 * sec,
 			write: func(s *casetest.Script) {
 				s.Wait(0, casetest.Open, volumes(s, 0, casetest.Open, data), attach)
@@ -155,6 +166,17 @@ func TestVolumeWait(t *testing.T) {
 			},
 		},
 	})
+}
+
+// For a wait because of a label, the remedy is about labels.
+func TestLabelRemedy(t *testing.T) {
+	s := casetest.New(t)
+	act := s.Action(0, 3*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
+	s.Wait(0, 3*sec, act, trace.Wait{For: trace.WaitLabel, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}})
+	start(s, 3*sec, "volumes")
+	if f := casetest.One(t, s.Case(0), "KL10"); f == nil || !strings.Contains(f.Remedy, "seLinuxChangePolicy: Recursive") {
+		t.Errorf("%+v, want a remedy about labels", f)
+	}
 }
 
 func TestVolumeRemedy(t *testing.T) {

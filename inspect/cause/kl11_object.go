@@ -26,6 +26,7 @@ type holdup struct {
 	evidence Evidence
 	open     bool
 	target   trace.TargetKind // of a wait
+	wait     trace.WaitKind
 	// class is why the try before the wait failed, plugin the volume's, where they are known.
 	class  trace.FailureClass
 	plugin string

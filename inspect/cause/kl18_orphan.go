@@ -72,7 +72,7 @@ func findOrphanedVolume(c *Case) []Finding {
 // waitsForVolume reports whether a wait is for the volume that has this name on the node.
 func (c *Case) waitsForVolume(w *Span[*trace.Wait], name string) bool {
 	e := w.Event
-	if e.For != trace.WaitAttach && e.For != trace.WaitLock && e.For != trace.WaitBackoff {
+	if e.For != trace.WaitAttach && e.For != trace.WaitLock && e.For != trace.WaitLabel && e.For != trace.WaitBackoff {
 		return false
 	}
 	if e.Target == (trace.Target{Kind: trace.TargetVolume, Name: name}) {

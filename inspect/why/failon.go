@@ -24,7 +24,7 @@ type Condition struct {
 // waitKinds are the kinds of waits that a condition can name.
 var waitKinds = []trace.WaitKind{
 	trace.WaitQueue, trace.WaitBackoff, trace.WaitTokens, trace.WaitLock, trace.WaitOtherPull, trace.WaitRuntime,
-	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitObject, trace.WaitApproval,
+	trace.WaitProbe, trace.WaitGate, trace.WaitInit, trace.WaitGrace, trace.WaitPod, trace.WaitAttach, trace.WaitLabel, trace.WaitObject, trace.WaitApproval,
 	trace.WaitHook, trace.WaitCredentials, trace.WaitDevices, trace.WaitClaims, trace.WaitPoll,
 }
 

@@ -134,6 +134,13 @@ var situations = map[string]situation{
 		v := s.Action(0, 40*sec, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
 		s.Wait(0, 40*sec, v, trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"}})
 	}},
+	"another-label": {now: 60 * sec, write: func(s *casetest.Script) {
+		v := s.Action(0, casetest.Open, trace.Action{ID: "volumes", Verb: trace.VerbVolumes})
+		s.Wait(ms, casetest.Open, v, trace.Wait{
+			For: trace.WaitLabel, Target: trace.Target{Kind: trace.TargetVolume, Name: "pvc-1"},
+			Note: "pod shop/db has it with the SELinux label system_u:object_r:container_file_t:s0:c1,c2, and this pod needs the SELinux label system_u:object_r:container_file_t:s0:c3,c4",
+		})
+	}},
 	// The program needed its time, and the probe's figures are not the reason.
 	"slow-program": {write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)

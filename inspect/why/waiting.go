@@ -158,6 +158,8 @@ func next(c *cause.Case, s waitSpan) (what string, at time.Time) {
 		return "it starts when that pod is gone", at
 	case trace.WaitAttach:
 		return "the agent mounts it when it is attached to the node", at
+	case trace.WaitLabel:
+		return "the agent mounts it when it has been unmounted for that pod", at
 	case trace.WaitObject:
 		return "it continues when the API server answers; the object may be missing", at
 	case trace.WaitCredentials:

@@ -65,6 +65,11 @@ var waits = map[trace.WaitKind]Lesson{
 			"While it is still attached to another node, this can take minutes.",
 		"kubernetes.io/docs/concepts/storage/persistent-volumes/",
 	},
+	trace.WaitLabel: {
+		"wait for an SELinux label", "A volume is mounted with one SELinux label for all pods of the node, and another pod has this one with another label, or without one. " +
+			"The pod waits until the volume is unmounted for that pod. With seLinuxChangePolicy: Recursive in both, the runtime relabels the files instead.",
+		"KEP-1710; kubernetes.io/docs/tasks/configure-pod-container/security-context/",
+	},
 	trace.WaitObject: {
 		"wait for an object", "The agent fetches a ConfigMap, Secret, token or claim from the API server. " +
 			"If it does not exist, the pod waits until it is created.",

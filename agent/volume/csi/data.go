@@ -26,6 +26,8 @@ type volData struct {
 	Node       string `json:"nodeName,omitempty"`
 	Attachment string `json:"attachmentID,omitempty"`
 	Mode       string `json:"volumeLifecycleMode,omitempty"`
+	// Label is the SELinux label with which the volume is mounted.
+	Label string `json:"seLinuxMountContext,omitempty"`
 }
 
 func (d volData) id() string { return d.Driver + "^" + d.Handle }
@@ -151,8 +153,11 @@ func isMounted(path string) (bool, error) {
 	return mounted, nil
 }
 
-// labelled reports whether the file system at path can carry SELinux labels.
-func labelled(path string) bool {
+// optionsOf returns the options of the file system that is mounted at path; "" if none is.
+func optionsOf(path string) string {
 	mounts, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(path))
-	return err == nil && len(mounts) > 0 && strings.Contains(","+mounts[0].VFSOptions+",", ",seclabel,")
+	if err != nil || len(mounts) == 0 {
+		return ""
+	}
+	return mounts[0].VFSOptions
 }

@@ -29,6 +29,7 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.options = withLabel(v.options, s.SELinuxLabel)
 	w := &work{p: p, spec: s, v: v}
 	if w.d, err = p.awaitDriver(ctx, v.driver, s); err != nil {
 		return nil, stage(mountDevice(s), v.ephemeral, err)
@@ -98,13 +99,13 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err := w.own(ctx, path); err != nil {
 		return criconfig.Volume{}, fmt.Errorf("applyFSGroup failed for vol %s: %w", w.v.handle, err)
 	}
-	return criconfig.Volume{HostPath: path, ReadOnly: w.v.readOnly, SELinuxRelabel: labelled(path)}, nil
+	return criconfig.Volume{HostPath: path, ReadOnly: w.v.readOnly, SELinuxRelabel: relabels(s.SELinuxLabel, optionsOf(path))}, nil
 }
 
 func (w *work) note() volData {
 	return volData{
 		Name: w.v.name, Handle: w.v.handle, Driver: w.v.driver, Node: w.p.cfg.NodeName,
-		Attachment: w.v.attachment(w.p.cfg.NodeName), Mode: w.v.lifecycle(),
+		Attachment: w.v.attachment(w.p.cfg.NodeName), Mode: w.v.lifecycle(), Label: w.spec.SELinuxLabel,
 	}
 }
 

@@ -23,6 +23,9 @@ func (w *work) stage(ctx context.Context) error {
 	if w.p.isStaged(w.v.id(), path) {
 		return nil
 	}
+	if err := w.unstageOther(ctx, path); err != nil {
+		return err
+	}
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
 	if err != nil {
 		return err
@@ -34,7 +37,7 @@ func (w *work) stage(ctx context.Context) error {
 	if err := os.MkdirAll(path, 0o750); err != nil {
 		return err
 	}
-	if err := saveData(filepath.Dir(path), volData{Handle: w.v.handle, Driver: w.v.driver}); err != nil {
+	if err := saveData(filepath.Dir(path), volData{Handle: w.v.handle, Driver: w.v.driver, Label: w.spec.SELinuxLabel}); err != nil {
 		return err
 	}
 	_, err = w.d.node.NodeStageVolume(ctx, &csipb.NodeStageVolumeRequest{
