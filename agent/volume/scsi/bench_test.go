@@ -48,8 +48,8 @@ func (m mounter) MountSensitive(source, target, fstype string, options, sensitiv
 	if err := m.b.spend(); err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(source); err == nil && fstype != "" { // as the kernel shows it
-		source = real
+	if actual, err := filepath.EvalSymlinks(source); err == nil && fstype != "" { // as the kernel shows it
+		source = actual
 	}
 	if fstype == "" && strings.HasPrefix(source, m.b.cfg.Dev) {
 		source = "devtmpfs" // a device file is bound

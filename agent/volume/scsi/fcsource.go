@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,7 +101,7 @@ func lunIn(dir string) (l lun, ok bool) {
 	// An identifier may have "-" in it: then the parts are none of udev's names, and nothing is found.
 	l.wwids = parts
 	if len(parts) > 1 {
-		l.wwids = append(parts[:len(parts):len(parts)], name)
+		l.wwids = append(slices.Clip(parts), name)
 	}
 	return l, wwidRule.check("", name) == nil && name != devices
 }

@@ -19,13 +19,13 @@ func (p *Plugin) mounts() (mounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(p.cfg.RootDir)
-	if err != nil || real == p.cfg.RootDir {
+	actual, err := filepath.EvalSymlinks(p.cfg.RootDir)
+	if err != nil || actual == p.cfg.RootDir {
 		return all, nil //nolint:nilerr // without the directory, nothing is mounted there
 	}
 	all = slices.Clone(all)
 	for i := range all {
-		if rest, ok := strings.CutPrefix(all[i].Path, real+"/"); ok {
+		if rest, ok := strings.CutPrefix(all[i].Path, actual+"/"); ok {
 			all[i].Path = filepath.Join(p.cfg.RootDir, rest)
 		}
 	}

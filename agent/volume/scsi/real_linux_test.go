@@ -15,11 +15,11 @@ type kernel struct{ mount.Interface }
 
 func (k kernel) MountSensitive(source, target, fstype string, options, sensitive []string) error {
 	if fstype != "" {
-		real, err := filepath.EvalSymlinks(source)
+		actual, err := filepath.EvalSymlinks(source)
 		if err != nil {
 			return err
 		}
-		source, fstype, options = real, "tmpfs", nil
+		source, fstype, options = actual, "tmpfs", nil
 	}
 	return k.Interface.MountSensitive(source, target, fstype, options, sensitive)
 }
@@ -28,29 +28,29 @@ func (k kernel) MountSensitive(source, target, fstype string, options, sensitive
 // agent finds both kinds of volumes.
 func TestRealMounts(t *testing.T) {
 	b := newBench(t, NewISCSI, nil)
-	real := kernel{mount.New("")}
+	node := kernel{mount.New("")}
 	try := t.TempDir()
-	if err := real.Mount("tmpfs", try, "tmpfs", nil); err != nil {
+	if err := node.Mount("tmpfs", try, "tmpfs", nil); err != nil {
 		t.Skip("mounts are not possible: ", err)
 	}
-	if err := real.Unmount(try); err != nil {
+	if err := node.Unmount(try); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // also after a failure
-		points, err := real.List()
+		points, err := node.List()
 		if err != nil {
 			t.Error(err)
 		}
 		for _, m := range slices.Backward(points) {
 			if strings.HasPrefix(m.Path, b.dir+"/") {
-				_ = real.Unmount(m.Path)
+				_ = node.Unmount(m.Path)
 			}
 		}
 	})
 	if err := os.Symlink(b.path("root"), b.path("link")); err != nil {
 		t.Fatal(err)
 	}
-	b.cfg.RootDir, b.cfg.Mounter = b.path("link"), real
+	b.cfg.RootDir, b.cfg.Mounter = b.path("link"), node
 	b.restart()
 	one, two, device := b.spec("u1", nil), b.spec("u2", nil), b.asBlock(b.spec("u3", nil))
 	b.setUp(one)
@@ -78,7 +78,7 @@ func TestRealMounts(t *testing.T) {
 	}
 	b.restart()
 	b.tearDown(device)
-	points, err := real.List()
+	points, err := node.List()
 	for _, m := range points {
 		if strings.HasPrefix(m.Path, b.dir) {
 			t.Errorf("left: %+v", m)

@@ -53,11 +53,11 @@ func put(path, text string) error {
 //
 // Upstream: pkg/volume/util/device_util_linux.go, findDeviceForPath.
 func (p *Plugin) block(path string) string {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil || filepath.Dir(real) != p.cfg.Dev {
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil || filepath.Dir(actual) != p.cfg.Dev {
 		return ""
 	}
-	return filepath.Base(real)
+	return filepath.Base(actual)
 }
 
 func (p *Plugin) device(name string) string { return filepath.Join(p.cfg.Dev, name) }
