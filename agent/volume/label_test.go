@@ -37,7 +37,8 @@ type labelPlugin struct {
 func newLabelPlugin() *labelPlugin { return &labelPlugin{mounted: map[types.UID]string{}} }
 
 func (p *labelPlugin) MountsWithLabel(context.Context, Spec) (bool, error) { return !p.incapable, nil }
-func (*labelPlugin) SharedName(s Spec) string                              { return "d^" + s.PV.Name }
+
+func (*labelPlugin) SharedName(s Spec) string { return "d^" + s.PV.Name }
 
 func (p *labelPlugin) FoundLabel(at Place) (shared, label string) {
 	label, ok := p.found[at.PodUID]

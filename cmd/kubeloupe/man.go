@@ -37,7 +37,7 @@ kubeloupe-why.1. Called as "kubectl loupe", the command writes pages with that n
 
 // writePages writes the pages of a command and of those below it.
 func writePages(c *cobra.Command, dir string) error {
-	if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), manPage(c), 0o644); err != nil { //nolint:gosec // as other man pages
+	if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), manPage(c), 0o644); err != nil {
 		return err
 	}
 	for _, sub := range c.Commands() {

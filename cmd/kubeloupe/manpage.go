@@ -40,7 +40,9 @@ func manPage(c *cobra.Command) []byte {
 // page is a man page that is being written.
 type page struct{ strings.Builder }
 
-func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *page) line(format string, args ...any) {
+	_, _ = fmt.Fprintf(p, format+"\n", args...) // a Builder does not fail
+}
 
 // text writes paragraphs. Lines that are indented stay as they are.
 func (p *page) text(text string) {
@@ -64,7 +66,9 @@ func (p *page) text(text string) {
 	}
 }
 
-func indented(line string) bool { return strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t") }
+func indented(line string) bool {
+	return strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
+}
 
 func (p *page) verbatim(lines []string) { p.line(".EX\n%s\n.EE", roff(strings.Join(lines, "\n"))) }
 

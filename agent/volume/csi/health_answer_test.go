@@ -32,19 +32,28 @@ func TestVolumeConditions(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"healthy", healthOf(), nil},
-		{"all statuses", healthOf(degraded("SlowDisk", "1 of 2 paths"), nil,
-			&entry{Status: csipb.VolumeHealthErrorType_INACCESSIBLE, Reason: "NoPath"}, &entry{Status: csipb.VolumeHealthErrorType_DATA_LOSS, Reason: "Corrupt"}),
+		{
+			"all statuses", healthOf(degraded("SlowDisk", "1 of 2 paths"), nil,
+				&entry{Status: csipb.VolumeHealthErrorType_INACCESSIBLE, Reason: "NoPath"}, &entry{Status: csipb.VolumeHealthErrorType_DATA_LOSS, Reason: "Corrupt"}),
 			[]v1.VolumeHealthCondition{
 				{Status: v1.VolumeHealthDegraded, Reason: "SlowDisk", Message: "1 of 2 paths"},
-				{Status: v1.VolumeHealthInaccessible, Reason: "NoPath"}, {Status: v1.VolumeHealthDataLoss, Reason: "Corrupt"},
-			}},
+				{Status: v1.VolumeHealthInaccessible, Reason: "NoPath"},
+				{Status: v1.VolumeHealthDataLoss, Reason: "Corrupt"},
+			},
+		},
 		{"statuses that are unknown", healthOf(&entry{Reason: "X"}, &entry{Status: 99, Reason: "X"}), nil},
-		{"the same twice", healthOf(degraded("A", "first"), degraded("A", "second")),
-			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "A", Message: "first"}}},
-		{"the same reason of two statuses", healthOf(degraded("A", ""), &entry{Status: csipb.VolumeHealthErrorType_INACCESSIBLE, Reason: "A"}),
-			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "A"}, {Status: v1.VolumeHealthInaccessible, Reason: "A"}}},
-		{"reasons that are not valid", healthOf(degraded("", ""), degraded("9 disks are slow:", "")),
-			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "Unknown"}, {Status: v1.VolumeHealthDegraded, Reason: "disks_are_slow"}}},
+		{
+			"the same twice", healthOf(degraded("A", "first"), degraded("A", "second")),
+			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "A", Message: "first"}},
+		},
+		{
+			"the same reason of two statuses", healthOf(degraded("A", ""), &entry{Status: csipb.VolumeHealthErrorType_INACCESSIBLE, Reason: "A"}),
+			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "A"}, {Status: v1.VolumeHealthInaccessible, Reason: "A"}},
+		},
+		{
+			"reasons that are not valid", healthOf(degraded("", ""), degraded("9 disks are slow:", "")),
+			[]v1.VolumeHealthCondition{{Status: v1.VolumeHealthDegraded, Reason: "Unknown"}, {Status: v1.VolumeHealthDegraded, Reason: "disks_are_slow"}},
+		},
 	} {
 		if diff := cmp.Diff(c.want, volumeConditions(c.from)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
@@ -121,20 +130,29 @@ func TestStorageConditions(t *testing.T) {
 		err  string
 	}{
 		{name: "healthy"},
-		{name: "both statuses", from: []*backendEntry{{Status: down, Reason: "NoPath", Message: "m"}, nil, {Status: csipb.StorageHealthErrorType_STORAGE_DEGRADED, Reason: "Slow"}, {Reason: "X"}},
-			want: []storagev1.StorageHealthCondition{{Status: storagev1.StorageUnreachable, Reason: "NoPath", Message: "m"}, {Status: storagev1.StorageDegraded, Reason: "Slow"}}},
+		{
+			name: "both statuses", from: []*backendEntry{{Status: down, Reason: "NoPath", Message: "m"}, nil, {Status: csipb.StorageHealthErrorType_STORAGE_DEGRADED, Reason: "Slow"}, {Reason: "X"}},
+			want: []storagev1.StorageHealthCondition{{Status: storagev1.StorageUnreachable, Reason: "NoPath", Message: "m"}, {Status: storagev1.StorageDegraded, Reason: "Slow"}},
+		},
 		{name: "capabilities", from: []*backendEntry{
-			{Status: down, Reason: "A", VolumeCapability: mounts(csipb.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER)}, {Status: down, Reason: "A", VolumeCapability: block},
+			{Status: down, Reason: "A", VolumeCapability: mounts(csipb.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER)},
+			{Status: down, Reason: "A", VolumeCapability: block},
 			{Status: down, Reason: "A", VolumeCapability: block},
 		}, want: []storagev1.StorageHealthCondition{
 			{Status: storagev1.StorageUnreachable, Reason: "A", AccessMode: &access, VolumeMode: &mode}, {Status: storagev1.StorageUnreachable, Reason: "A", AccessMode: &once, VolumeMode: &device},
 		}},
-		{name: "no access type", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: &csipb.VolumeCapability{}}},
-			err: "NodeGetStorageHealth condition 0 has invalid volume capability: access type is required"},
-		{name: "no access mode", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: &csipb.VolumeCapability{AccessType: block.AccessType}}},
-			err: "NodeGetStorageHealth condition 0 has invalid volume capability: access mode is required"},
-		{name: "unknown access mode", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: mounts(77)}},
-			err: `NodeGetStorageHealth condition 0 has invalid volume capability: unsupported access mode "77"`},
+		{
+			name: "no access type", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: &csipb.VolumeCapability{}}},
+			err: "NodeGetStorageHealth condition 0 has invalid volume capability: access type is required",
+		},
+		{
+			name: "no access mode", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: &csipb.VolumeCapability{AccessType: block.AccessType}}},
+			err: "NodeGetStorageHealth condition 0 has invalid volume capability: access mode is required",
+		},
+		{
+			name: "unknown access mode", from: []*backendEntry{{Status: down, Reason: "A", VolumeCapability: mounts(77)}},
+			err: `NodeGetStorageHealth condition 0 has invalid volume capability: unsupported access mode "77"`,
+		},
 		{name: "too many", from: make([]*backendEntry, maxConditions+1), err: "NodeGetStorageHealth returned 17 conditions, maximum is 16"},
 	} {
 		got, err := storageConditions(c.from)
