@@ -117,9 +117,9 @@ func countOf(metric selinux.Metric, k key, w *wanted) selinux.Count {
 	return selinux.Count{Metric: metric, Plugin: plugin, Mode: w.label.Mode}
 }
 
-// queue gives the pod's new volumes their turns among the pods that share them. A volume on the node keeps the label with which it is mounted.
+// queue gives a pod's new volumes their turns among the pods that share them. A volume on the node keeps the label with which it is mounted.
 // Called with mu.
-func (m *Manager) queue(p *pod, want map[key]*wanted) {
+func (m *Manager) queue(want map[key]*wanted) {
 	for k, w := range want {
 		if w.shared == "" {
 			continue

@@ -155,7 +155,7 @@ func TestLabelConflict(t *testing.T) {
 		events.take()
 		// The other pods end. While the last volume is being unmounted, the pod waits for that.
 		for _, uid := range []string{"a", "same"} {
-			go m.Unmount(t.Context(), trace.Pod{UID: uid}) //nolint:errcheck // seen below
+			go m.Unmount(t.Context(), trace.Pod{UID: uid})
 		}
 		synctest.Wait()
 		if got := p.label("b"); got != "none" {

@@ -49,7 +49,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	}
 	m.mu.Lock()
 	p := m.know(ref, found)
-	m.queue(p, want)
+	m.queue(want)
 	p.want(ref, trace.ForPod(trace.FromContext(ctx), ref), want, m.states)
 	p.keep(claims)
 	held := m.holds(p)

@@ -13,7 +13,7 @@ import (
 // Upstream: opencontainers/selinux, go-selinux, GetEnabled.
 func enabled() bool {
 	var at unix.Statfs_t
-	if unix.Statfs("/sys/fs/selinux", &at) != nil || uint32(at.Type) != unix.SELINUX_MAGIC || at.Flags&unix.ST_RDONLY != 0 { //nolint:gosec // a magic number has 32 bits
+	if unix.Statfs("/sys/fs/selinux", &at) != nil || uint32(at.Type) != unix.SELINUX_MAGIC || at.Flags&unix.ST_RDONLY != 0 {
 		return false
 	}
 	label, _ := wholefile.Read("/proc/self/attr/current", wholefile.Small) // "kernel" until a policy is loaded
