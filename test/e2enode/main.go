@@ -27,6 +27,8 @@ type options struct {
 	agent       lab.AgentKind
 	program     string
 	focus, skip string
+	// gates are feature gates of the agent and of the suite's API server, as NAME=true,NAME=false.
+	gates string
 	// out receives a directory for each run, dir has the machine.
 	out, dir string
 	procs    int
@@ -77,6 +79,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.program, "program", "bin/kubeloupe", "kubeloupe's program, without cgo")
 	f.StringVar(&o.focus, "focus", cmp.Or(os.Getenv("FOCUS"), defaultFocus), "regular expression of the tests to run (FOCUS)")
 	f.StringVar(&o.skip, "skip", cmp.Or(os.Getenv("SKIP"), defaultSkip), "regular expression of the tests to leave out (SKIP)")
+	f.StringVar(&o.gates, "gates", os.Getenv("GATES"), "feature gates of the agent and of the suite's API server, as NAME=true,NAME=false (GATES); tests of gates that are off are skipped")
 	f.StringVar(&o.out, "out", os.Getenv("OUT"), "directory for the logs and results of all runs (OUT); by default e2e-node/results in the cache, with -host e2e-node/host")
 	f.BoolVar(&o.host, "host", false, "run the tests on this host, in namespaces and a cgroup of their own, instead of in the machine; needs cgroup v1")
 	f.BoolVar(&o.units, "units", false, "with -host: scripts take the place of systemctl and systemd-run, so that tests that restart the kubelet can do so")

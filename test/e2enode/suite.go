@@ -32,5 +32,8 @@ func (s suite) command(o options) []string {
 	if s.nodeIP != "" {
 		args = append(args, "--kubelet-flags=--node-ip="+s.nodeIP)
 	}
+	if o.gates != "" {
+		args = append(args, "--feature-gates="+o.gates)
+	}
 	return args
 }
