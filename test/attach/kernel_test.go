@@ -93,6 +93,16 @@ func (b *bench) silent(t *testing.T, a *attached, pod string, ids ...string) {
 	}
 }
 
+// cheap sees that why names no cause of a pod with that ID that cost so much: on a busy machine, also what is not slow takes its time.
+func (b *bench) cheap(t *testing.T, a *attached, pod, id string, much time.Duration) {
+	t.Helper()
+	for _, f := range b.findings(t, a, pod) {
+		if f.ID == id && f.Cost >= much {
+			t.Errorf("%s of %s cost %s: %s", f.ID, pod, f.Cost, f.Sentence)
+		}
+	}
+}
+
 // started waits until a pod that attach watches has started.
 func (b *bench) started(t *testing.T, a *attached, pod string) {
 	t.Helper()
