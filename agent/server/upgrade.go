@@ -55,6 +55,7 @@ func upgrade(where *url.URL) http.Handler {
 			failStream(w, r, errNoUpgrade)
 			return
 		}
+		w.Header()["Content-Type"] = nil // an answer without one gets none, as from upstream's kubelet
 		forward.ServeHTTP(w, r)
 	})
 }

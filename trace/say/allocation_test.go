@@ -31,6 +31,7 @@ func TestAllocation(t *testing.T) {
 		"cpu: CPUs 2-3 (NUMA node 0) of the pod are free again: the pod has ended":                                                      of(cpu(trace.AllocationReleased, trace.AllocationEnded), trace.SourcePod, ""),
 		"cpu: web keeps CPUs 2-3 (NUMA node 0)":                                                                                         cpu(trace.AllocationKept, ""),
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod has ended":                                                          cpu(trace.AllocationReleased, trace.AllocationEnded),
+		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the kubelet does not list it any more":                                      cpu(trace.AllocationReleased, trace.AllocationUnlisted),
 		"cpu: CPUs 2-3 (NUMA node 0) of web are free again: the pod is unknown":                                                         cpu(trace.AllocationReleased, trace.AllocationStale),
 		"memory: 1.0 GiB of memory (NUMA node 1) and 2.0 MiB of hugepages-2Mi (NUMA node 1) of init are free again: it has finished":    memory,
 		"topology: the pod is admitted by policy restricted, on NUMA nodes 1":                                                           {Manager: trace.ManagerTopology, Outcome: trace.AllocationAdmitted, Policy: "restricted", Affinity: "1"},
