@@ -76,11 +76,7 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 			return err
 		}
 	}
-	if err := os.Remove(at.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	p.unuse(at.Dir)
-	return nil
+	return p.removed(at.Dir)
 }
 
 // unmap detaches the disk of a block volume, unless another pod has it. The lock of the global directory is held.

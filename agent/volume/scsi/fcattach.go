@@ -2,6 +2,7 @@ package scsi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,21 +32,14 @@ func (f fibre) attach(ctx context.Context, s volume.Spec, d *disk, _ string) (st
 			}
 			return strings.Join(found, "")
 		})
-		if ended != nil || err != nil {
-			return "", errorOr(ended, err)
+		if err := errors.Join(ended, err); err != nil {
+			return "", err
 		}
 	}
 	if dm != "" {
 		return f.p.device(dm), nil
 	}
 	return f.p.device(found[0]), nil
-}
-
-func errorOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 func (p *Plugin) byID() string { return filepath.Join(p.cfg.Dev, "disk", "by-id") }

@@ -35,10 +35,15 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 			return err
 		}
 	}
-	if err := os.Remove(at.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return p.removed(at.Dir)
+}
+
+// removed removes a pod's directory, if it is empty, and forgets which disk it had.
+func (p *Plugin) removed(dir string) error {
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	p.unuse(at.Dir)
+	p.unuse(dir)
 	return nil
 }
 
