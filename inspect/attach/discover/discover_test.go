@@ -418,7 +418,7 @@ kubelet spans   no
 PodsAPI         no   
                      missing: there is no socket: Kubernetes 1.37 and later have it, 1.36 with the feature gate PodsAPI
 podresources    no   
-                     missing: there is no socket /var/lib/kubelet/pod-resources/kubelet.sock: Kubernetes 1.20 and later have it, before 1.28 unless the feature gate KubeletPodResources is off
+                     missing: there is no socket /var/lib/kubelet/pod-resources/kubelet.sock: Kubernetes 1.20 and later have it; before 1.28, the feature gate KubeletPodResources can switch it off
 kubelet API     no   port 10250
                      missing: no credentials for it were found on this node (workers have none: the kubelet's own identity may not use it); name some with --kubelet-kubeconfig FILE: get of nodes/metrics, nodes/configz and nodes/healthz, before Kubernetes 1.33 of nodes/proxy
 API server      no   no kubeconfig

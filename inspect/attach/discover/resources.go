@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // podResourcesSocket is below the kubelet's root directory. Upstream: pkg/kubelet/apis/podresources/constants.go.
@@ -35,7 +37,7 @@ func numaOf(v View) (out []NUMANode) {
 			out = append(out, NUMANode{int(id), strings.TrimSpace(string(b))})
 		}
 	}
-	slices.SortFunc(out, func(a, b NUMANode) int { return a.ID - b.ID })
+	sorting.Stable(out, func(a, b *NUMANode) int { return a.ID - b.ID })
 	return out
 }
 
@@ -96,10 +98,10 @@ func policiesOf(k *policyFile, f flags, all bool) Policies {
 func (f *Found) resourcesSource() Source {
 	s := Source{Name: SourceResources, Where: f.PodResources, There: f.PodResources != ""}
 	if !s.There {
-		s.Missing = "there is no socket " + f.Config.RootDir + "/" + podResourcesSocket + ": Kubernetes 1.20 and later have it, before 1.28 unless the feature gate KubeletPodResources is off"
+		s.Missing = "there is no socket " + f.Config.RootDir + "/" + podResourcesSocket + ": Kubernetes 1.20 and later have it; before 1.28, the feature gate KubeletPodResources can switch it off"
 		return s
 	}
-	s.Gives = "every 5 to 20 s, which containers have CPUs, memory and devices for themselves, what the node can give; claims from Kubernetes 1.34 on"
+	s.Gives = "every 5 to 20 s, which containers have CPUs, memory and devices for themselves, and what the node can give; claims from Kubernetes 1.34 on"
 	s.Missing = "init containers; how the kubelet chose, which devices are unhealthy, the states of claims"
 	if len(f.NUMA) == 0 {
 		s.Missing += "; which CPUs each NUMA node has: the kernel does not show it here"
