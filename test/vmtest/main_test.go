@@ -1,9 +1,14 @@
 package vmtest
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"testing"
 
+	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/test/ownnet"
 	vmbench "github.com/kubeloupe/kubeloupe/test/vm/bench"
 	"github.com/kubeloupe/kubeloupe/test/vm/node"
@@ -21,14 +26,22 @@ type bench struct{ *vmbench.Bench }
 
 var shared = ownnet.Shared[*bench]{
 	Build: func(t *testing.T) (*bench, error) {
-		b, err := vmbench.New(t.Output(), held, func(cfg *node.Config) { cfg.Agent, cfg.Disks = node.Kubeloupe, true })
+		if os.Getenv(held) == "" { // the network namespace is this process's own
+			if out, err := exec.CommandContext(t.Context(), "ip", "address", "add", node.Address+"/32", "dev", "lo").CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("ip address add: %w: %s", err, out)
+			}
+		}
+		b, err := vmbench.New(t.Output(), held, func(cfg *node.Config) { cfg.Agent, cfg.Disks, cfg.Reachable = node.Kubeloupe, true, true })
 		return &bench{b}, err
 	},
 	Close: func(b *bench) error { return b.Close() },
 }
 
 func TestMain(m *testing.M) {
-	vmbench.Main(wanted, "make vm-test", func() int { return shared.Run(m) })
+	vmbench.Main(wanted, "make vm-test", func() int { return shared.Run(m) }, func(ctx context.Context, log io.Writer) error {
+		_, err := lab.ConformanceTests(ctx, log)
+		return err
+	})
 }
 
 // setup returns the bench, with kubeloupe as the node's agent.

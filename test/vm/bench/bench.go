@@ -32,16 +32,16 @@ type Bench struct {
 }
 
 // Main is what TestMain does: it runs the tests in a network namespace of their own, if the variable wanted is set, which the target of make
-// sets.
-func Main(wanted, target string, run func() int) {
+// sets. more is prepared before, with the network of the machine.
+func Main(wanted, target string, run func() int, more ...func(ctx context.Context, log io.Writer) error) {
 	if os.Getenv(wanted) == "" {
 		fmt.Println("skipped: " + target + " runs this")
 		return
 	}
-	ownnet.Main(run, lab.BuildCluster, product.Fetch, func(ctx context.Context, log io.Writer) error {
+	ownnet.Main(run, append(more, lab.BuildCluster, product.Fetch, func(ctx context.Context, log io.Writer) error {
 		_, err := node.Debian(ctx, log)
 		return err
-	})
+	})...)
 }
 
 // New starts a cluster and its node. change completes the machine's configuration: cfg has the directory, the cluster, the log, and

@@ -19,6 +19,9 @@ const (
 	None Agent = "none"
 )
 
+// Address is the node's, in the emulator's network.
+const Address = "10.0.2.15"
+
 // Config says what node to start.
 type Config struct {
 	// Dir receives the machine's files. It must be empty or not exist, and its path at most 90 bytes long.
@@ -39,6 +42,9 @@ type Config struct {
 	KernelArgs string
 	// Disks adds 256 MiB of swap (/dev/vdb) and a second disk of 1 GiB (/dev/vdc, at /data). Agents accept swap then.
 	Disks bool
+	// Reachable has this machine reach the node's ports for ssh and of the kubelet at [Address], which must be one of its own, for example of the
+	// loopback device in a network namespace: then an API server reaches the node, and kubectl exec and logs work.
+	Reachable bool
 	// Cgroupfs makes cgroupfs the driver of the runtime and of the agents, in place of systemd.
 	Cgroupfs bool
 	// Detached has the machine outlive this process: [Down] ends it.

@@ -29,11 +29,15 @@ func (m *Machine) qemu(cfg Config) []string {
 	if cfg.KernelArgs != "" {
 		kernel = append(kernel, cfg.KernelArgs)
 	}
+	forwarded := []string{"127.0.0.1:" + m.port + "-:22"}
+	if cfg.Reachable {
+		forwarded = append(forwarded, Address+":22-:22", Address+":10250-:10250")
+	}
 	args := []string{
 		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16",
 		"-display", "none", "-nodefaults", "-serial", "file:" + m.Console,
 		"-kernel", m.path(kernelFile), "-initrd", m.path(initrdFile), "-append", strings.Join(kernel, " "),
-		"-nic", "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:" + m.port + "-:22",
+		"-nic", "user,model=virtio-net-pci,hostfwd=tcp:" + strings.Join(forwarded, ",hostfwd=tcp:"),
 	}
 	args = append(args, topology(cfg)...)
 	disks := []string{diskFile}
