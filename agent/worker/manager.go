@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -22,15 +21,6 @@ type Config struct {
 	// Due, if set, is notified of pods whose retry is due, instead of an immediate Sync; it should call Wake with Cause.Retry set.
 	// The syncLoop listens here. It has its own goroutine, which the manager does not wait for: it must not outlast the agent.
 	Due func(uid types.UID)
-	// Moved, if set, receives each change of state. It must not block or call back:
-	// locks are held.
-	Moved func(pod *v1.Pod, from, to State)
-}
-
-func (c *Config) notify(pod *v1.Pod, from, to State) {
-	if c.Moved != nil {
-		c.Moved(pod, from, to)
-	}
 }
 
 // Manager has the workers of all pods. Safe for concurrent use.

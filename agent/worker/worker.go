@@ -248,7 +248,6 @@ func (w *worker) moved(from State, cause trace.Span) {
 			parent = trace.Linked(w.span.Trace, cause.ID, w.span.Pod)
 		}
 		trace.Point(w.m.cfg.Bus, parent, ev)
-		w.m.cfg.notify(w.mach.pod, from, to)
 	}
 }
 
