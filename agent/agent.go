@@ -109,10 +109,14 @@ func (a *Agent) run(ctx context.Context) (err error) {
 		if err := host.Check(k); err != nil {
 			return err
 		}
-		if k.API.Kubeconfig != "" || k.Kubelet.ProtectKernelDefaults { // a standalone agent may run on any machine: it changes nothing there
+		inCluster := k.API.Kubeconfig != "" // a standalone agent may run on any machine: it changes nothing there
+		if inCluster || k.Kubelet.ProtectKernelDefaults {
 			if err := host.TuneKernel(a.cfg.Bus, "/proc", k.Kubelet.ProtectKernelDefaults); err != nil {
 				return err
 			}
+		}
+		if inCluster {
+			host.ShareMounts(a.cfg.Bus, k.Node.RootDir)
 		}
 		host.Protect(a.cfg.Bus, k.Kubelet.OOMScoreAdj)
 	}

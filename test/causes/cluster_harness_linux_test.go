@@ -57,7 +57,7 @@ func control(t *testing.T) (up *lab.Cluster, dir string) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if err := errors.Join(up.Down(ctx), os.RemoveAll(dir)); err != nil {
+		if err := errors.Join(up.Down(ctx), lab.UnmountBelow(dir), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})

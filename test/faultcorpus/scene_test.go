@@ -2,6 +2,7 @@ package faultcorpus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (b *bed) scene(t *testing.T) *scene {
 	}
 	s := &scene{bed: b, t: t, dir: dir}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := errors.Join(lab.UnmountBelow(dir), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})

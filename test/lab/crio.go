@@ -96,7 +96,7 @@ func (l *Lab) stopCRIO(ctx context.Context, p process) error {
 	exits := l.crioPath("exits")
 	err := errors.Join(p.stop(ctx, 10*time.Second), killTree(ctx, func(cmdline []string) bool {
 		return filepath.Base(cmdline[0]) == "conmon" && slices.Contains(cmdline, exits)
-	}), unmountBelow(l.crioPath()))
+	}), UnmountBelow(l.crioPath()))
 	if err != nil {
 		return fmt.Errorf("stop CRI-O: %w", err)
 	}

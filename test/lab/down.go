@@ -72,7 +72,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	errs = append(errs,
 		err,
 		removeCgroup(ctx, trees, l.CgroupRoot),
-		unmountBelow(l.Dir),
+		UnmountBelow(l.Dir),
 		cleanNetwork(ctx, s),
 	)
 	if s.SocketDir == socketDir(l.Dir, s.ID) {
@@ -94,9 +94,10 @@ func (l *Lab) killShims(ctx context.Context) error {
 	})
 }
 
-// unmountBelow detaches everything mounted below a directory: root file
-// systems, shared memory, and network namespaces, which end by that.
-func unmountBelow(dir string) error {
+// UnmountBelow detaches everything mounted at and below a directory: root file
+// systems, shared memory, network namespaces, which end by that, and the root
+// directory of an agent.
+func UnmountBelow(dir string) error {
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
 		return err

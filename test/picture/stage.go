@@ -131,19 +131,5 @@ func (s *stage) close() error {
 	if e := lab.Down(ctx, s.in("lab")); e != nil {
 		return errors.Join(err, e) // what is left is needed to try again
 	}
-	s.unmount()
-	return errors.Join(err, os.RemoveAll(s.dir))
-}
-
-// unmount undoes the mounts of pods' volumes, which outlive an agent.
-func (s *stage) unmount() {
-	text, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		return
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], s.dir+"/") {
-			_ = exec.Command("umount", f[1]).Run() // removing the directory fails then, and says where
-		}
-	}
+	return errors.Join(err, lab.UnmountBelow(s.dir), os.RemoveAll(s.dir))
 }
