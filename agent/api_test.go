@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// apiServer is an API server that keeps what is created, ignores patches, and has no news for watches.
+// apiServer is an API server that keeps what is created, ignores patches, and has no news for watches but of nodes.
 type apiServer struct {
+	nodes   chan *v1.Node // news for whoever watches nodes
 	mu      sync.Mutex
 	objects map[string]map[string]any // by path
 	deleted []string                  // deletions of collections: their paths and field selectors
@@ -24,7 +26,7 @@ type apiServer struct {
 // api starts an API server, and returns it with the flags of an agent that uses it.
 func (h *host) api() (*apiServer, []string) {
 	h.t.Helper()
-	a := &apiServer{objects: map[string]map[string]any{}, stopped: make(chan struct{})}
+	a := &apiServer{nodes: make(chan *v1.Node), objects: map[string]map[string]any{}, stopped: make(chan struct{})}
 	srv := httptest.NewServer(a)
 	h.t.Cleanup(func() {
 		close(a.stopped)
@@ -68,11 +70,21 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-a.stopped:
+		var news chan *v1.Node
+		if strings.HasSuffix(r.URL.Path, "/nodes") {
+			news = a.nodes
 		}
-		return
+		for {
+			select {
+			case n := <-news:
+				_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": n})
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			case <-a.stopped:
+				return
+			}
+		}
 	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	sent := map[string]any{}

@@ -76,7 +76,7 @@ type machine struct {
 	machine     allocatable.Machine   // its resources
 	arrangement numa.Machine          // its NUMA nodes
 	resources   allocatable.Resources // the part for pods
-	ips         []string              // its addresses, the primary one first
+	addresses   *addresses            // its addresses
 	stats       *stats.Stats          // its usage
 	eviction    *eviction.Manager     // its resource pressure
 	managers    *managers             // which containers have CPUs and memory of it for themselves
@@ -100,7 +100,8 @@ func (p *parts) add(name string, run func(context.Context) error) {
 // (the workers of pods), node.Self (the Node object), volume.Notices, mirror.Known and loop.Requests (to the syncLoop).
 func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity) (*parts, error) {
 	p := &parts{
-		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}), host: machine{ips: node.HostIPs(cfg.Kubelet.Node.IPs)},
+		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}),
+		host: machine{addresses: &addresses{own: node.HostIPs(cfg.Kubelet.Node.IPs)}},
 		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
 	}
 	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
@@ -108,6 +109,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	if err := p.newFoundation(ctx); err != nil {
 		return nil, err
 	}
+	p.host.addresses.told = p.hostIPs()
 	if err := p.newDevices(); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"runtime"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,8 +46,9 @@ func (p *parts) newNode() error {
 	n, err := node.New(node.Config{
 		Name: p.cfg.NodeName, Self: p.self, Client: c.clients.Main, Heartbeat: c.clients.Heartbeat,
 		NoRegister: !*kc.RegisterNode, Labels: k.Node.Labels, Taints: kc.RegisterWithTaints, ProviderID: kc.ProviderID,
-		OnlyExisting: k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
-		AttachDetach: *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
+		ExternalCloud: k.Node.ExternalCloud,
+		OnlyExisting:  k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
+		AttachDetach:  *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
 		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
 		Declared:  node.DeclaredFeatures(k.Gates),
 		Cgroups:   p.cgroupsInUse(),
@@ -85,7 +85,7 @@ func (p *parts) describeStandalone() {
 	info, runtime := node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), p.runtime()
 	a := node.NewAlone(p.self, func() trace.NodeDescribed {
 		capacity, allocatable := p.resources()
-		return node.Standalone(p.cfg.NodeName, info, runtime, p.host.ips, capacity, allocatable, p.cgroupsInUse())
+		return node.Standalone(p.cfg.NodeName, info, runtime, p.hostIPs(), capacity, allocatable, p.cgroupsInUse())
 	}, p.cfg.Bus)
 	a.Tell()
 	p.add("node description", a.Run)
@@ -106,6 +106,7 @@ func (p *parts) cgroupsInUse() node.Cgroups {
 func (p *parts) seenNode(n *v1.Node) {
 	p.volumes.MarkInUse(n.Status.VolumesInUse)
 	p.cluster.mirrors.Wake()
+	p.addressesSeen()
 	if p.serving != nil {
 		p.serving.Changed()
 	}
@@ -127,12 +128,4 @@ func (p *parts) admission(in *admission.Inputs) {
 		return // a standalone node admits pods without these
 	}
 	in.Node, in.Allocatable = p.self.Object(), p.host.resources.Allocatable
-}
-
-func nodeIPs(texts []string) []net.IP {
-	var out []net.IP
-	for _, s := range texts {
-		out = append(out, net.ParseIP(s)) // config has validated it
-	}
-	return out
 }

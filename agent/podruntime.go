@@ -31,7 +31,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	probing := probe.Config{
-		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIP: p.host.ips[0], CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
+		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIPs: p.hostIPs, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
 		Afresh: p.cfg.Kubelet.Gates.Enabled("ChangeContainerStatusOnKubeletRestart"),
 	}
@@ -53,7 +53,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: cgroup.NewPods(p.cgroups, p.pods.registry),
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.FirstRestartBackoff, k.Pods.MaxRestartBackoff),
-		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.host.ips,
+		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.hostIPs,
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Options: options,
 	})
 }
@@ -97,7 +97,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 // dns returns the resolver configurations of pods.
 func (p *parts) dns() dns.Resolver {
 	k := p.cfg.Kubelet.DNS
-	return dns.Resolver{ResolvConf: k.ResolvConf, ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.host.ips}
+	return dns.Resolver{ResolvConf: k.ResolvConf, ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.host.addresses.own}
 }
 
 // watchNetwork checks the runtime's state when the network's configuration changes. The simulated runtime has none.

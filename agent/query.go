@@ -86,7 +86,7 @@ func (p *parts) queryNode() NodeInfo {
 	n := NodeInfo{
 		Name: p.cfg.NodeName, Version: p.cfg.Version, Endpoint: p.cfg.Endpoint, Simulated: p.cfg.Simulated,
 		RootDir: p.cfg.Kubelet.Node.RootDir, Cluster: !p.cluster.alone(), Slots: p.slots.Width(),
-		Runtime: strings.TrimSpace(p.client.Info.GetRuntimeName() + " " + p.client.Info.GetRuntimeVersion()), Addresses: p.host.ips,
+		Runtime: strings.TrimSpace(p.client.Info.GetRuntimeName() + " " + p.client.Info.GetRuntimeVersion()), Addresses: p.hostIPs(),
 		Capacity: quantities(p.host.resources.Capacity), Allocatable: quantities(p.host.resources.Allocatable),
 	}
 	for _, err := range p.state.NotReady() {

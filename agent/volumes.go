@@ -71,7 +71,7 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 // volumePlugins returns the plugins that need no API server.
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.host.ips, Users: files.Users(p.cfg.Kubelet.Gates.Enabled("AtomicWriteVolumeUserFields"))}
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.hostIPs, Users: files.Users(p.cfg.Kubelet.Gates.Enabled("AtomicWriteVolumeUserFields"))}
 	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable, Modes: p.cfg.Kubelet.Gates.Enabled("EmptyDirVolumeMode")}
 	if p.host.quotas = p.newQuotas(); p.host.quotas != nil {
 		onDisk.Counter = p.host.quotas
@@ -91,7 +91,7 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	if err != nil {
 		return nil, err
 	}
-	disks := scsi.Config{RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Mounter: mount.New(""), Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus}
+	disks := scsi.Config{RootDir: filepath.Clean(p.cfg.Kubelet.Node.RootDir), Mounter: p.mounter(), Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus}
 	disks.API, disks.Attached = p.attaching()
 	iscsi, err := scsi.NewISCSI(disks)
 	fc, err2 := scsi.NewFC(disks)
@@ -107,11 +107,14 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 
+// mounter mounts file systems.
+func (p *parts) mounter() mount.Interface { return mount.New(p.cfg.Kubelet.Node.Mounter) }
+
 // newFlex creates the plugin of flexvolumes.
 func (p *parts) newFlex() (*flex.Plugin, error) {
 	k := p.cfg.Kubelet
 	c := flex.Config{
-		RootDir: filepath.Clean(k.Node.RootDir), Dir: k.Kubelet.VolumePluginDir, NodeName: p.cfg.NodeName, Mounter: mount.New(""),
+		RootDir: filepath.Clean(k.Node.RootDir), Dir: k.Kubelet.VolumePluginDir, NodeName: p.cfg.NodeName, Mounter: p.mounter(),
 		Secrets: p.cfg.secrets, Events: p.cluster.events, Bus: p.cfg.Bus, Changed: p.pods.notices.Retry,
 	}
 	c.API, c.Attached = p.attaching()
@@ -154,14 +157,14 @@ func (p *parts) persistent(c *volume.Config) error {
 	c.NodeLabels = p.self.Labels
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
-		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: mount.New(""), Tokens: p.cluster.tokens,
+		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: p.mounter(), Tokens: p.cluster.tokens,
 		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
 	}
-	disks, err := local.New(local.Config{RootDir: c.RootDir, Mounter: mount.New(""), Events: p.cluster.events, Bus: p.cfg.Bus})
-	shares, err2 := nfs.New(mount.New(""))
+	disks, err := local.New(local.Config{RootDir: c.RootDir, Mounter: p.mounter(), Events: p.cluster.events, Bus: p.cfg.Bus})
+	shares, err2 := nfs.New(p.mounter())
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}

@@ -1,13 +1,60 @@
 package config
 
-// actedOn returns for each field of KubeletConfiguration whether it is supported. A field that is not is still decoded
-// and validated; if it is set, [Config.NotActedOn] lists it. Change an entry when its feature lands.
+// Ignored is a field or a flag that is set, but has no effect.
+type Ignored struct {
+	// Name is the path of a field, or a flag with its dashes.
+	Name string
+	// Why is the reason.
+	Why string
+}
+
+// ignoredFields has the fields of KubeletConfiguration that have no effect, with the reasons. They are still decoded and validated; those that
+// are set are in [Config.NotActedOn].
+func ignoredFields() map[string]string {
+	const (
+		output  = "the agent has no log in the kubelet's format; -o chooses what it prints"
+		plugins = "it was for networks that Kubernetes has removed; the network plugin does this"
+		bits    = "the kubelet has not used it since v1.27 either"
+	)
+	return map[string]string{
+		"syncFrequency":                       "the agent does not poll; it acts when something changes",
+		"volumeStatsAggPeriod":                "the usage of volumes is not measured at an interval (with the feature gate CSIVolumeHealth, it is the interval of health checks)",
+		"hairpinMode":                         plugins,
+		"podCIDR":                             plugins,
+		"runOnce":                             "the flag for this is --once",
+		"makeIPTablesUtilChains":              "the agent does not use iptables",
+		"iptablesMasqueradeBit":               bits,
+		"iptablesDropBit":                     bits,
+		"showHiddenMetricsForVersion":         "the agent has no hidden metrics",
+		"streamingConnectionIdleTimeout":      "the kubelet ignores it too; the container runtime has its own (containerd: stream_idle_timeout)",
+		"logging.format":                      output,
+		"logging.flushFrequency":              output,
+		"logging.verbosity":                   output,
+		"logging.vmodule":                     output,
+		"logging.options.text.splitStream":    output,
+		"logging.options.text.infoBufferSize": output,
+		"logging.options.json.splitStream":    output,
+		"logging.options.json.infoBufferSize": output,
+	}
+}
+
+// ignoredFlags has the flags that set no field and have no effect, with the reasons.
+func ignoredFlags() map[string]string {
+	return map[string]string{"housekeeping-interval": "the agent has no cAdvisor; it reads cgroups on demand"}
+}
+
+// ignoredCloud is the reason why a --cloud-provider other than external has no effect.
+const ignoredCloud = "Kubernetes has removed its integrated cloud providers; external is the only value"
+
+// ignoredGate is the reason why a feature gate has no effect.
+const ignoredGate = "nothing in the agent depends on this feature gate"
+
+// actedOn lists the fields of KubeletConfiguration that have an effect.
 func actedOn() map[string]bool {
 	return map[string]bool{
 		"enableServer":                               true,
 		"staticPodPath":                              true,
 		"podLogsDir":                                 true,
-		"syncFrequency":                              false,
 		"fileCheckFrequency":                         true,
 		"httpCheckFrequency":                         true,
 		"staticPodURL":                               true,
@@ -42,7 +89,6 @@ func actedOn() map[string]bool {
 		"oomScoreAdj":                                true,
 		"clusterDomain":                              true,
 		"clusterDNS":                                 true,
-		"streamingConnectionIdleTimeout":             true,
 		"nodeStatusUpdateFrequency":                  true,
 		"nodeStatusReportFrequency":                  true,
 		"nodeLeaseDurationSeconds":                   true,
@@ -50,7 +96,6 @@ func actedOn() map[string]bool {
 		"imageMaximumGCAge":                          true,
 		"imageGCHighThresholdPercent":                true,
 		"imageGCLowThresholdPercent":                 true,
-		"volumeStatsAggPeriod":                       false,
 		"kubeletCgroups":                             true,
 		"systemCgroups":                              true,
 		"cgroupRoot":                                 true,
@@ -66,12 +111,9 @@ func actedOn() map[string]bool {
 		"topologyManagerPolicyOptions":               true,
 		"qosReserved":                                true,
 		"runtimeRequestTimeout":                      true,
-		"hairpinMode":                                false,
 		"maxPods":                                    true,
-		"podCIDR":                                    false,
 		"podPidsLimit":                               true,
 		"resolvConf":                                 true,
-		"runOnce":                                    false,
 		"cpuCFSQuota":                                true,
 		"cpuCFSQuotaPeriod":                          true,
 		"nodeStatusMaxImages":                        true,
@@ -91,9 +133,6 @@ func actedOn() map[string]bool {
 		"podsPerCore":                                true,
 		"enableControllerAttachDetach":               true,
 		"protectKernelDefaults":                      true,
-		"makeIPTablesUtilChains":                     false,
-		"iptablesMasqueradeBit":                      false,
-		"iptablesDropBit":                            false,
 		"featureGates":                               true,
 		"failSwapOn":                                 true,
 		"memorySwap.swapBehavior":                    true,
@@ -105,7 +144,6 @@ func actedOn() map[string]bool {
 		"systemReserved":                             true,
 		"kubeReserved":                               true,
 		"reservedSystemCPUs":                         true,
-		"showHiddenMetricsForVersion":                false,
 		"systemReservedCgroup":                       true,
 		"kubeReservedCgroup":                         true,
 		"enforceNodeAllocatable":                     true,
@@ -114,14 +152,6 @@ func actedOn() map[string]bool {
 		"volumePluginDir":                            true,
 		"providerID":                                 true,
 		"kernelMemcgNotification":                    true,
-		"logging.format":                             false,
-		"logging.flushFrequency":                     false,
-		"logging.verbosity":                          false,
-		"logging.vmodule":                            false,
-		"logging.options.text.splitStream":           false,
-		"logging.options.text.infoBufferSize":        false,
-		"logging.options.json.splitStream":           false,
-		"logging.options.json.infoBufferSize":        false,
 		"enableSystemLogHandler":                     true,
 		"enableSystemLogQuery":                       true,
 		"shutdownGracePeriod":                        true,

@@ -7,12 +7,16 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
+// externalCloud is the value of --cloud-provider for cloud providers that are not part of Kubernetes.
+const externalCloud = "external"
+
 // group distributes the effective configuration to the consumers' structs.
 func group(kc *kubeletv1beta1.KubeletConfiguration, n *nodeFlags, gates Gates) *Config {
 	c := &Config{
 		Node: Node{
 			RootDir: absolute(n.rootDir), HostnameOverride: n.hostname, IPs: splitList(n.nodeIP), Labels: n.labels,
 			MaxOpenFiles: kc.MaxOpenFiles, LockFile: absolute(n.lockFile), ExitOnContention: n.exitOnLockContention,
+			ExternalCloud: n.cloudProvider == externalCloud, Mounter: absolute(n.mounter),
 		},
 		API: API{
 			Kubeconfig: absolute(n.kubeconfig), Bootstrap: absolute(n.bootstrap), CertDir: absolute(n.certDir),

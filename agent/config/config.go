@@ -29,8 +29,8 @@ type Config struct {
 	Kubelet *kubeletv1beta1.KubeletConfiguration
 	// Files lists the files that were read: --config first, then the drop-ins in order.
 	Files []string
-	// NotActedOn are the fields and flags that the user set and that are not supported, sorted: field paths, or flags with dashes.
-	NotActedOn []string
+	// NotActedOn are the fields and flags that the user set and that have no effect, sorted by their names.
+	NotActedOn []Ignored
 }
 
 // Node is the configuration of the agent's process and its node.
@@ -43,6 +43,8 @@ type Node struct {
 	MaxOpenFilesSet  bool              // Set by a file or a flag; otherwise the default is used.
 	LockFile         string            // Empty means none.
 	ExitOnContention bool              // Exit when another process opens LockFile.
+	ExternalCloud    bool              // A cloud provider initializes the node (--cloud-provider=external).
+	Mounter          string            // Program that mounts file systems of the network; absolute, or empty for mount.
 }
 
 // Tracing is the configuration of the export of spans.

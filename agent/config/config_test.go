@@ -95,7 +95,7 @@ func TestLoad(t *testing.T) {
 					t.Errorf("%s = %s, want %s", field, got, want)
 				}
 			}
-			if diff := cmp.Diff(section["not-acted-on"], strings.Join(c.NotActedOn, "\n")); diff != "" {
+			if diff := cmp.Diff(section["not-acted-on"], ignored(c.NotActedOn)); diff != "" {
 				t.Errorf("not acted on (-want +got):\n%s", diff)
 			}
 		})
@@ -134,9 +134,25 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 	want := slices.DeleteFunc(leafPaths(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration](), ""), func(p string) bool {
 		return p == "apiVersion" || p == "kind"
 	})
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(actedOn()))); diff != "" {
-		t.Errorf("fields of KubeletConfiguration (-) and of the table (+):\n%s", diff)
+	tables := slices.AppendSeq(slices.Collect(maps.Keys(actedOn())), maps.Keys(ignoredFields()))
+	slices.Sort(tables)
+	if diff := cmp.Diff(want, tables); diff != "" {
+		t.Errorf("fields of KubeletConfiguration (-) and of both tables (+):\n%s", diff)
 	}
+	for path, why := range ignoredFields() {
+		if why == "" {
+			t.Errorf("%s: no reason", path)
+		}
+	}
+}
+
+// ignored has a line for each setting, with the reason.
+func ignored(all []Ignored) string {
+	var lines []string
+	for _, i := range all {
+		lines = append(lines, i.Name+": "+i.Why)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Every flag of the kubelet parses.
@@ -207,7 +223,7 @@ func TestDefaultsAreComplete(t *testing.T) {
 		t.Errorf("fields without a default (-want +got):\n%s", diff)
 	}
 	if len(c.NotActedOn) > 0 {
-		t.Errorf("not acted on without any setting: %q", c.NotActedOn)
+		t.Errorf("not acted on without any setting: %v", c.NotActedOn)
 	}
 }
 
@@ -215,7 +231,7 @@ func TestHelpHidesWhatIsNotActedOn(t *testing.T) {
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	AddFlags(fs)
 	help := fs.FlagUsages()
-	for flag, want := range map[string]bool{"--max-pods int": true, "--eviction-hard": true, "--kubeconfig": true, "--runtime-cgroups": true, "--cloud-provider": false, "(default 110)": true} {
+	for flag, want := range map[string]bool{"--max-pods int": true, "--eviction-hard": true, "--kubeconfig": true, "--runtime-cgroups": true, "--cloud-provider": true, "--housekeeping-interval": false, "--sync-frequency": false, "(default 110)": true} {
 		if got := strings.Contains(help, flag); got != want {
 			t.Errorf("help mentions %s: %t", flag, got)
 		}

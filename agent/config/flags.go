@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -73,22 +72,15 @@ func (f *Flags) addNodeFlags() {
 	fs.StringVar(&n.kubeconfig, "kubeconfig", "", "kubeconfig file for the API server; without it, the agent is standalone and runs static pods only")
 	fs.StringVar(&n.bootstrap, "bootstrap-kubeconfig", "", "kubeconfig file used to request a client certificate if --kubeconfig does not exist; the result is written to --kubeconfig")
 	fs.StringVar(&n.certDir, "cert-dir", "", "directory of the agent's certificates; by default pki in --root-dir")
-	fs.StringVar(&n.cloudProvider, "cloud-provider", "", "external, or empty")
+	fs.StringVar(&n.cloudProvider, "cloud-provider", "", "external if a cloud provider initializes the node: it removes the taint that the node has until then, and sets its addresses")
 	fs.StringVar(&n.runtimeCgroups, "runtime-cgroups", "", "cgroup of the container runtime, such as /system.slice/containerd.service; /stats/summary has its usage")
 	fs.StringVar(&n.credentialConfig, "image-credential-provider-config", "", "configuration file of the image credential providers")
 	fs.StringVar(&n.credentials, "image-credential-provider-bin-dir", "", "directory of the image credential provider executables")
-	fs.StringVar(&n.mounter, "experimental-mounter-path", "", "mounter program")
+	fs.StringVar(&n.mounter, "experimental-mounter-path", "", "program that mounts file systems of the network (nfs, cifs, ceph, glusterfs) instead of mount")
 	fs.BoolVar(&n.ignoreEvictionThreshold, "experimental-allocatable-ignore-eviction", false, "do not subtract eviction thresholds from allocatable")
 	fs.DurationVar(&n.housekeeping, "housekeeping-interval", 10*time.Second, "interval at which cAdvisor checks its containers")
-	for _, name := range notActedOnFlags() {
+	for name := range ignoredFlags() {
 		fs.Lookup(name).Hidden = true
-	}
-}
-
-// notActedOnFlags lists the node flags that are accepted but not supported.
-func notActedOnFlags() []string {
-	return []string{
-		"cloud-provider", "experimental-mounter-path", "housekeeping-interval",
 	}
 }
 
@@ -118,11 +110,6 @@ func (f *Flags) addFieldFlags() {
 		}
 		f.fields = append(f.fields, ff)
 	}
-}
-
-// given lists which of these flags are set.
-func (f *Flags) given(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !f.set.Changed(n) })
 }
 
 // apply overwrites the configuration with the flags that are set, and records which flag set which field.

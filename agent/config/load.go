@@ -146,33 +146,44 @@ func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
 	}
 }
 
-// notActedOn lists what a file or a flag sets and is not supported. Zero values of fields without a pointer count as
+// notActedOn lists what a file or a flag sets and has no effect. Zero values of fields without a pointer count as
 // not set; gates count if they differ from their default.
-func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bool, gates Gates, flags *Flags) []string {
-	var names []string
-	acted := actedOn()
-	acted["volumeStatsAggPeriod"] = gates.Enabled("CSIVolumeHealth") // the period of health, not of statistics
-	for path, ok := range acted {
-		if !ok && isSet(fieldAt(reflect.ValueOf(explicit).Elem(), path, false)) {
-			names = append(names, path)
+func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bool, gates Gates, flags *Flags) []Ignored {
+	found := map[string]string{}
+	fields := ignoredFields()
+	if gates.Enabled("CSIVolumeHealth") {
+		delete(fields, "volumeStatsAggPeriod")
+	}
+	for path, why := range fields {
+		if isSet(fieldAt(reflect.ValueOf(explicit).Elem(), path, false)) {
+			found[path] = why
 		}
 	}
 	for _, f := range flags.fields {
-		if f.flag.Changed && !acted[f.path] && !slices.Contains(names, f.path) {
-			names = append(names, "--"+f.name)
+		why, ignored := fields[f.path]
+		if _, listed := found[f.path]; ignored && f.flag.Changed && !listed {
+			found["--"+f.name] = why
 		}
 	}
-	for _, name := range flags.given(notActedOnFlags()) {
-		names = append(names, "--"+name)
+	for name, why := range ignoredFlags() {
+		if flags.set.Changed(name) {
+			found["--"+name] = why
+		}
 	}
-	known, actedGates := knownGates(), actedOnGates()
+	if !slices.Contains([]string{"", externalCloud}, flags.node.cloudProvider) {
+		found["--cloud-provider"] = ignoredCloud
+	}
+	known, acted := knownGates(), actedOnGates()
 	for name, on := range set {
-		if g, ok := known[name]; !actedGates[name] && (!ok || g.on != on) {
-			names = append(names, gatePath(name))
+		if g, ok := known[name]; !acted[name] && (!ok || g.on != on) {
+			found[gatePath(name)] = ignoredGate
 		}
 	}
-	slices.Sort(names)
-	return names
+	var out []Ignored
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, Ignored{name, found[name]})
+	}
+	return out
 }
 
 // restartBackoff returns the first and the maximum back-off of CrashLoopBackOff. The field has a default: the maximum of

@@ -36,6 +36,9 @@ func (f *Flags) validate(r *report) {
 			}
 		}
 	}
+	if n.mounter != "" && !exists(n.mounter) {
+		r.add("--experimental-mounter-path", "there is no file %s", n.mounter)
+	}
 	for _, k := range slices.Sorted(maps.Keys(n.labels)) {
 		validateLabel(k, n.labels[k], r)
 	}

@@ -137,7 +137,7 @@ func (w *whereabouts) valid(ip net.IP) error {
 	return errors.New("no interface of this machine has it")
 }
 
-// setProvidedIPs sets the annotation with --node-ip for the cloud provider.
+// setProvidedIPs sets the annotation with --node-ip for the cloud provider, or removes it if there is none.
 func setProvidedIPs(node *v1.Node, ips []net.IP) {
 	list := given(ips)
 	if len(list) == 0 {

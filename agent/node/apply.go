@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -56,9 +57,14 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	}
 	f.capacity, f.allocatable = c.Resources()
 	f.volumes, f.volumesKnown = c.VolumesInUse()
+	var provided []net.IP
 	if c.ExternalCloud {
-		setProvidedIPs(node, c.IPs)
+		provided = c.IPs
+		if len(node.Status.Addresses) > 0 {
+			f.addresses = nil // the cloud provider's
+		}
 	}
+	setProvidedIPs(node, provided)
 	var out []told
 	if was := node.Status.NodeInfo.BootID; was != "" && was != f.info.BootID && !n.rebooted {
 		n.rebooted = true

@@ -10,15 +10,38 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
+// AddressesOf returns the addresses by which a node's pods know it: the first of its object that is internal, or external if none is, and the
+// first one of the other IP family. It returns none if the object has none.
+//
+// Upstream: pkg/util/node/node.go, GetNodeHostIPs.
+func AddressesOf(n *v1.Node) (out []string) {
+	var first net.IP
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, a := range n.Status.Addresses {
+			switch ip := net.ParseIP(a.Address); {
+			case a.Type != kind || ip == nil:
+			case first == nil:
+				first, out = ip, []string{ip.String()}
+			case (ip.To4() == nil) != (first.To4() == nil):
+				return append(out, ip.String())
+			}
+		}
+	}
+	return out
+}
+
 // HostIPs returns the configured addresses; otherwise the source address of the default route, the first address that
-// others could reach, or localhost. It is never empty.
+// others could reach, or localhost. It is never empty. The configured 0.0.0.0 and :: only select a family.
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, NodeAddress.
 func HostIPs(configured []string) []string {
+	var family net.IP
 	if len(configured) > 0 {
-		return configured
+		if family = net.ParseIP(configured[0]); !family.IsUnspecified() {
+			return configured
+		}
 	}
-	if ip, err := utilnet.ResolveBindAddress(nil); err == nil {
+	if ip, err := utilnet.ResolveBindAddress(family); err == nil {
 		return []string{ip.String()}
 	}
 	addrs, err := net.InterfaceAddrs()

@@ -523,6 +523,63 @@ func answer(ips []net.IP) func(context.Context, string) ([]net.IP, error) {
 	return func(context.Context, string) ([]net.IP, error) { return ips, nil }
 }
 
+// A cloud provider's addresses are kept, and it learns of --node-ip.
+func TestExternalCloud(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *Config) { c.ExternalCloud = true })
+		w.run()
+		n := w.stored().DeepCopy()
+		if n.Spec.Taints[0].Key != externalCloudTaint || len(n.Status.Addresses) != 1 || n.Status.Addresses[0].Type != v1.NodeHostName || n.Annotations[providedIPAnnotation] != "" {
+			t.Errorf("taints %v, addresses %v, annotations %v", n.Spec.Taints, n.Status.Addresses, n.Annotations)
+		}
+		n.Spec.Taints, n.Status.Addresses = nil, []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.1.1.1"}}
+		if err := w.api.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.ready.Store(false)
+		w.Changed()
+		w.pass(time.Second)
+		if n := w.stored(); isReady(n) || len(n.Status.Addresses) != 1 || n.Status.Addresses[0].Address != "10.1.1.1" || len(n.Spec.Taints) > 0 {
+			t.Errorf("after a change at once: taints %v, status %+v", n.Spec.Taints, n.Status)
+		}
+		w.pass(time.Hour)
+		if n := w.stored(); n.Status.Addresses[0].Address != "10.1.1.1" {
+			t.Errorf("after an hour: %v", n.Status.Addresses)
+		}
+	})
+	for external, want := range map[bool]string{true: "10.0.0.1", false: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", Annotations: map[string]string{providedIPAnnotation: "10.9.9.9"}}}
+			w := newWorld(t, func(c *Config) { c.ExternalCloud, c.IPs = external, []net.IP{net.ParseIP("10.0.0.1")} }, old)
+			w.where.own = func() ([]net.Addr, error) { return []net.Addr{&net.IPNet{IP: net.ParseIP("10.0.0.1")}}, nil }
+			w.run()
+			if n := w.stored(); n.Annotations[providedIPAnnotation] != want || n.Status.Addresses[0].Address != "10.0.0.1" {
+				t.Errorf("external %v: annotations %v, addresses %v", external, n.Annotations, n.Status.Addresses)
+			}
+		})
+	}
+}
+
+func TestAddressesOf(t *testing.T) {
+	const in, ex, name = v1.NodeInternalIP, v1.NodeExternalIP, v1.NodeHostName
+	for _, c := range []struct {
+		all  []v1.NodeAddress
+		want string
+	}{
+		{nil, ""},
+		{[]v1.NodeAddress{{Type: name, Address: "10.0.0.1"}, {Type: in, Address: "no address"}}, ""},
+		{[]v1.NodeAddress{{Type: ex, Address: "192.0.2.1"}, {Type: in, Address: "10.0.0.1"}, {Type: in, Address: "10.0.0.2"}}, "10.0.0.1"},
+		{[]v1.NodeAddress{{Type: ex, Address: "192.0.2.1"}}, "192.0.2.1"},
+		{[]v1.NodeAddress{{Type: in, Address: "fd00::1"}, {Type: in, Address: "10.0.0.1"}}, "fd00::1 10.0.0.1"},
+		{[]v1.NodeAddress{{Type: ex, Address: "2001:db8::1"}, {Type: in, Address: "10.0.0.1"}}, "10.0.0.1 2001:db8::1"},
+	} {
+		if got := strings.Join(AddressesOf(&v1.Node{Status: v1.NodeStatus{Addresses: c.all}}), " "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.all, got, c.want)
+		}
+	}
+}
+
 func TestImages(t *testing.T) {
 	got := imageList([]Image{{Tags: []string{"small"}, Size: 1}, {Digests: []string{"d1", "d2", "d3"}, Tags: []string{"t1", "t2", "t3"}, Size: 9}, {Size: 0}}, 2)
 	if len(got) != 2 || strings.Join(got[0].Names, " ") != "d1 d2 d3 t1 t2" || got[1].Names[0] != "small" {

@@ -92,8 +92,8 @@ type Config struct {
 	Node criconfig.Node
 	// DNS returns a pod's resolver configuration; its warnings are published.
 	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning)
-	// HostIPs are the node's addresses, primary first.
-	HostIPs []string
+	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
+	HostIPs func() []string
 	// RootDir is the kubelet's root directory; LogLinks is where logs are linked by
 	// container (/var/log/containers upstream), empty for no links.
 	RootDir  string
@@ -131,6 +131,9 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
+	}
+	if cfg.HostIPs == nil {
+		cfg.HostIPs = func() []string { return nil }
 	}
 	if cfg.Files == nil {
 		cfg.Files = guestfile.New(guestfile.Config{})

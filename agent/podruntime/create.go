@@ -178,12 +178,12 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 
 // env returns the container's environment.
 func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error) {
-	ips := r.podIPs
+	ips, hostIPs := r.podIPs, r.cfg.HostIPs()
 	if r.pod.Spec.HostNetwork {
-		ips = r.cfg.HostIPs
+		ips = hostIPs
 	}
 	in := criconfig.EnvInput{
-		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: r.cfg.HostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
+		Fields: fieldpath.Inputs{PodIPs: ips, HostIPs: hostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
 	}
 	in.File = func(volume, path string) ([]byte, error) { return r.envFile(ctx, volume, path) }
 	if r.cfg.Services != nil {

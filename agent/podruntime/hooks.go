@@ -111,11 +111,12 @@ func (r *run) firstStop(id string) (first bool) {
 }
 
 func (r *run) podIP() string {
-	if r.pod.Spec.HostNetwork && len(r.cfg.HostIPs) > 0 {
-		return r.cfg.HostIPs[0]
+	ips := r.podIPs
+	if r.pod.Spec.HostNetwork {
+		ips = r.cfg.HostIPs()
 	}
-	if len(r.podIPs) > 0 {
-		return r.podIPs[0]
+	if len(ips) > 0 {
+		return ips[0]
 	}
 	return ""
 }

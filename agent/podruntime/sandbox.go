@@ -110,7 +110,7 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 // readIPs gets the sandbox's addresses, which the environment and the hosts file may contain.
 func (r *run) readIPs(ctx context.Context) error {
 	if r.pod.Spec.HostNetwork {
-		r.podIPs = r.cfg.HostIPs
+		r.podIPs = r.cfg.HostIPs()
 		return nil
 	}
 	st, err := r.cfg.Sandboxes.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: r.sandboxID})

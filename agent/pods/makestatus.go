@@ -42,8 +42,8 @@ type StatusConfig struct {
 	}
 	// Runtime is the runtime's name, such as containerd.
 	Runtime string
-	// HostIPs are the node's addresses, primary first.
-	HostIPs []string
+	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
+	HostIPs func() []string
 	// RecursiveReadOnly says that the runtime supports recursive read-only mounts.
 	RecursiveReadOnly bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
@@ -64,12 +64,16 @@ func NewStatus(c StatusConfig) StatusFunc {
 		if seen != nil && seen.Unseen && in.Previous.Phase != "" && in.Failed == nil {
 			return in.Previous, podstatus.Trace(pod, in.Previous, seen) // an outline has less information
 		}
+		var ips []string
+		if c.HostIPs != nil {
+			ips = c.HostIPs()
+		}
 		why := make(map[string]podstatus.Reason, len(in.Reasons))
 		for name, r := range in.Reasons {
 			why[name] = podstatus.Reason(r)
 		}
 		inputs := podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: c.HostIPs, Reasons: why, LastWords: c.lastWords(in),
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: ips, Reasons: why, LastWords: c.lastWords(in),
 			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,

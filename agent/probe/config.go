@@ -37,8 +37,8 @@ type Config struct {
 	Mirrors Mirrors
 	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
-	// HostIP is the node's primary address, used for pods with hostNetwork.
-	HostIP string
+	// HostIPs returns the node's addresses, primary first, for pods with hostNetwork. It must not block. May be nil: then they are unknown.
+	HostIPs func() []string
 	// CPU returns how long the CPU limits of a container and its pod have throttled it; zero if unknown. It is called when an attempt fails,
 	// and when one takes half of its timeout. It may be nil.
 	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)
@@ -72,6 +72,9 @@ type Prober struct {
 func New(cfg Config) (*Prober, error) {
 	if cfg.Exec == nil || cfg.Observer == nil {
 		return nil, errors.New("probe: Config needs Exec and Observer")
+	}
+	if cfg.HostIPs == nil {
+		cfg.HostIPs = func() []string { return nil }
 	}
 	p := &Prober{
 		cfg: cfg, http: newTransport(), h2c: newH2CTransport(),

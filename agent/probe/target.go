@@ -132,7 +132,10 @@ func bare(id string) string {
 // podIP returns a pod's primary address; "" if it has none.
 func (p *Prober) podIP(pod *v1.Pod) string {
 	if pod.Spec.HostNetwork {
-		return p.cfg.HostIP
+		if ips := p.cfg.HostIPs(); len(ips) > 0 {
+			return ips[0]
+		}
+		return ""
 	}
 	if s := p.cfg.Observer.Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
 		return s.IPs[0]

@@ -159,8 +159,8 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		n.sim.remove()
 		return nil, err
 	}
-	for _, name := range k.NotActedOn {
-		trace.Point(n.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: name + " is not supported and is ignored"})
+	for _, i := range k.NotActedOn {
+		trace.Point(n.bus, trace.Span{}, trace.Log{Level: trace.LevelWarn, Message: i.Name + " is not supported and is ignored: " + i.Why})
 	}
 	return n, nil
 }

@@ -27,8 +27,8 @@ type Config struct {
 	Memory *memdir.Maker
 	// Allocatable is the node's allocatable; it replaces limits that are not set.
 	Allocatable v1.ResourceList
-	// HostIPs are the node's addresses, primary first.
-	HostIPs []string
+	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
+	HostIPs func() []string
 	// Users says that owners of files in the spec count.
 	Users files.Users
 }

@@ -22,7 +22,7 @@ func config(t *testing.T) downwardapi.Config {
 		t.Fatal(err)
 	}
 	return downwardapi.Config{
-		Memory: memory, HostIPs: []string{"192.0.2.1"},
+		Memory: memory, HostIPs: func() []string { return []string{"192.0.2.1"} },
 		Allocatable: v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("16Gi")},
 	}
 }

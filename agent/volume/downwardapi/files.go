@@ -32,7 +32,11 @@ func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode
 func (c Config) value(pod *v1.Pod, it *v1.DownwardAPIVolumeFile) (string, error) {
 	switch {
 	case it.FieldRef != nil:
-		return fieldpath.FieldValue(pod, it.FieldRef.FieldPath, fieldpath.Inputs{HostIPs: c.HostIPs})
+		var in fieldpath.Inputs
+		if c.HostIPs != nil {
+			in.HostIPs = c.HostIPs()
+		}
+		return fieldpath.FieldValue(pod, it.FieldRef.FieldPath, in)
 	case it.ResourceFieldRef != nil:
 		return fieldpath.ResourceValue(pod, nil, it.ResourceFieldRef, c.Allocatable)
 	}
