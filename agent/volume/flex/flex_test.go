@@ -66,7 +66,8 @@ func (b *bench) program(driver string) string {
 func (b *bench) install(driver, cases string) {
 	b.t.Helper()
 	path := b.program(driver)
-	script := "#!/bin/sh\nfor a; do printf '%s|' \"$a\"; done >> " + filepath.Join(b.dir, "calls") + "\necho >> " + filepath.Join(b.dir, "calls") +
+	// Drivers run at once: each writes its line at once.
+	script := "#!/bin/sh\n(IFS='|'; echo \"$*|\" >> " + filepath.Join(b.dir, "calls") + ")" +
 		"\nok() { echo '{\"status\": \"Success\"'\"$1\"'}'; }\ncase $1 in\n" + cases + "\n*) echo '{\"status\": \"Not supported\"}'; exit 1;;\nesac\n"
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", []byte(script), 0o700), os.Rename(path+".new", path)); err != nil {
 		b.t.Fatal(err)
