@@ -126,6 +126,8 @@ func (f *fleet) compare() (err error) {
 		}
 		if len(t.samples) > 0 {
 			f.tell(n, "all", all)
+			blocks := interval.Of(t.blocks.well, t.blocks.ill)
+			f.sayf("%s: medians of blocks, in pairs: in an outage %s, ≤ %.2f %s, %d blocks\n", n.name(), blocks, reach, blocks.Verdict(reach), len(t.blocks.ill))
 			f.sayf("%s: CPU time of its kubeloupe for a start and its end %.1f ms, in an outage %.1f ms, %s of %d blocks\n",
 				n.name(), median(t.used.well), median(t.used.ill), interval.Of(t.used.well, t.used.ill), len(t.used.ill))
 		}

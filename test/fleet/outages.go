@@ -57,6 +57,10 @@ func (f *fleet) meanwhile(ctx context.Context, kind string, ill bool) error {
 	if err != nil {
 		return err
 	}
+	had := make([]int, len(f.tallies))
+	for i, t := range f.tallies {
+		had[i] = len(t.of(kind).of(ill))
+	}
 	starts := 0.0
 	for ; time.Since(began) < f.outage; starts++ {
 		if err := f.each(ctx, kind, ill); err != nil {
@@ -69,6 +73,7 @@ func (f *fleet) meanwhile(ctx context.Context, kind string, ill bool) error {
 	}
 	for i, t := range f.tallies {
 		t.used.add(ill, (is[i]-was[i])*1000/starts)
+		t.blocks.add(ill, median(t.of(kind).of(ill)[had[i]:]))
 	}
 	return nil
 }

@@ -51,11 +51,19 @@ type tally struct {
 	memory  map[string]int64 // the most of its process, by the kind of outage, in bytes
 	began   int64            // its memory before the first start
 	samples map[string]*sides
+	blocks  sides // the medians of the times of blocks: the machine's other load differs more between them than between starts
 	used    sides // the process's CPU time for a start and its end, of each block, in milliseconds
 }
 
 // sides are times in milliseconds, without an outage and with one.
 type sides struct{ well, ill []float64 }
+
+func (s *sides) of(ill bool) []float64 {
+	if ill {
+		return s.ill
+	}
+	return s.well
+}
 
 func (s *sides) add(ill bool, ms float64) {
 	if ill {
@@ -218,11 +226,16 @@ func (f *fleet) one(ctx context.Context, i int, kind string, ill bool) error {
 	if kind == "" {
 		return nil
 	}
+	t.of(kind).add(ill, float64(took)/float64(time.Millisecond))
+	return nil
+}
+
+// of returns the samples of a kind of outage.
+func (t *tally) of(kind string) *sides {
 	s := t.samples[kind]
 	if s == nil {
 		s = &sides{}
 		t.samples[kind] = s
 	}
-	s.add(ill, float64(took)/float64(time.Millisecond))
-	return nil
+	return s
 }
