@@ -25,13 +25,6 @@ func PodLogDir(root, namespace, name string, uid types.UID) string {
 	return filepath.Join(root, namespace+"_"+name+"_"+string(uid))
 }
 
-// ParsePodLogDir returns the UID in the name of a directory below the log root.
-//
-// Upstream: pkg/kubelet/kuberuntime/helpers.go, parsePodUIDFromLogsDirectory.
-func ParsePodLogDir(base string) types.UID {
-	return types.UID(base[strings.LastIndexByte(base, '_')+1:])
-}
-
 // LogPath returns the path of a container's log below its pod's directory: NAME/ATTEMPT.log.
 //
 // Upstream: pkg/kubelet/kuberuntime/helpers.go, buildContainerLogsPath.

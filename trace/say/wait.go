@@ -79,11 +79,6 @@ func WaitsFor(w *trace.Wait, took time.Duration) string {
 	return noise.Of("waits " + human.Duration(max(took, 0)) + waitsFor(w))
 }
 
-// WaitsSince returns a wait with its begin: "waiting since 12:03:01 for container runtime (queue)".
-func WaitsSince(w *trace.Wait, when string) string {
-	return noise.Of("waiting since " + when + waitsFor(w))
-}
-
 func waitsFor(w *trace.Wait) string {
 	return fmt.Sprintf(" for %s (%s)", cmp.Or(on(w), "an unknown target"), w.For)
 }
