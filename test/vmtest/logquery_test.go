@@ -16,8 +16,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/vm/node"
 )
 
+// linuxTests is how many of the tests are not for Windows.
+const linuxTests = 6
+
 // TestLogQuery runs Kubernetes' own tests of the query of a node's logs, under upstream's kubelet and under kubeloupe. They ask the agent for the
-// journal of the unit kubelet, and compare the answer with what journalctl prints on the node, by ssh.
+// journal of the unit kubelet, and compare the answer with what journalctl prints on the node, by ssh. Upstream's kubelet may log in between, so
+// kubeloupe alone must pass all.
 func TestLogQuery(t *testing.T) {
 	b := setup(t)
 	program, err := lab.ConformanceTests(t.Context(), t.Output())
@@ -42,18 +46,19 @@ func TestLogQuery(t *testing.T) {
 			return ""
 		})
 		begin := time.Now()
-		passed := 0
+		passed, failed := 0, 0
 		for _, r := range b.e2e(t, program, "NodeLogQuery") {
 			switch {
 			case r.State == ginkgoreport.Passed:
 				passed++
 			case r.State != ginkgoreport.Skipped || !strings.Contains(r.Message, "Windows"):
-				t.Errorf("%s, %s: %s: %s", a, r.Name, r.State, r.Message)
+				failed++
+				t.Logf("%s, %s: %s: %s", a, r.Name, r.State, r.Message)
 			}
 		}
-		t.Logf("%s: %d tests passed in %s", a, passed, time.Since(begin).Round(time.Second))
-		if passed < 6 {
-			t.Errorf("%s: only %d tests passed", a, passed)
+		t.Logf("%s: %d tests passed and %d failed in %s", a, passed, failed, time.Since(begin).Round(time.Second))
+		if a == node.Kubeloupe && (failed > 0 || passed < linuxTests) || passed == 0 {
+			t.Errorf("%s: %d tests passed, %d failed", a, passed, failed)
 		}
 	}
 }
