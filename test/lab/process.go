@@ -60,7 +60,7 @@ func (p process) alive() bool {
 		return false
 	}
 	st, err := readStat(p.PID)
-	return err == nil && st.start == p.Start && st.state != 'Z' && st.state != 'X'
+	return err == nil && st.start == p.Start && st.runs()
 }
 
 // reaped reports whether not even a zombie is left of the process.
@@ -114,9 +114,15 @@ func poll(ctx context.Context, limit, every time.Duration, done func() bool) boo
 
 // stat is what the lab uses of /proc/PID/stat.
 type stat struct {
-	state byte
-	ppid  int
-	start uint64
+	state   byte // of the first thread
+	ppid    int
+	threads int // that have not ended, and the first one
+	start   uint64
+}
+
+// runs reports whether a thread is left. While one is, the process listens where it did, even if its first thread has ended.
+func (s stat) runs() bool {
+	return s.state != 'Z' && s.state != 'X' || s.threads > 1
 }
 
 func readStat(pid int) (stat, error) {
@@ -135,8 +141,9 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, fmt.Errorf("not a process status: %q", data)
 	}
 	ppid, err1 := strconv.Atoi(fields[1])
-	start, err2 := strconv.ParseUint(fields[19], 10, 64)
-	return stat{state: fields[0][0], ppid: ppid, start: start}, errors.Join(err1, err2)
+	threads, err2 := strconv.Atoi(fields[17])
+	start, err3 := strconv.ParseUint(fields[19], 10, 64)
+	return stat{state: fields[0][0], ppid: ppid, threads: threads, start: start}, errors.Join(err1, err2, err3)
 }
 
 // processes returns the numbers of all processes.

@@ -61,7 +61,7 @@ func TestParseStat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(stat{state: 'S', ppid: 7, start: 98765}, got, cmp.AllowUnexported(stat{})); diff != "" {
+	if diff := cmp.Diff(stat{state: 'S', ppid: 7, threads: 1, start: 98765}, got, cmp.AllowUnexported(stat{})); diff != "" {
 		t.Error(diff)
 	}
 	for _, bad := range []string{"", "42", "42 (x)", "42 (x) S 1 2"} {
