@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
@@ -27,14 +28,28 @@ type bench struct{ *vmbench.Bench }
 var shared = ownnet.Shared[*bench]{
 	Build: func(t *testing.T) (*bench, error) {
 		if os.Getenv(held) == "" { // the network namespace is this process's own
-			if out, err := exec.CommandContext(t.Context(), "ip", "address", "add", node.Address+"/32", "dev", "lo").CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("ip address add: %w: %s", err, out)
+			if err := reach(t.Context()); err != nil {
+				return nil, err
 			}
 		}
 		b, err := vmbench.New(t.Output(), held, func(cfg *node.Config) { cfg.Agent, cfg.Disks, cfg.Reachable = node.Kubeloupe, true, true })
 		return &bench{b}, err
 	},
 	Close: func(b *bench) error { return b.Close() },
+}
+
+// reach gives this machine the node's address. Who connects to it does so from 127.0.0.1: to the node, the emulator shows that as its gateway, and
+// the node would drop packets that come from its own address.
+func reach(ctx context.Context) error {
+	for _, args := range [][]string{
+		{"address", "add", node.Address + "/32", "dev", "lo"},
+		{"route", "replace", "local", node.Address, "dev", "lo", "proto", "kernel", "scope", "host", "src", "127.0.0.1", "table", "local"},
+	} {
+		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	return nil
 }
 
 func TestMain(m *testing.M) {
