@@ -42,7 +42,7 @@ type Config struct {
 	KernelArgs string
 	// Disks adds 256 MiB of swap (/dev/vdb) and a second disk of 1 GiB (/dev/vdc, at /data). Agents accept swap then.
 	Disks bool
-	// Reachable has this machine reach the node's ports for ssh and of the kubelet at [Address], which must be one of its own, for example of the
+	// Reachable has this machine reach the kubelet's port of the node at [Address], which must be one of its own, for example of the
 	// loopback device in a network namespace: then an API server reaches the node, and kubectl exec and logs work.
 	Reachable bool
 	// Cgroupfs makes cgroupfs the driver of the runtime and of the agents, in place of systemd.

@@ -31,7 +31,7 @@ func (m *Machine) qemu(cfg Config) []string {
 	}
 	forwarded := []string{"127.0.0.1:" + m.port + "-:22"}
 	if cfg.Reachable {
-		forwarded = append(forwarded, Address+":22-:22", Address+":10250-:10250")
+		forwarded = append(forwarded, Address+":10250-:10250")
 	}
 	args := []string{
 		"-accel", "tcg,thread=multi", "-cpu", "max,-la57,-vmx,-cx16",

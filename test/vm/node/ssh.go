@@ -11,16 +11,13 @@ import (
 // login are the arguments of ssh for a session of root's.
 func (m *Machine) login() []string {
 	return []string{
-		"-q", "-i", m.Key(), "-p", m.port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=" + m.path("known"),
+		"-q", "-i", m.path("key"), "-p", m.port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=" + m.path("known"),
 		"-o", "IdentitiesOnly=yes", "root@127.0.0.1",
 	}
 }
 
 // Login is the command line of a session, for people.
 func (m *Machine) Login() string { return "ssh " + strings.Join(m.login(), " ") }
-
-// Key is the file with the private key for root's ssh.
-func (m *Machine) Key() string { return m.path("key") }
 
 // Shell is a session of root's, or a command there.
 func (m *Machine) Shell(ctx context.Context, args ...string) *exec.Cmd {
