@@ -13,7 +13,7 @@ type Ignored struct {
 func ignoredFields() map[string]string {
 	const (
 		output  = "the agent has no log in the kubelet's format; -o chooses what it prints"
-		plugins = "it was for networks that Kubernetes has removed; the network plugin does this"
+		plugins = "it was for kubenet, which Kubernetes has removed; the network plugin does this"
 		bits    = "the kubelet has not used it since v1.27 either"
 	)
 	return map[string]string{
