@@ -117,19 +117,8 @@ func (f *fleet) trace(ctx context.Context, pod, id string) error {
 func (f *fleet) compare() (err error) {
 	for i, n := range f.nodes {
 		t := f.tallies[i]
-		var all sides
-		for _, kind := range slices.Sorted(maps.Keys(t.samples)) {
-			s := t.samples[kind]
-			m := min(len(s.well), len(s.ill))
-			all.well, all.ill = append(all.well, s.well[:m]...), append(all.ill, s.ill[:m]...)
-			f.tell(n, kind, *s)
-		}
-		if len(t.samples) > 0 {
-			f.tell(n, "all", all)
-			blocks := interval.Of(t.blocks.well, t.blocks.ill)
-			f.sayf("%s: medians of blocks, in pairs: in an outage %s, ≤ %.2f %s, %d blocks\n", n.name(), blocks, reach, blocks.Verdict(reach), len(t.blocks.ill))
-			f.sayf("%s: CPU time of its kubeloupe for a start and its end %.1f ms, in an outage %.1f ms, %s of %d blocks\n",
-				n.name(), median(t.used.well), median(t.used.ill), interval.Of(t.used.well, t.used.ill), len(t.used.ill))
+		if !f.twins { // which compares the two nodes
+			f.times(n, t)
 		}
 		well := t.memory[""]
 		f.sayf("%s: memory %d MiB before, at most %d MiB", n.name(), t.began>>20, well>>20)
@@ -145,6 +134,25 @@ func (f *fleet) compare() (err error) {
 		f.sayf("\n")
 	}
 	return err
+}
+
+// times tells how long the starts of a node took, and of its CPU time.
+func (f *fleet) times(n node, t *tally) {
+	if len(t.samples) == 0 {
+		return
+	}
+	var all sides
+	for _, kind := range slices.Sorted(maps.Keys(t.samples)) {
+		s := t.samples[kind]
+		m := min(len(s.well), len(s.ill))
+		all.well, all.ill = append(all.well, s.well[:m]...), append(all.ill, s.ill[:m]...)
+		f.tell(n, kind, *s)
+	}
+	f.tell(n, "all", all)
+	blocks := interval.Of(t.blocks.well, t.blocks.ill)
+	f.sayf("%s: medians of blocks, in pairs: in an outage %s, ≤ %.2f %s, %d blocks\n", n.name(), blocks, reach, blocks.Verdict(reach), len(t.blocks.ill))
+	f.sayf("%s: CPU time of its kubeloupe for a start and its end %.1f ms, in an outage %.1f ms, %s of %d blocks\n",
+		n.name(), median(t.used.well), median(t.used.ill), interval.Of(t.used.well, t.used.ill), len(t.used.ill))
 }
 
 // tell tells of the times of starts without an outage and with one.

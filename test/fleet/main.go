@@ -29,6 +29,7 @@ type options struct {
 	flood  bool     // a third agent fills its queue
 	prom   bool     // Prometheus scrapes the nodes
 	jaeger string   // the program to which the Collector sends spans on; none if empty
+	twins  bool     // two nodes of one kind are compared, of which one has an outage
 	drawn  int      // how many starts of each node the program draws; the others are drawn in this process
 }
 
@@ -45,6 +46,7 @@ func main() {
 	flag.BoolVar(&o.prom, "prometheus", true, "let Prometheus scrape the nodes, with our alerts")
 	flag.BoolVar(&o.flood, "flood", true, "let an agent on the simulated runtime start pods until its queue of spans is full")
 	flag.StringVar(&o.jaeger, "jaeger", "", "the program of a Jaeger 2 to which the Collector sends spans on, and from which starts are read back")
+	flag.BoolVar(&o.twins, "twins", false, "compare two nodes of the one kind of -nodes at the same time, one with an outage and one without, in turn")
 	flag.BoolVar(&o.tls, "tls", false, "the receiver has TLS")
 	flag.Parse()
 	o.drawn, o.root = 20, "."
@@ -58,7 +60,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
+	do := run
+	if o.twins {
+		do = runTwins
+	}
+	if err := do(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signal
 	}
@@ -78,6 +84,9 @@ func (o *options) check() (err error) {
 		if makers[k] == nil || slices.Contains(o.which[:i], k) {
 			return fmt.Errorf("-nodes %q: want some of %s, each once", k, strings.Join(nodeKinds(), ","))
 		}
+	}
+	if o.twins && (len(o.which) != 1 || o.prom || o.flood || o.starts == 0 || o.outage == 0) {
+		return errors.New("-twins: want one kind of -nodes, -prometheus=false, -flood=false, and neither -starts nor -outage 0")
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("needs root: it starts real containers")
