@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +71,45 @@ func TestBegin(t *testing.T) {
 	for _, want := range []string{"--focus=" + focus, "--procs=3", "--timeout=1h0m0s", "--node-name=" + node.Name, "--report-dir=" + s.dir + "/results"} {
 		if !strings.Contains("\n"+string(said), "\n"+want+"\n") {
 			t.Errorf("no %s in %q", want, args)
+		}
+	}
+}
+
+// With an API server on the host, the script starts the agent, then the tests, which start nothing; the exit code is theirs, and the agent is ended.
+func TestScript(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
+	}
+	write("e2e_node.test", `trap 'echo ended >> said; exit 0' TERM; echo "agent $*" >> said; while :; do sleep 0.02; done`)
+	write("ginkgo", `echo "tests $*" >> said; exit 7`)
+	write("curl", "test -e said")
+	s := session{dir: "/run", api: &apiServer{url: "https://10.0.2.2:1", token: "secret"}}
+	if err := os.Mkdir(filepath.Join(dir, "results"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.script(options{agent: lab.Kubeloupe, focus: "f", skip: "s", procs: 1, gates: "A=true"}))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 {
+		t.Errorf("%v, want the tests' exit code 7", err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := string(text)
+	for _, want := range []string{"agent --run-kubelet-mode --report-dir=/run/results ", " -- --start-services=false --report-dir=/run/results ", "ended\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	for _, want := range []string{" --host=https://10.0.2.2:1 --bearer-token=secret ", "--feature-gates=A=true"} {
+		if strings.Count(said, want) != 2 {
+			t.Errorf("%q is not said to both in\n%s", want, said)
 		}
 	}
 }

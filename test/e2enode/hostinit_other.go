@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"syscall"
 )
 
 var errNotLinux = errors.New("-host: the tests start containers: they need Linux")
@@ -13,3 +14,5 @@ var errNotLinux = errors.New("-host: the tests start containers: they need Linux
 func spawnInit(context.Context, plan, io.Writer) error { return errNotLinux }
 
 func initHost() error { return errNotLinux }
+
+func inOwnNetwork() *syscall.SysProcAttr { return nil }

@@ -39,6 +39,8 @@ type options struct {
 	keep, compare, host bool
 	// units has tests restart the kubelet on this host.
 	units bool
+	// inside has the tests' API server on the machine, too, not on this host.
+	inside bool
 	// swap has the machine's swap on.
 	swap bool
 }
@@ -63,6 +65,8 @@ func dispatch(ctx context.Context, o options) error {
 		return initHost()
 	case stageTests:
 		return testsOnHost(ctx, o, os.Stdout)
+	case stageServices:
+		return serve(ctx)
 	}
 	return run(ctx, o, os.Stdout)
 }
@@ -87,6 +91,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.procs, "procs", procs, "tests at once (PROCS); 1 for those that are serial")
 	f.IntVar(&o.cpus, "cpus", 0, "processors of a new machine; 2 by default")
 	f.IntVar(&o.sockets, "sockets", 0, "sockets among which processors and memory of a new machine are divided, each a NUMA node; one by default")
+	f.BoolVar(&o.inside, "inside", false, "run the tests' API server and etcd on the machine, too, which makes it slower, instead of on this host")
 	f.BoolVar(&o.swap, "swap", false, "turn 256 MiB of swap on for this run; it is off otherwise")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
 	f.BoolVar(&o.keep, "keep", false, "leave the machine up")
@@ -106,6 +111,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-timeout %s: must be positive", o.timeout)
 	case o.host && o.keep:
 		return o, errors.New("-keep leaves the machine up: with -host, there is none")
+	case o.inside && o.host:
+		return o, errors.New("-inside is for the machine: with -host, there is none")
 	case o.units && !o.host:
 		return o, errors.New("-units is for -host: the machine has systemd")
 	}

@@ -43,8 +43,14 @@ func onMachine(ctx context.Context, o options, out io.Writer) (err error) {
 			return fmt.Errorf("install %s (make build): %w", o.program, err)
 		}
 	}
-	return test(ctx, o, func(ctx context.Context, begin time.Time, dir string) error {
+	return test(ctx, o, func(ctx context.Context, begin time.Time, dir string) (err error) {
 		s := session{Machine: m, dir: "/root/" + workspace(begin)}
+		if !o.inside {
+			if s.api, err = startAPIServer(ctx, m, o, dir); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.api.close()) }()
+		}
 		if _, err := s.Run(ctx, s.begin(o)); err != nil {
 			return fmt.Errorf("begin the tests: %w", err)
 		}

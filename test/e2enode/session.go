@@ -29,18 +29,13 @@ func workspace(at time.Time) string { return "node-e2e-" + at.UTC().Format("2006
 type session struct {
 	*node.Machine
 	dir string
+	// api is the tests' API server on this host; nil is their own one on the machine.
+	api *apiServer
 }
 
 // begin is the script that starts the tests: e2e_node.test takes the kubelet that is in its own directory. The tests want no huge pages but those
 // that they allocate.
 func (s session) begin(o options) string {
-	args := suite{
-		results: s.dir + "/results", node: node.Name, config: home + "/config.yaml", runtime: "/usr/bin/containerd",
-		runtimeCgroup: "/system.slice/containerd.service",
-	}.command(o)
-	for i, a := range args {
-		args[i] = quote(a)
-	}
 	return fmt.Sprintf(`set -e
 %[1]s
 %[7]s
@@ -52,11 +47,43 @@ cd %[2]s
 ln -f %[3]s/e2e_node.test %[3]s/ginkgo .
 ln -f %[3]s/%[4]s/kubelet kubelet
 cat > run <<'END'
-exec %[5]s
+%[5]s
 END
 systemd-run --quiet --unit=%[6]s --remain-after-exit --working-directory=%[2]s --setenv=HOME=/root \
 	-p StandardOutput=file:%[2]s/results/ginkgo.log -p StandardError=file:%[2]s/results/ginkgo.log /bin/sh run
-`, stop, s.dir, home, o.agent, strings.Join(args, " "), unit, swap(o.swap))
+`, stop, s.dir, home, o.agent, s.script(o), unit, swap(o.swap))
+}
+
+// script runs the tests. If they have no API server of their own, they do not start the agent either.
+func (s session) script(o options) string {
+	all := suite{
+		results: s.dir + "/results", node: node.Name, config: home + "/config.yaml", runtime: "/usr/bin/containerd",
+		runtimeCgroup: "/system.slice/containerd.service",
+	}
+	if s.api == nil {
+		return "exec " + words(all.command(o))
+	}
+	all.api, all.token = s.api.url, s.api.token
+	return fmt.Sprintf(`%s > results/kubelet-mode.log 2>&1 &
+agent=$!
+until curl -sf --max-time 20 http://127.0.0.1:10248/healthz; do
+	kill -0 $agent || exit 1
+	sleep 1
+done
+%s
+code=$?
+kill $agent
+wait $agent
+exit $code`, words(all.kubelet(o)), words(all.command(o)))
+}
+
+// words are the words of a shell's command.
+func words(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = quote(a)
+	}
+	return strings.Join(quoted, " ")
 }
 
 // swap turns the machine's swap on or off. It is a file, which is made when it is first used.

@@ -14,6 +14,8 @@ type suite struct {
 	endpoint string
 	// nodeIP is the node's address; "" is that of the default route.
 	nodeIP string
+	// api is the URL of an API server that is not the suite's own, token what it knows the node and the tests by.
+	api, token string
 }
 
 // command starts the tests: e2e_node.test takes the kubelet that is in its own directory.
@@ -22,9 +24,27 @@ func (s suite) command(o options) []string {
 		"./ginkgo", "--procs=" + strconv.Itoa(o.procs), "--timeout=" + o.timeout.String(), "--grace-period=2m", "--no-color",
 		"--output-dir=" + s.results, "--json-report=report.json", "--junit-report=junit.xml",
 		"--focus=" + o.focus, "--skip=" + o.skip, "./e2e_node.test", "--",
+	}
+	if s.api != "" {
+		args = append(args, "--start-services=false")
+	}
+	return append(args, s.args(o)...)
+}
+
+// kubelet starts the agent alone, and ends it when it is ended.
+func (s suite) kubelet(o options) []string {
+	return append([]string{"./e2e_node.test", "--run-kubelet-mode"}, s.args(o)...)
+}
+
+// args are the arguments of e2e_node.test.
+func (s suite) args(o options) []string {
+	args := []string{
 		"--report-dir=" + s.results, "--node-name=" + s.node, "--prepull-images=false", "--server-start-timeout=10m",
 		"--kubelet-config-file=" + s.config, "--container-runtime-process-name=" + s.runtime, "--container-runtime-pid-file=",
 		"--kubelet-flags=--runtime-cgroups=" + s.runtimeCgroup,
+	}
+	if s.api != "" {
+		args = append(args, "--host="+s.api, "--bearer-token="+s.token)
 	}
 	if s.endpoint != "" {
 		args = append(args, "--container-runtime-endpoint="+s.endpoint, "--image-service-endpoint="+s.endpoint)
