@@ -4,7 +4,7 @@
 //
 // Then the receiver is paused, stopped, slow and refusing, a minute each, in turn with as long without: pods must start as fast, each start must
 // arrive or be counted as lost, and the programs' memory must stay within its budget. How long starts take is compared; with one node alone
-// (-nodes), there are more of them in the same time.
+// (-nodes), there are more of them in the same time. With -twins, two nodes of kubeloupe run at once, of which one has the outage in turn.
 //
 //	make fleet STARTS=200
 //

@@ -83,7 +83,7 @@ func newFlooded(ctx context.Context, f *fleet, dir, to string) (n *flooded, err 
 	}
 	config := filepath.Join(dir, "config.yaml")
 	_, port, _ := strings.Cut(n.address, ":")
-	text := fmt.Appendf(nil, ownConfig, filepath.Join(dir, "log"), port, to, "maxPods: 1000\n")
+	text := fmt.Appendf(nil, ownConfig, filepath.Join(dir, "log"), port, fmt.Sprintf(ownTracing, to)+"maxPods: 1000\n")
 	if err := errors.Join(os.Mkdir(n.manifests, 0o755), os.WriteFile(config, text, 0o600)); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (f *fleet) trace(ctx context.Context, pod, id string) error {
 func (f *fleet) compare() (err error) {
 	for i, n := range f.nodes {
 		t := f.tallies[i]
-		if !f.twins { // which compares the two nodes
+		if f.twins == "" { // which compares the two nodes
 			f.times(n, t)
 		}
 		well := t.memory[""]

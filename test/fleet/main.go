@@ -29,7 +29,7 @@ type options struct {
 	flood  bool     // a third agent fills its queue
 	prom   bool     // Prometheus scrapes the nodes
 	jaeger string   // the program to which the Collector sends spans on; none if empty
-	twins  bool     // two nodes of one kind are compared, of which one has an outage
+	twins  string   // two nodes of one kind are compared, of which one has an outage, or sends spans; empty: they are not
 	drawn  int      // how many starts of each node the program draws; the others are drawn in this process
 }
 
@@ -46,7 +46,7 @@ func main() {
 	flag.BoolVar(&o.prom, "prometheus", true, "let Prometheus scrape the nodes, with our alerts")
 	flag.BoolVar(&o.flood, "flood", true, "let an agent on the simulated runtime start pods until its queue of spans is full")
 	flag.StringVar(&o.jaeger, "jaeger", "", "the program of a Jaeger 2 to which the Collector sends spans on, and from which starts are read back")
-	flag.BoolVar(&o.twins, "twins", false, "compare two nodes of the one kind of -nodes at the same time, one with an outage and one without, in turn")
+	flag.StringVar(&o.twins, "twins", "", "compare two nodes of kubeloupe (-nodes own) at the same time, of which, in turn, one has an outage (outage), or one sends spans (export)")
 	flag.BoolVar(&o.tls, "tls", false, "the receiver has TLS")
 	flag.Parse()
 	o.drawn, o.root = 20, "."
@@ -61,7 +61,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	do := run
-	if o.twins {
+	if o.twins != "" {
 		do = runTwins
 	}
 	if err := do(ctx, o, os.Stdout); err != nil {
@@ -85,12 +85,25 @@ func (o *options) check() (err error) {
 			return fmt.Errorf("-nodes %q: want some of %s, each once", k, strings.Join(nodeKinds(), ","))
 		}
 	}
-	if o.twins && (len(o.which) != 1 || o.prom || o.flood || o.starts == 0 || o.outage == 0) {
-		return errors.New("-twins: want one kind of -nodes, -prometheus=false, -flood=false, and neither -starts nor -outage 0")
+	if err := o.checkTwins(); err != nil {
+		return err
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("needs root: it starts real containers")
 	}
 	o.bin, err = filepath.Abs(o.bin)
 	return err
+}
+
+// checkTwins returns what is wrong with the options for a comparison of two nodes.
+func (o *options) checkTwins() error {
+	switch {
+	case o.twins == "":
+		return nil
+	case o.twins != twinsOutage && o.twins != twinsExport:
+		return fmt.Errorf("-twins %q: want %s or %s", o.twins, twinsOutage, twinsExport)
+	case !slices.Equal(o.which, []string{"own"}) || o.prom || o.flood || o.starts == 0 || o.outage == 0:
+		return errors.New("-twins: want -nodes own, -prometheus=false, -flood=false, and neither -starts nor -outage 0")
+	}
+	return nil
 }

@@ -37,6 +37,7 @@ type own struct {
 	host           string
 	manifests, tmp string
 	address, sock  string
+	receiver, ca   string // the address where spans are sent to, and the file of its CA
 	process        *process
 }
 
@@ -45,19 +46,19 @@ kind: KubeletConfiguration
 podLogsDir: %s
 readOnlyPort: %s
 address: 127.0.0.1
-tracing: {endpoint: %q, samplingRatePerMillion: 1000000}
 %s`
+
+const ownTracing = "tracing: {endpoint: %q, samplingRatePerMillion: 1000000}\n"
 
 func newOwn(ctx context.Context, f *fleet) (_ node, err error) {
 	dir := filepath.Join(f.dir, "own")
-	n := &own{manifests: filepath.Join(dir, "manifests"), tmp: dir, sock: filepath.Join(dir, "s.sock")}
+	n := &own{manifests: filepath.Join(dir, "manifests"), tmp: dir, sock: filepath.Join(dir, "s.sock"), receiver: f.receiver.addr, ca: f.ca}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	logs := filepath.Join(dir, "log", "pods")
-	if err := errors.Join(os.MkdirAll(n.manifests, 0o755), os.MkdirAll(logs, 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(n.manifests, 0o755), os.MkdirAll(n.logs(), 0o755)); err != nil {
 		return nil, err
 	}
 	if n.host, err = os.Hostname(); err != nil {
@@ -74,22 +75,33 @@ func newOwn(ctx context.Context, f *fleet) (_ node, err error) {
 	if n.address, err = collector.FreeAddress(ctx); err != nil {
 		return nil, err
 	}
-	config := filepath.Join(dir, "config.yaml")
+	return n, n.launch(ctx, f.bin, true)
+}
+
+func (n *own) logs() string { return filepath.Join(n.tmp, "log", "pods") }
+
+// launch starts the agent, which sends its spans or not.
+func (n *own) launch(ctx context.Context, bin string, sends bool) (err error) {
+	more := lab.AnyDisk
+	if sends {
+		more = fmt.Sprintf(ownTracing, n.receiver) + more
+	}
+	config := filepath.Join(n.tmp, "config.yaml")
 	_, port, _ := strings.Cut(n.address, ":")
-	if err := os.WriteFile(config, fmt.Appendf(nil, ownConfig, logs, port, f.receiver.addr, lab.AnyDisk), 0o600); err != nil {
-		return nil, err
+	if err := os.WriteFile(config, fmt.Appendf(nil, ownConfig, n.logs(), port, more), 0o600); err != nil {
+		return err
 	}
 	var env []string
-	if f.ca != "" { // as for upstream's kubelet: KubeletConfiguration has nothing about TLS
-		env = append(env, "OTEL_EXPORTER_OTLP_CERTIFICATE="+f.ca)
+	if n.ca != "" { // as for upstream's kubelet: KubeletConfiguration has nothing about TLS
+		env = append(env, "OTEL_EXPORTER_OTLP_CERTIFICATE="+n.ca)
 	}
-	n.process, err = spawn(filepath.Join(dir, "out"), env, f.bin, "run", "--no-tui", "--config", config, "--root-dir", filepath.Join(dir, "kubelet"),
+	n.process, err = spawn(filepath.Join(n.tmp, "out"), env, bin, "run", "--no-tui", "--config", config, "--root-dir", filepath.Join(n.tmp, "kubelet"),
 		"--pod-manifest-path", n.manifests, "--cgroup-root", n.lab.CgroupRoot, "--container-runtime-endpoint", n.lab.RuntimeEndpoint,
 		"--healthz-port", "0", "--control-socket", n.sock, "--otlp-http", fmt.Sprintf("127.0.0.1:%d", n.lab.OTLPPort))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return n, awaitMetrics(ctx, n)
+	return awaitMetrics(ctx, n)
 }
 
 func (n *own) name() string    { return n.host }

@@ -13,8 +13,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/interval"
 )
 
-// twins are two nodes of the same kind, each with a receiver of its own. In each block one receiver is ill, in turn, and the starts of the two
-// nodes alternate: what else the machine does is alike on both sides, and so is, over two blocks, what one node is faster than the other.
+// What two nodes differ in.
+const (
+	twinsOutage = "outage"
+	twinsExport = "export"
+)
+
+// twins are two nodes of the same kind, each with a receiver of its own. In each block one of them is ill, in turn: its receiver has an outage, or it
+// sends spans and the other one does not. The starts of the two alternate: what else the machine does is alike on both sides, and so is, over two
+// blocks, what one node is faster than the other.
 type twins struct {
 	options
 	out    io.Writer
@@ -34,6 +41,9 @@ func runTwins(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	t := &twins{options: o, out: out, dir: dir, ratios: map[string]*sides{}}
+	if o.twins == twinsExport {
+		t.kinds = []string{twinsExport}
+	}
 	defer func() { err = errors.Join(err, t.close(context.WithoutCancel(ctx))) }()
 	for i := range t.fleets {
 		f := &fleet{options: o, out: out, dir: filepath.Join(dir, fmt.Sprint(i))}
@@ -52,7 +62,10 @@ func runTwins(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	err = t.outages(ctx)
 	for _, f := range t.fleets {
-		err = errors.Join(err, f.settled(ctx), f.judge(ctx), f.compare())
+		if o.twins == twinsOutage { // restarts have ended the counts of spans
+			err = errors.Join(err, f.settled(ctx), f.judge(ctx))
+		}
+		err = errors.Join(err, f.compare())
 	}
 	t.compare()
 	return err
@@ -70,7 +83,7 @@ func (t *twins) close(ctx context.Context) (err error) {
 	return os.RemoveAll(t.dir)
 }
 
-// outages has each kind of outage on each node: on the first, the second, the second, the first, and so on.
+// outages has the nodes be ill in each way: the first, the second, the second, the first, and so on.
 func (t *twins) outages(ctx context.Context) error {
 	for _, kind := range t.kinds {
 		for round := range t.rounds {
@@ -85,7 +98,7 @@ func (t *twins) outages(ctx context.Context) error {
 			}
 			t.add(kind, of)
 		}
-		_, _ = fmt.Fprintf(t.out, "%s: %d outages on each node, %s\n", kind, t.rounds, interval.Of(t.ratios[kind].well, t.ratios[kind].ill))
+		_, _ = fmt.Fprintf(t.out, "%s: %d blocks on each node, %s\n", kind, t.rounds, interval.Of(t.ratios[kind].well, t.ratios[kind].ill))
 	}
 	return nil
 }
@@ -103,13 +116,37 @@ func (t *twins) add(kind string, of [2]sides) {
 	}
 }
 
+// begin has one node be ill. end has it be well again, and checks that it has said so.
+func (t *twins) begin(ctx context.Context, kind string, ill int) (end func() error, err error) {
+	if kind == twinsExport {
+		for i, f := range t.fleets {
+			n, ok := f.nodes[0].(*own)
+			if !ok {
+				return nil, errors.New("the node is not of kubeloupe")
+			}
+			if err := errors.Join(n.process.stop(), n.launch(ctx, t.bin, i == ill)); err != nil {
+				return nil, err
+			}
+		}
+		return func() error { return nil }, nil
+	}
+	o, sick := outages[kind], t.fleets[ill]
+	return func() (err error) {
+		if o.fails {
+			err = sick.shown(ctx, o)
+		}
+		return errors.Join(err, o.end(ctx, sick.receiver))
+	}, o.begin(ctx, sick.receiver)
+}
+
 // block starts pods on both nodes, for as long as an outage takes. It returns the starts that are compared, in pairs.
 func (t *twins) block(ctx context.Context, kind string, ill int) (s sides, err error) {
-	sick, o := t.fleets[ill], outages[kind]
-	if err := o.begin(ctx, sick.receiver); err != nil {
+	sick := t.fleets[ill]
+	end, err := t.begin(ctx, kind, ill)
+	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, o.end(ctx, sick.receiver)) }()
+	defer func() { err = errors.Join(err, end()) }()
 	began := time.Now()
 	for lead := min(before, t.outage/4); time.Since(began) < lead; {
 		if err := t.pair(ctx, "", ill, 0); err != nil {
@@ -135,11 +172,7 @@ func (t *twins) block(ctx context.Context, kind string, ill int) (s sides, err e
 	for i, f := range t.fleets {
 		f.tallies[0].used.add(i == ill, (is[i]-was[i])*1000/float64(starts))
 	}
-	s = sides{well: other.tallies[0].of(kind).well[has:], ill: sick.tallies[0].of(kind).ill[had:]}
-	if o.fails {
-		err = sick.shown(ctx, o)
-	}
-	return s, err
+	return sides{well: other.tallies[0].of(kind).well[has:], ill: sick.tallies[0].of(kind).ill[had:]}, nil
 }
 
 // pair starts a pod on each node, one after the other; which comes first alternates.
@@ -165,7 +198,7 @@ func (t *twins) used() (out [2]float64, err error) {
 	return out, nil
 }
 
-// compare tells how long starts with an outage took, in times those without one at the same time.
+// compare tells how long the starts of the node that was ill took, in times those of the other one at the same time.
 func (t *twins) compare() {
 	var all, used sides
 	for _, kind := range t.kinds {
@@ -179,12 +212,12 @@ func (t *twins) compare() {
 		of, other := t.fleets[i].tallies[0].used, t.fleets[1-i].tallies[0].used
 		used.ill, used.well = append(used.ill, of.ill...), append(used.well, other.well...)
 	}
-	_, _ = fmt.Fprintf(t.out, "CPU time of a start and its end: %.1f ms, in an outage %.1f ms, %s, %d blocks\n",
-		median(used.well), median(used.ill), interval.Of(used.well, used.ill), len(used.ill))
+	_, _ = fmt.Fprintf(t.out, "CPU time of a start and its end %.1f ms, of the other node %.1f ms, %s, %d blocks\n",
+		median(used.ill), median(used.well), interval.Of(used.well, used.ill), len(used.ill))
 }
 
 func (t *twins) tell(kind string, s *sides) {
 	r := interval.Of(s.well, s.ill)
-	_, _ = fmt.Fprintf(t.out, "%-9s at the same time p50 %.1f ms, in an outage %.1f ms, %s, ≤ %.2f %s, %d pairs of two starts each\n",
-		kind, median(s.well), median(s.ill), r, reach, r.Verdict(reach), len(s.ill))
+	_, _ = fmt.Fprintf(t.out, "%-9s p50 %.1f ms, of the other node at the same time %.1f ms, %s, ≤ %.2f %s, %d pairs of two starts each\n",
+		kind, median(s.ill), median(s.well), r, reach, r.Verdict(reach), len(s.ill))
 }
