@@ -140,12 +140,9 @@ func (a *apiServer) close() (err error) {
 	}
 	if a.process != nil {
 		_ = a.process.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-a.ended:
-		case <-time.After(time.Minute):
-			_ = a.process.Process.Kill()
-			<-a.ended
-		}
+		kill := time.AfterFunc(time.Minute, func() { _ = a.process.Process.Kill() })
+		err = errors.Join(err, <-a.ended)
+		kill.Stop()
 	}
 	if a.dir == "" {
 		return err
