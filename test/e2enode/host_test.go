@@ -25,8 +25,8 @@ func TestSuite(t *testing.T) {
 	if diff := cmp.Diff(slices.Concat(plain.command(o), added), full.command(o)); diff != "" {
 		t.Error(diff)
 	}
-	o.gates = "A=true,B=false"
-	for _, want := range []string{"--feature-gates=A=true,B=false", "--node-name=n", "--report-dir=/r", "--kubelet-config-file=/c", "--kubelet-flags=--runtime-cgroups=/rt"} {
+	o.gates, o.proxy = "A=true,B=false", true
+	for _, want := range []string{"--cri-proxy-enabled", "--feature-gates=A=true,B=false", "--node-name=n", "--report-dir=/r", "--kubelet-config-file=/c", "--kubelet-flags=--runtime-cgroups=/rt"} {
 		if args := plain.command(o); slices.Index(args, want) < slices.Index(args, "--") {
 			t.Errorf("%s is not among the suite's arguments %q", want, args)
 		}

@@ -41,6 +41,8 @@ type options struct {
 	units bool
 	// inside has the tests' API server on the machine, too, not on this host.
 	inside bool
+	// proxy has the tests' proxy between the agent and the runtime.
+	proxy bool
 	// swap has the machine's swap on.
 	swap bool
 }
@@ -92,6 +94,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.cpus, "cpus", 0, "processors of a new machine; 2 by default")
 	f.IntVar(&o.sockets, "sockets", 0, "sockets among which processors and memory of a new machine are divided, each a NUMA node; one by default")
 	f.BoolVar(&o.inside, "inside", false, "run the tests' API server and etcd on the machine, too, which makes it slower, instead of on this host")
+	f.BoolVar(&o.proxy, "cri-proxy", false, "with -host or -inside: the tests have a proxy between the agent and the runtime, by which tests with [Feature:CriProxy] make calls fail or last")
 	f.BoolVar(&o.swap, "swap", false, "turn 256 MiB of swap on for this run; it is off otherwise")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Hour, "time for all tests, after which those that have not begun are left out")
 	f.BoolVar(&o.keep, "keep", false, "leave the machine up")
@@ -113,6 +116,8 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-keep leaves the machine up: with -host, there is none")
 	case o.inside && o.host:
 		return o, errors.New("-inside is for the machine: with -host, there is none")
+	case o.proxy && !o.host && !o.inside:
+		return o, errors.New("-cri-proxy is for -host and -inside: otherwise the agent starts before the tests, and their proxy")
 	case o.units && !o.host:
 		return o, errors.New("-units is for -host: the machine has systemd")
 	}

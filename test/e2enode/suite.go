@@ -52,6 +52,9 @@ func (s suite) args(o options) []string {
 	if s.nodeIP != "" {
 		args = append(args, "--kubelet-flags=--node-ip="+s.nodeIP)
 	}
+	if o.proxy {
+		args = append(args, "--cri-proxy-enabled")
+	}
 	if o.gates != "" {
 		args = append(args, "--feature-gates="+o.gates)
 	}

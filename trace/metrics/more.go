@@ -21,6 +21,7 @@ type more struct {
 	streamLag                                         prometheus.Histogram
 	statsAge                                          *prometheus.HistogramVec
 	webSockets                                        *prometheus.CounterVec
+	losing                                            *prometheus.GaugeVec
 	evented                                           bool // the runtime's events arrive
 }
 
@@ -43,6 +44,7 @@ func newMore() more {
 		streamErrors:        counter("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime, and of streams that ended."),
 		statsAge:            histograms("eviction_stats_age_seconds", "How old the figures were by which a pod was chosen for eviction, by signal.", prometheus.DefBuckets, "eviction_signal"),
 		webSockets:          counters("websocket_streaming_requests_total", "Requests for exec, attach and port forward over a WebSocket that the agent itself connects to the runtime.", "subresource"),
+		losing:              gauges("cri_losing_support", "1 for the Kubernetes version whose kubelet does not support the container runtime any more, because it does not tell its cgroup driver.", "version"),
 		streamLag:           histogram("evented_pleg_connection_latency_seconds", "The latency of streaming connection with the CRI runtime, measured in seconds: from the event's creation to its arrival.", prometheus.DefBuckets),
 	}
 }
@@ -50,7 +52,7 @@ func newMore() more {
 func (m *more) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.rejections, m.sandboxes, m.sandboxErrors, m.volumeTotal, m.userns, m.usernsErrors, m.orphans, m.fallbacks, m.imageVolumes, m.imageVolumesMounted,
-		m.imageVolumeErr, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag, m.statsAge, m.webSockets,
+		m.imageVolumeErr, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag, m.statsAge, m.webSockets, m.losing,
 	}
 }
 
@@ -79,6 +81,10 @@ func (m *more) call(s *Sink, e *trace.CRICall, failed bool, sec float64) {
 		m.sandboxes.WithLabelValues(handler).Observe(sec)
 		if failed {
 			m.sandboxErrors.WithLabelValues(handler).Inc()
+		}
+	case "RuntimeConfig": // Upstream: cmd/kubelet/app/server.go, getCgroupDriverFromCRI
+		if e.Code == "Unimplemented" {
+			m.losing.WithLabelValues("1.38.0").Set(1)
 		}
 	case "GetContainerEvents":
 		if failed {

@@ -108,6 +108,7 @@ func TestMore(t *testing.T) {
 	put(point, 0, &trace.Milestone{Name: trace.MilestoneTerminating})
 	put(point, 0, &trace.Milestone{Name: trace.MilestoneTerminating, Adopted: true})
 	put(point, 0, &trace.NodeEvent{Reason: "LifecycleHTTPFallback"})
+	put(end, 0, &trace.CRICall{Method: "RuntimeConfig", Code: "Unimplemented", Err: "no"})
 	put(end, 0, &trace.CRICall{Method: "GetContainerEvents", Code: "OK"})
 	put(end, 0, &trace.CRICall{Method: "GetContainerEvents", Code: "Unavailable", Err: "no"})
 	put(point, 0, &trace.PLEGMode{Mode: trace.PLEGRelists}) // at the start
@@ -124,6 +125,7 @@ func TestMore(t *testing.T) {
 		`volume_operation_total_seconds_sum{operation_name="overall_volume_mount",plugin_name="kubernetes.io/image"} 4`,
 		`reconstruct_volume_operations_total 2`, `reconstruct_volume_operations_errors_total 1`,
 		`kubelet_orphaned_runtime_pods_total 1`, `kubelet_lifecycle_handler_http_fallbacks_total 1`,
+		`kubelet_cri_losing_support{version="1.38.0"} 1`,
 		`kubelet_evented_pleg_connection_success_count 1`, `kubelet_evented_pleg_connection_error_count 2`,
 		`kubelet_evented_pleg_connection_latency_seconds_count 1`, `kubelet_evented_pleg_connection_latency_seconds_sum 0.002`,
 	)
