@@ -52,32 +52,33 @@ func receiveList(ctx context.Context, cc *grpc.ClientConn, req, reply any, opts 
 	case *runtimeapi.ListPodSandboxResponse:
 		in, _ := req.(*runtimeapi.ListPodSandboxRequest)
 		s, err := rt.StreamPodSandboxes(ctx, &runtimeapi.StreamPodSandboxesRequest{Filter: in.GetFilter()}, opts...)
-		return true, collect(s, err, &out.Items, (*runtimeapi.StreamPodSandboxesResponse).GetPodSandboxes)
+		return true, collect("StreamPodSandboxes", s, err, &out.Items, (*runtimeapi.StreamPodSandboxesResponse).GetPodSandboxes)
 	case *runtimeapi.ListContainersResponse:
 		in, _ := req.(*runtimeapi.ListContainersRequest)
 		s, err := rt.StreamContainers(ctx, &runtimeapi.StreamContainersRequest{Filter: in.GetFilter()}, opts...)
-		return true, collect(s, err, &out.Containers, (*runtimeapi.StreamContainersResponse).GetContainers)
+		return true, collect("StreamContainers", s, err, &out.Containers, (*runtimeapi.StreamContainersResponse).GetContainers)
 	case *runtimeapi.ListContainerStatsResponse:
 		in, _ := req.(*runtimeapi.ListContainerStatsRequest)
 		s, err := rt.StreamContainerStats(ctx, &runtimeapi.StreamContainerStatsRequest{Filter: in.GetFilter()}, opts...)
-		return true, collect(s, err, &out.Stats, (*runtimeapi.StreamContainerStatsResponse).GetContainerStats)
+		return true, collect("StreamContainerStats", s, err, &out.Stats, (*runtimeapi.StreamContainerStatsResponse).GetContainerStats)
 	case *runtimeapi.ListPodSandboxStatsResponse:
 		in, _ := req.(*runtimeapi.ListPodSandboxStatsRequest)
 		s, err := rt.StreamPodSandboxStats(ctx, &runtimeapi.StreamPodSandboxStatsRequest{Filter: in.GetFilter()}, opts...)
-		return true, collect(s, err, &out.Stats, (*runtimeapi.StreamPodSandboxStatsResponse).GetPodSandboxStats)
+		return true, collect("StreamPodSandboxStats", s, err, &out.Stats, (*runtimeapi.StreamPodSandboxStatsResponse).GetPodSandboxStats)
 	case *runtimeapi.ListPodSandboxMetricsResponse:
 		s, err := rt.StreamPodSandboxMetrics(ctx, &runtimeapi.StreamPodSandboxMetricsRequest{}, opts...)
-		return true, collect(s, err, &out.PodMetrics, (*runtimeapi.StreamPodSandboxMetricsResponse).GetPodSandboxMetrics)
+		return true, collect("StreamPodSandboxMetrics", s, err, &out.PodMetrics, (*runtimeapi.StreamPodSandboxMetricsResponse).GetPodSandboxMetrics)
 	case *runtimeapi.ListImagesResponse:
 		in, _ := req.(*runtimeapi.ListImagesRequest)
 		s, err := images.StreamImages(ctx, &runtimeapi.StreamImagesRequest{Filter: in.GetFilter()}, opts...)
-		return true, collect(s, err, &out.Images, (*runtimeapi.StreamImagesResponse).GetImages)
+		return true, collect("StreamImages", s, err, &out.Images, (*runtimeapi.StreamImagesResponse).GetImages)
 	}
 	return false, nil
 }
 
-// collect adds the items of all messages of a stream to a list, which stays empty if there is an error.
-func collect[M, I any](stream grpc.ServerStreamingClient[M], err error, to *[]I, items func(*M) []I) error {
+// collect adds the items of all messages of a stream to a list, which stays empty if there is an error. The error says, beginning with the
+// words of upstream's kubelet, how far the stream came.
+func collect[M, I any](method string, stream grpc.ServerStreamingClient[M], err error, to *[]I, items func(*M) []I) error {
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func collect[M, I any](stream grpc.ServerStreamingClient[M], err error, to *[]I,
 			return nil
 		}
 		if err != nil {
-			return err
+			why := status.Convert(err)
+			return status.Errorf(why.Code(), "%s recv failed after %d items: %s", method, len(all), why.Message())
 		}
 		if pm, ok := any(m).(proto.Message); ok {
 			size += proto.Size(pm)

@@ -138,7 +138,8 @@ func TestListsWithoutStreams(t *testing.T) {
 func TestListStreamBreaks(t *testing.T) {
 	l := &lister{streams: true, fails: status.Error(codes.Internal, "the store is broken")}
 	c := l.dial(t, Config{ListStreaming: true})
-	if got, err := c.Runtime.ListContainers(t.Context(), &runtimeapi.ListContainersRequest{}); status.Code(err) != codes.Internal {
+	if got, err := c.Runtime.ListContainers(t.Context(), &runtimeapi.ListContainersRequest{}); status.Code(err) != codes.Internal ||
+		!strings.HasSuffix(err.Error(), "StreamContainers recv failed after 1 items: the store is broken") {
 		t.Errorf("%d containers, error %v", len(got.GetContainers()), err)
 	}
 	if diff := cmp.Diff([]string{"StreamContainers "}, l.calls); diff != "" {
