@@ -29,7 +29,10 @@ func spawn(out string, env []string, bin string, args ...string) (*process, erro
 	defer f.Close() //nolint:errcheck // the process has its own
 	p := &process{cmd: exec.Command(bin, args...), out: out}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = f, f, append(os.Environ(), env...)
-	return p, p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
