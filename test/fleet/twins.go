@@ -87,7 +87,7 @@ func (t *twins) close(ctx context.Context) (err error) {
 func (t *twins) outages(ctx context.Context) error {
 	for _, kind := range t.kinds {
 		for round := range t.rounds {
-			var of [2]sides // of the block with the first node ill, and of that with the second
+			var of [2]sides // of two blocks, in which another node is ill each
 			for turn := range 2 {
 				ill := (round + turn) % 2
 				s, err := t.block(ctx, kind, ill)
