@@ -68,7 +68,7 @@ func (p *parts) deviceHealth() interface {
 func (p *parts) addLocal() error {
 	of, err := podresources.New(podresources.Config{
 		Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims,
-		Ended: !p.cfg.Kubelet.Gates.Enabled("KubeletPodResourcesListUseActivePods"),
+		Complete: p.pods.manager.Complete(), Ended: !p.cfg.Kubelet.Gates.Enabled("KubeletPodResourcesListUseActivePods"),
 	})
 	if err != nil {
 		return err

@@ -19,7 +19,8 @@ func (s *Service) Alpha() *Alpha { return &Alpha{of: s} }
 // List returns the devices that the app containers of all pods have, also of those that have ended.
 //
 // Upstream: pkg/kubelet/apis/podresources/server_v1alpha1.go.
-func (a *Alpha) List(context.Context, *v1alpha1.ListPodResourcesRequest) (*v1alpha1.ListPodResourcesResponse, error) {
+func (a *Alpha) List(ctx context.Context, _ *v1alpha1.ListPodResourcesRequest) (*v1alpha1.ListPodResourcesResponse, error) {
+	a.of.settle(ctx)
 	a.of.cfg.Devices.Refresh()
 	out := &v1alpha1.ListPodResourcesResponse{}
 	for _, pod := range a.of.cfg.Pods.Everyone() {

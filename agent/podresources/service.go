@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,9 @@ const (
 	QPS = 100
 	// Burst belongs to QPS.
 	Burst = 10
+	// Patience is how long a request waits for the pods of an agent that has just started, so that its restart does not make pods disappear
+	// for a moment. Then it is answered with those that are known, as upstream's kubelet does at once.
+	Patience = 10 * time.Second
 )
 
 // Pods are the pods of the node.
@@ -53,6 +57,8 @@ type Config struct {
 	CPUs    CPUs
 	Memory  Memory
 	Claims  Claims
+	// Complete is closed when all sources have delivered their pods: until then, requests for pods wait, at most for [Patience].
+	Complete <-chan struct{}
 	// Ended says that List has the pods that have ended, too (the gate KubeletPodResourcesListUseActivePods is off).
 	Ended bool
 }
@@ -65,14 +71,25 @@ type Service struct {
 
 // New checks cfg.
 func New(cfg Config) (*Service, error) {
-	if cfg.Pods == nil || cfg.Devices == nil || cfg.CPUs == nil || cfg.Memory == nil || cfg.Claims == nil {
-		return nil, errors.New("podresources: Config needs Pods, Devices, CPUs, Memory and Claims")
+	if cfg.Pods == nil || cfg.Devices == nil || cfg.CPUs == nil || cfg.Memory == nil || cfg.Claims == nil || cfg.Complete == nil {
+		return nil, errors.New("podresources: Config needs Pods, Devices, CPUs, Memory, Claims and Complete")
 	}
 	return &Service{cfg: cfg}, nil
 }
 
+// settle waits until all pods are known, at most for Patience.
+func (s *Service) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	select {
+	case <-s.cfg.Complete:
+	case <-ctx.Done():
+	}
+}
+
 // List returns what the containers of all pods have, as a rule of those that have not ended.
-func (s *Service) List(context.Context, *api.ListPodResourcesRequest) (*api.ListPodResourcesResponse, error) {
+func (s *Service) List(ctx context.Context, _ *api.ListPodResourcesRequest) (*api.ListPodResourcesResponse, error) {
+	s.settle(ctx)
 	s.cfg.Devices.Refresh()
 	out := &api.ListPodResourcesResponse{}
 	pods := s.cfg.Pods.Active
@@ -86,7 +103,8 @@ func (s *Service) List(context.Context, *api.ListPodResourcesRequest) (*api.List
 }
 
 // Get returns what the containers of one pod have that has not ended. The error is upstream's.
-func (s *Service) Get(_ context.Context, req *api.GetPodResourcesRequest) (*api.GetPodResourcesResponse, error) {
+func (s *Service) Get(ctx context.Context, req *api.GetPodResourcesRequest) (*api.GetPodResourcesResponse, error) {
+	s.settle(ctx)
 	for _, pod := range s.cfg.Pods.Active() {
 		if pod.Namespace == req.GetPodNamespace() && pod.Name == req.GetPodName() {
 			return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil

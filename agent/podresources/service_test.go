@@ -1,14 +1,19 @@
 package podresources
 
 import (
+	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/kubelet/pkg/apis/podresources/v1"
+	"k8s.io/kubelet/pkg/apis/podresources/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/memory/state"
 )
@@ -104,7 +109,7 @@ func TestService(t *testing.T) {
 		},
 	}}}
 	for _, managers := range []bool{false, true} {
-		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(managers), Memory: memory(managers), Claims: f})
+		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(managers), Memory: memory(managers), Claims: f, Complete: known()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +159,7 @@ func TestService(t *testing.T) {
 	if f.refreshed != 4 {
 		t.Errorf("devices of pods that ended were freed %d times, want 4", f.refreshed)
 	}
-	s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(false), Memory: memory(false), Claims: f, Ended: true})
+	s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(false), Memory: memory(false), Claims: f, Complete: known(), Ended: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,4 +169,67 @@ func TestService(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("took an empty Config")
 	}
+}
+
+// known says that all pods are known.
+func known() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// Requests for pods wait until all pods are known, at most for Patience, and not longer than the client does.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		complete := make(chan struct{})
+		f := &fakes{}
+		s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(false), Memory: memory(false), Claims: f, Complete: complete})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := map[string]func(context.Context) int{
+			"List": func(ctx context.Context) int {
+				r, err := s.List(ctx, &api.ListPodResourcesRequest{})
+				if err != nil {
+					t.Error(err)
+				}
+				return len(r.GetPodResources())
+			},
+			"Get": func(ctx context.Context) int {
+				if _, err := s.Get(ctx, &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "web"}); err != nil {
+					return 0
+				}
+				return 1
+			},
+			"List of v1alpha1": func(ctx context.Context) int {
+				r, err := s.Alpha().List(ctx, &v1alpha1.ListPodResourcesRequest{})
+				if err != nil {
+					t.Error(err)
+				}
+				return max(0, len(r.GetPodResources())-1) // one has ended
+			},
+		}
+		for _, name := range slices.Sorted(maps.Keys(asks)) {
+			begin := time.Now()
+			if got := asks[name](t.Context()); got != 0 || time.Since(begin) != Patience {
+				t.Errorf("%s without pods: %d after %s, want 0 after %s", name, got, time.Since(begin), Patience)
+			}
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			begin = time.Now()
+			if asks[name](short); time.Since(begin) != time.Second {
+				t.Errorf("%s of a client that waits for 1 s: after %s", name, time.Since(begin))
+			}
+			cancel()
+		}
+		time.AfterFunc(2*time.Second, func() {
+			f.pods = []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}}
+			close(complete)
+		})
+		begin := time.Now()
+		for _, name := range slices.Sorted(maps.Keys(asks)) {
+			if got := asks[name](t.Context()); got != 1 || time.Since(begin) != 2*time.Second {
+				t.Errorf("%s with pods that come later: %d after %s, want 1 after 2 s", name, got, time.Since(begin))
+			}
+		}
+	})
 }
