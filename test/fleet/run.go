@@ -74,12 +74,8 @@ func (s *sides) add(ill bool, ms float64) {
 }
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {
-	dir := o.dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "kl-fleet-"); err != nil {
-			return err
-		}
-	} else if err := os.Mkdir(dir, 0o755); err != nil {
+	dir, err := o.makeDir()
+	if err != nil {
 		return err
 	}
 	f := &fleet{options: o, out: out, dir: dir}
@@ -105,6 +101,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		err = errors.Join(err, f.flood(ctx))
 	}
 	return err
+}
+
+// makeDir creates the directory of the labs.
+func (o *options) makeDir() (string, error) {
+	if o.dir == "" {
+		return os.MkdirTemp("", "kl-fleet-")
+	}
+	return o.dir, os.Mkdir(o.dir, 0o755)
 }
 
 func (f *fleet) sayf(format string, args ...any) {

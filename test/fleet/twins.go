@@ -32,12 +32,8 @@ type twins struct {
 }
 
 func runTwins(ctx context.Context, o options, out io.Writer) (err error) {
-	dir := o.dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "kl-fleet-"); err != nil {
-			return err
-		}
-	} else if err := os.Mkdir(dir, 0o755); err != nil {
+	dir, err := o.makeDir()
+	if err != nil {
 		return err
 	}
 	t := &twins{options: o, out: out, dir: dir, ratios: map[string]*sides{}}
@@ -62,13 +58,29 @@ func runTwins(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	err = t.outages(ctx)
 	for _, f := range t.fleets {
-		if o.twins == twinsOutage { // restarts have ended the counts of spans
+		if o.twins == twinsOutage {
 			err = errors.Join(err, f.settled(ctx), f.judge(ctx))
+		} else { // restarts have ended the counts of spans
+			err = errors.Join(err, f.sentSome())
 		}
 		err = errors.Join(err, f.compare())
 	}
 	t.compare()
 	return err
+}
+
+// sentSome checks that a node that exported in some blocks has sent those starts, except the last ones, and not those of the other blocks.
+func (f *fleet) sentSome() error {
+	got, err := read(f.receiver.collector.File)
+	if err != nil {
+		return err
+	}
+	all, sent := len(f.tallies[0].pods), len(got.pods)
+	f.sayf("%s: of %d starts, %d were sent\n", f.nodes[0].name(), all, sent)
+	if sent < all/4 || sent > all*3/4 {
+		return fmt.Errorf("%s: %d of %d starts were sent, want those of half of the blocks", f.nodes[0].name(), sent, all)
+	}
+	return nil
 }
 
 func (t *twins) close(ctx context.Context) (err error) {
