@@ -22,7 +22,7 @@ const (
 	// Burst belongs to QPS.
 	Burst = 10
 	// Patience is how long a request waits for the pods of an agent that has just started, so that its restart does not make pods disappear
-	// for a moment. Then it is answered with those that are known, as upstream's kubelet does at once. Clients wait for 10 s.
+	// for a moment. Then it is answered with those that are known, as upstream's kubelet does at once: many clients give up after 10 s.
 	Patience = 5 * time.Second
 )
 

@@ -121,9 +121,9 @@ func (a *apiServer) await(ctx context.Context, m *node.Machine, log string) erro
 		select {
 		case err := <-a.ended:
 			a.process = nil
-			return fmt.Errorf("the tests' API server ended: %w: see %s", err, log)
+			return errors.Join(fmt.Errorf("the tests' API server ended: see %s", log), err)
 		case <-ctx.Done():
-			return fmt.Errorf("the machine does not reach the tests' API server (%w, %q): %w: see %s", err, out, ctx.Err(), log)
+			return errors.Join(fmt.Errorf("the machine does not reach the tests' API server: %w, %q: see %s", ctx.Err(), out, log), err)
 		case <-time.After(time.Second):
 		}
 	}
