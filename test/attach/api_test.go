@@ -60,7 +60,14 @@ func TestKubeletAPI(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Kill(runtime, syscall.SIGCONT) }) // it may have ended
 	b.create(t, "meanwhile")
-	time.Sleep(30 * time.Second) // on a machine that is busy, the kubelet has it late
+	eventually(t, "meanwhile is seen", func() string { // on a machine that is busy, the kubelet has it late
+		out, err := exec.Command(b.Binary, "why", "default/meanwhile", "--socket", a.socket).CombinedOutput()
+		if err != nil {
+			return string(out)
+		}
+		return ""
+	})
+	time.Sleep(25 * time.Second)
 	if err := syscall.Kill(runtime, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type Poll struct {
 	denied map[string]bool
 	last   figures
 	asked  time.Time // when last was read
+	listed time.Time // when the pods were asked for, the last time that they came
 	// A kubelet whose runtime does not answer may not answer either: from the first request since then to the end of the last one.
 	silent, silentTo time.Time
 	health           string
@@ -95,7 +96,13 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
+// ask asks for everything: for the pods first, because metrics are late when the runtime is.
 func (p *Poll) ask(ctx context.Context) error {
+	if p.pods != nil {
+		if err := p.list(ctx); err != nil {
+			return err
+		}
+	}
 	before := time.Now()
 	text, err := p.get(ctx, "/metrics")
 	if err != nil {
@@ -109,13 +116,7 @@ func (p *Poll) ask(ctx context.Context) error {
 		p.slow(f, time.Now())
 		p.last, p.asked, p.silent = f, before, time.Time{}
 	}
-	if err := p.healthy(ctx); err != nil {
-		return err
-	}
-	if p.pods != nil {
-		return p.list(ctx)
-	}
-	return nil
+	return p.healthy(ctx)
 }
 
 // get asks for a path, unless it is known that these rights do not suffice: then there is nothing. Where nothing is permitted, this is an
@@ -199,6 +200,7 @@ func (p *Poll) healthy(ctx context.Context) error {
 }
 
 func (p *Poll) list(ctx context.Context) error {
+	before := time.Now()
 	text, err := p.get(ctx, "/pods")
 	if text == nil || err != nil {
 		return err
@@ -208,6 +210,10 @@ func (p *Poll) list(ctx context.Context) error {
 		return fmt.Errorf("read the kubelet's pods: %w", err)
 	}
 	now, there := time.Now(), map[string]bool{}
+	if !p.listed.IsZero() {
+		p.pods.Late(max(Every, now.Sub(p.listed)))
+	}
+	p.listed = before
 	for i := range list.Items {
 		there[string(list.Items[i].UID)] = true
 		for _, r := range p.pods.Apply(&list.Items[i], now) {

@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d slow operations on cgroups", cgroups)
 	}
 	want := []string{
-		"attach: the kubelet's settings in use [{syncFrequency 1m0s} {maxPods 110} {logging.verbosity 3}]",
+		"attach: the kubelet's settings in use [{syncFrequency 1m0s} {maxPods 110} {logging.verbosity 3}]", "shop/web Running",
 		"attach: the kubelet's check of its syncLoop fails: /healthz/syncloop: status 500: sync Loop took longer than expected", "shop/web Running", "ListContainers",
 	}
 	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
@@ -158,13 +158,15 @@ func TestDenied(t *testing.T) {
 		t.Error(err)
 	}
 	p = New(kubelet(t, func(path string) bool { return path != "/pods" }), true)
-	got := ""
+	got, told := "", 0
 	if err := p.Run(ctx, func(r trace.Record) {
 		if e, ok := r.Event.(*trace.Log); ok {
 			got += e.Message + "\n"
 			return
 		}
-		cancel()
+		if told++; told == 2 {
+			cancel()
+		}
 	}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -172,6 +174,31 @@ func TestDenied(t *testing.T) {
 		if !strings.Contains(got, "does not permit to read "+path+"\n") {
 			t.Errorf("%s: got %s", path, got)
 		}
+	}
+}
+
+// TestMetricsHang: pods are told of while the kubelet's metrics wait for its runtime.
+func TestMetricsHang(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := make(chan struct{})
+	p := New(kubelet(t, func(path string) bool {
+		if path == "/metrics" {
+			close(asked)
+			<-ctx.Done()
+		}
+		return false
+	}), true)
+	told := false
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if err := p.Run(ctx, func(r trace.Record) {
+		_, is := r.Event.(*trace.PodStatus)
+		told = told || is
+	}); !errors.Is(err, context.Canceled) || !told {
+		t.Error(err, told)
 	}
 }
 

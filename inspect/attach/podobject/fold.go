@@ -36,6 +36,9 @@ func NewFold(by trace.Observer, late time.Duration) *Fold {
 // Synced says that all pods that are there have been told: what follows are changes.
 func (f *Fold) Synced() { f.synced = true }
 
+// Late says how late what follows is told at most.
+func (f *Fold) Late(d time.Duration) { f.late = d }
+
 // Knows reports whether a pod was told.
 func (f *Fold) Knows(uid string) bool {
 	_, ok := f.known[uid]
@@ -58,15 +61,14 @@ func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
 		r.Span, r.Precision, r.Event = trace.NewSpanID(), trace.PrecisionOf(precision), e
 		out = append(out, r)
 	}
-	if !known && !is.ending {
-		if seen, ok := f.seen(pod, r, is.started); ok {
-			out = append(out, seen)
-		}
+	changes := f.synced && (known || !f.before(pod, now))
+	if !known && !is.ending && (changes || pod.Status.StartTime != nil && !is.started) {
+		out = append(out, f.seen(pod, r, changes))
 	}
-	if is.started && !was.started && f.synced {
+	if is.started && !was.started && changes {
 		add(f.late+relist, &trace.Milestone{Name: trace.MilestoneStarted})
 	}
-	if is.ready && !was.ready && f.synced {
+	if is.ready && !was.ready && changes {
 		add(f.late, &trace.Milestone{Name: trace.MilestoneReady})
 	}
 	if is.ending && !was.ending && known {
@@ -76,17 +78,21 @@ func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
 	return out
 }
 
-// seen is the record that there is a pod. Of one that was there before, the kubelet's own note says since when; there is none of one that has
-// started then.
-func (f *Fold) seen(pod *v1.Pod, r trace.Record, started bool) (trace.Record, bool) {
-	if start := pod.Status.StartTime; !f.synced {
-		if start == nil || started {
-			return r, false
-		}
-		r.Time, r.Precision = start.UnixNano(), trace.PrecisionOf(kubeevent.Precision)
+// before reports whether a pod was there before it could be told: there was no telling for some time, or the kubelet was started again.
+func (f *Fold) before(pod *v1.Pod, now time.Time) bool {
+	start := pod.Status.StartTime
+	return start != nil && now.Sub(start.Time) > f.late+kubeevent.Precision
+}
+
+// seen is the record that there is a pod. The kubelet's own note says since when, if it is more exact than what is told or if it is of a pod
+// that was there before.
+func (f *Fold) seen(pod *v1.Pod, r trace.Record, fresh bool) trace.Record {
+	r.Precision = trace.PrecisionOf(f.late)
+	if start := pod.Status.StartTime; start != nil && (!fresh || f.late > kubeevent.Precision) {
+		r.Time, r.Precision = min(r.Time, start.UnixNano()), trace.PrecisionOf(kubeevent.Precision)
 	}
 	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: source(pod), Spec: Spec(pod), Labels: trace.LabelsOf(pod.Labels)}
-	return r, true
+	return r
 }
 
 // sourceKey is where the kubelet notes the source of a pod. Upstream: pkg/kubelet/types/pod_update.go.
