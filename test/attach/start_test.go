@@ -72,6 +72,9 @@ func (b *bench) attach(t *testing.T, args ...string) *attached {
 	t.Cleanup(func() {
 		a.Process.Kill() // it may have ended
 		<-a.done
+		if text := a.said(); t.Failed() {
+			t.Logf("attach said at last: %s", text[max(0, len(text)-4096):])
+		}
 	})
 	eventually(t, "attach attaches", func() string {
 		if text := a.said(); !strings.Contains(text, "attached to the kubelet") {
