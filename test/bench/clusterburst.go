@@ -18,68 +18,71 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 		later:  c.table.partTimes(title+"last Ready after last started", atMost(15)),
 		gone:   c.table.times(title+"deleted, last gone", ofFloor(1.40)),
 	}
-	// The same figures of the agent beside another floor, which has an API server on its CPUs.
-	loaded := burstLines{
-		median: c.table.partTimes(title+"median started, loaded floor", ofFloor(1.10)),
-		last:   c.table.partTimes(title+"last started, loaded floor", ofFloor(1.10)),
-		gone:   c.table.partTimes(title+"deleted, last gone, loaded floor", ofFloor(1.15)),
-	}
 	if err := c.burstFloor(ctx, size, lines); err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
-	if err := c.loadedFloor(ctx, size, loaded); err != nil {
-		return fmt.Errorf("loaded floor: %w", err)
+	out, err := c.agentBurst(ctx, size)
+	if err != nil {
+		return err
 	}
+	lines.median.agent(c.kind, out.median)
+	lines.last.agent(c.kind, out.last)
+	lines.ready.agent(c.kind, out.ready)
+	lines.later.agent(c.kind, out.ready-out.last)
+	lines.gone.agent(c.kind, out.gone)
+	return nil
+}
+
+type burstLines struct{ median, last, ready, later, gone *line }
+
+// burst is how long it took from a call for all pods to the start of the median and of the last one, until the API had all Ready, and
+// from another call to the end of the last one.
+type burst struct {
+	outcome
+	ready, gone time.Duration
+}
+
+// agentBurst has the agent start and end many pods.
+func (c *clusterBench) agentBurst(ctx context.Context, size int) (burst, error) {
+	var out burst
 	pods := make([]*v1.Pod, size)
 	for i := range pods {
 		pods[i] = bound(plain(c.node.lab))
 	}
 	tell := c.usedCPU(fmt.Sprintf("%d pods, %s, start", size, c.kind))
 	begin := time.Now()
-	if err := each(pods, 10, func(p *v1.Pod) error { return c.create(ctx, p) }); err != nil {
-		return err
-	}
-	out, err := c.node.collect(ctx, pods, "", begin)
+	err := each(pods, 10, func(p *v1.Pod) error { return c.create(ctx, p) })
 	if err != nil {
-		return err
+		return out, err
+	}
+	if out.outcome, err = c.node.collect(ctx, pods, "", begin); err != nil {
+		return out, err
 	}
 	tell()
-	var shown time.Time
 	for _, p := range pods {
 		at, err := c.seen.awaitReady(ctx, p.Name)
 		if err != nil {
-			return err
+			return out, err
 		}
-		if at.After(shown) {
-			shown = at
-		}
+		out.ready = max(out.ready, at.Sub(begin))
 	}
-	for _, l := range []burstLines{lines, loaded} {
-		l.median.agent(c.kind, out.median)
-		l.last.agent(c.kind, out.last)
-	}
-	lines.ready.agent(c.kind, shown.Sub(begin))
-	lines.later.agent(c.kind, shown.Sub(begin)-out.last)
 	time.Sleep(time.Second)
 	tell = c.usedCPU(fmt.Sprintf("%d pods, %s, end", size, c.kind))
 	begin = time.Now()
 	if err := c.removeAll(ctx, pods); err != nil {
-		return err
+		return out, err
 	}
-	var last time.Time
 	for _, p := range pods {
-		if at, err := c.seen.awaitGone(ctx, p.Name); err == nil && at.After(last) {
-			last = at
+		at, err := c.seen.awaitGone(ctx, p.Name)
+		if err != nil {
+			return out, err
 		}
+		out.gone = max(out.gone, at.Sub(begin))
 	}
 	tell()
-	lines.gone.agent(c.kind, last.Sub(begin))
-	loaded.gone.agent(c.kind, last.Sub(begin))
 	time.Sleep(time.Second)
-	return nil
+	return out, nil
 }
-
-type burstLines struct{ median, last, ready, later, gone *line }
 
 // burstFloor tries another width in each turn.
 func (c *clusterBench) burstFloor(ctx context.Context, size int, lines burstLines) error {

@@ -30,6 +30,9 @@ func clusterRows() []clusterRow {
 	for _, size := range []int{10, 30, 60} {
 		rows = append(rows, clusterRow{name: "burst" + strconv.Itoa(size), run: func(ctx context.Context, c *clusterBench) error { return c.clusterBurst(ctx, size) }})
 	}
+	for _, size := range []int{10, 30, 60} {
+		rows = append(rows, clusterRow{name: "loaded" + strconv.Itoa(size), once: true, ours: true, run: func(ctx context.Context, c *clusterBench) error { return c.loadedPairs(ctx, size) }})
+	}
 	return append(rows,
 		clusterRow{name: "cold", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.cold(ctx) }},
 		clusterRow{name: "waiting", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.waiting(ctx) }},

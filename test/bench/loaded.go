@@ -13,11 +13,11 @@ import (
 // elsewhere is a node without an agent: nobody takes its pods.
 const elsewhere = "bench-floor"
 
-// loadedFloor is burstFloor with the load of the API beside it, on the same CPUs: each pod is created through it, bound to a node
-// without an agent, before its direct calls begin, and its status is patched once when it has started; it is deleted through it before its direct
-// calls to end begin.
-func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLines) error {
-	width := widths()[c.phase%len(widths())]
+// loadedFloor is what the runtime needs with the load of the API beside it, on the same CPUs: each pod is created through it, bound to a
+// node without an agent, before its direct calls begin, and its status is patched once when it has started; it is deleted through it before
+// its direct calls to end begin. There are width pods at a time, and ends of them.
+func (c *clusterBench) loadedFloor(ctx context.Context, size, width, ends int) (burst, error) {
+	var out burst
 	pods := make([]*v1.Pod, size)
 	for i := range pods {
 		pods[i] = plain(c.twin.lab)
@@ -40,20 +40,18 @@ func (c *clusterBench) loadedFloor(ctx context.Context, size int, lines burstLin
 	}()
 	made, err := c.startCreated(ctx, created, width)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if err := <-failed; err != nil {
-		return err
+		return out, err
 	}
-	out, err := c.twin.collect(ctx, pods, "", begin)
-	if err != nil {
-		return err
+	if out.outcome, err = c.twin.collect(ctx, pods, "", begin); err != nil {
+		return out, err
 	}
 	tell()
-	lines.median.floor(width, out.median)
-	lines.last.floor(width, out.last)
 	time.Sleep(time.Second)
-	return c.endLoaded(ctx, pods, made, width, lines)
+	out.gone, err = c.endLoaded(ctx, pods, made, ends)
+	return out, err
 }
 
 // startCreated starts pods as they are created, at most width at a time, and patches each.
@@ -99,12 +97,8 @@ func (c *clusterBench) patch(ctx context.Context, p *v1.Pod) error {
 	return err
 }
 
-// endLoaded ends the pods: each is deleted through the API, at once, as nobody runs it there, and directly, all calls at once or a few at
-// a time.
-func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[string]*made, width int, lines burstLines) error {
-	if c.phase%2 == 0 {
-		width = len(pods)
-	}
+// endLoaded ends the pods: each is deleted through the API, at once, as nobody runs it there, and directly.
+func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[string]*made, width int) (time.Duration, error) {
 	tell := c.usedCPU(fmt.Sprintf("%d pods, loaded floor with %d, end", len(pods), width))
 	begin := time.Now()
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
@@ -115,14 +109,13 @@ func (c *clusterBench) endLoaded(ctx context.Context, pods []*v1.Pod, made map[s
 		return c.twin.cri.stop(ctx, made[p.Name])
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	last, err := c.twin.events.awaitAllGone(ctx, pods)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	tell()
-	lines.gone.floor(width, last.Sub(begin))
 	time.Sleep(time.Second)
-	return nil
+	return last.Sub(begin), nil
 }

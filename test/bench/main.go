@@ -15,7 +15,7 @@ func main() {
 	var standalone bool
 	flag.BoolVar(&standalone, "standalone", false, "measure an agent without a cluster against the floor")
 	flag.StringVar(&o.rows, "rows", "", "comma-separated rows, all unless given: "+strings.Join(clusterRowNames(), ",")+"; -standalone: "+strings.Join(rowNames(), ","))
-	flag.IntVar(&o.n, "n", 15, fmt.Sprintf("samples of a single pod on each side, or pairs of stuck, attached, unread and recorded (there %d unless given); bursts take one in each round, or with -standalone a third, at least 3, for each width of the floor", defaultPairs))
+	flag.IntVar(&o.n, "n", 15, fmt.Sprintf("samples of a single pod on each side, or pairs of loaded10, loaded30 and loaded60, or of stuck, attached, unread and recorded (there %d unless given); bursts take one in each round, or with -standalone a third, at least 3, for each width of the floor", defaultPairs))
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each agent is measured in turn, in a cluster")
 	flag.StringVar(&o.dir, "dir", "", "directory of a lab with a cluster: used, and left up; else one is made and removed")
 	flag.StringVar(&o.bin, "bin", "bin/kubeloupe", "the agent")

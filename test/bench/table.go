@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type line struct {
 	reach func(floor, upstream, ours float64) (bool, string)
 	// part says that it is a part of another line, and need not be compared with upstream's.
 	part bool
-	// floors are the samples of floors that compete, by width: the best counts.
+	// floors are the samples of floors that compete, by width: see best.
 	floors  map[int][]float64
 	samples map[string][]float64
 }
@@ -60,18 +61,46 @@ func (l *line) value(kind lab.AgentKind, v float64) {
 
 func milli(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// get returns the median of a column; of floors the best.
+func fromMilli(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+
+// get returns the median of a column.
 func (l *line) get(column string) (float64, bool) {
-	if column != floorColumn {
-		return median(l.samples[column]), len(l.samples[column]) > 0
+	if column == floorColumn {
+		return best(l.floors), len(l.floors) > 0
 	}
-	best, found := 0.0, false
-	for _, s := range l.floors {
-		if m := median(s); !found || m < best {
-			best, found = m, true
+	return median(l.samples[column]), len(l.samples[column]) > 0
+}
+
+// best is the median of the floor at its best width. A sample counts if its width is the best by all other samples: the least median of all would
+// be that of the luckiest width. Where there are too few samples for that, it is the median of all of them.
+func best(floors map[int][]float64) float64 {
+	var all, count []float64
+	for width, samples := range floors {
+		all = append(all, samples...)
+		for i, s := range samples {
+			rest := maps.Clone(floors)
+			rest[width] = slices.Delete(slices.Clone(samples), i, i+1)
+			if bestWidth(rest) == width {
+				count = append(count, s)
+			}
 		}
 	}
-	return best, found
+	if len(count) == 0 {
+		return median(all)
+	}
+	return median(count)
+}
+
+func bestWidth(floors map[int][]float64) (width int) {
+	for w, samples := range floors {
+		if len(samples) == 0 {
+			continue
+		}
+		if m, least := median(samples), median(floors[width]); width == 0 || m < least || m == least && w < width {
+			width = w
+		}
+	}
+	return width
 }
 
 func median(v []float64) float64 {
@@ -79,7 +108,7 @@ func median(v []float64) float64 {
 		return 0
 	}
 	s := slices.Sorted(slices.Values(v))
-	return s[(len(s)-1)/2]
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // print writes the table as Markdown.

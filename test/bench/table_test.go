@@ -8,12 +8,31 @@ import (
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
+func TestBest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		floors map[int][]float64
+		want   float64
+	}{
+		{"none", nil, 0},
+		{"one width", map[int][]float64{1: {3, 1, 2}}, 2},
+		{"one of each, of which none is known to be the best", map[int][]float64{2: {100}, 3: {90}, 4: {110}}, 100},
+		{"one is clearly the best", map[int][]float64{2: {100, 104, 102}, 3: {200, 201, 202}}, 102},
+		{"alike: the lucky ones do not make the floor", map[int][]float64{2: {90, 110}, 3: {91, 109}}, 109.5},
+	} {
+		if got := best(c.floors); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	var tab table
 	l := tab.times("burst", ofFloor(1.10))
 	for _, d := range []time.Duration{1, 2, 900} { // one outlier is not the median
 		l.floor(2, d*100*time.Millisecond)
 		l.floor(3, d*50*time.Millisecond) // the best width counts: 100 ms
+		l.floor(3, d*50*time.Millisecond)
 		l.agent(lab.Upstream, d*200*time.Millisecond)
 		l.agent(lab.Kubeloupe, d*54*time.Millisecond)
 	}
