@@ -42,7 +42,7 @@ func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 	c := &cluster{clients: clients, secrets: p.cfg.secrets}
 	p.cluster = c
 	recorder := events.Config{
-		Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting,
+		Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting, Working: p.slots.Working,
 		Withheld: func(pod *v1.Pod, container string) bool { return podruntime.Withheld(p.cfg.secrets, pod, container) },
 	}
 	if clients != nil {
@@ -82,7 +82,7 @@ func (p *parts) newAPIParts() (err error) {
 	}
 	known := mirror.NewKnown()
 	c.statuses, err = status.New(status.Config{
-		Client: api.CoreV1(), Mirrors: known, Bus: bus, Settle: status.DefaultSettle, Running: p.pods.registry.Running, Busy: p.slots.Waiting,
+		Client: api.CoreV1(), Mirrors: known, Bus: bus, Settle: status.DefaultSettle, Running: p.pods.registry.Running, Busy: p.slots.Waiting, Working: p.slots.Working,
 	})
 	if err != nil {
 		return err

@@ -213,8 +213,8 @@ func TestNew(t *testing.T) {
 // Pods that wait for the runtime go first, for a limited time.
 func TestHold(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
-		busy := true
-		b.cfg.Busy = func() bool { return busy }
+		busy, working := true, true
+		b.cfg.Busy, b.cfg.Working = func() bool { return busy }, func() bool { return working }
 		for i, c := range []struct {
 			kind string
 			wait time.Duration
@@ -225,6 +225,19 @@ func TestHold(t *testing.T) {
 			synctest.Wait()
 			if got := len(b.stored(t)); got != c.want {
 				t.Errorf("%s event after %s: %d are stored, want %d", c.kind, c.wait, got, c.want)
+			}
+		}
+		for _, c := range []struct {
+			busy, working bool
+			wait          time.Duration
+			want          int
+		}{{false, true, workLimit / 2, 4}, {false, true, workLimit / 2, 5}, {false, false, 2 * holdLook, 7}} {
+			busy, working = c.busy, c.working
+			b.Pod(ctx, aPod(), "", "Normal", fmt.Sprint("Working", c.want), "said")
+			time.Sleep(c.wait)
+			synctest.Wait()
+			if got := len(b.stored(t)); got != c.want {
+				t.Errorf("working %v, after %s: %d are stored, want %d", c.working, c.wait, got, c.want)
 			}
 		}
 	})

@@ -33,8 +33,9 @@ type Config struct {
 	// client has its own limit.
 	QPS   float32
 	Burst int
-	// Busy reports whether pods wait for the runtime: then normal events wait for a limited time. May be nil.
-	Busy func() bool
+	// Busy reports whether pods wait for the runtime, Working whether the runtime works on one: then normal events wait, each for a limited
+	// time. May be nil.
+	Busy, Working func() bool
 	// Bus may be nil.
 	Bus *trace.Bus
 	// Secrets are redacted in the messages; may be nil.

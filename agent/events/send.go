@@ -78,16 +78,17 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// holdLimit is how long a normal event waits for a busy node, holdLook how often it checks.
+// A normal event waits for a busy node up to holdLimit, for one that works up to workLimit; holdLook is how often it checks.
 const (
 	holdLimit = 10 * time.Second
+	workLimit = time.Second
 	holdLook  = 50 * time.Millisecond
 )
 
 // hold lets pods start first: an event costs CPU time here and in the API server, which may be on the same small
 // machine. Warnings are delivered meanwhile.
 func (r *Recorder) hold(ctx context.Context, e *v1.Event, deliver func(*v1.Event)) {
-	for r.cfg.Busy != nil && time.Since(e.LastTimestamp.Time) < holdLimit && r.cfg.Busy() {
+	for r.holds(time.Since(e.LastTimestamp.Time)) {
 		select {
 		case <-ctx.Done():
 			return
@@ -96,6 +97,11 @@ func (r *Recorder) hold(ctx context.Context, e *v1.Event, deliver func(*v1.Event
 		case <-time.After(holdLook):
 		}
 	}
+}
+
+// holds reports whether a normal event of that age still waits.
+func (r *Recorder) holds(age time.Duration) bool {
+	return age < holdLimit && r.cfg.Busy != nil && r.cfg.Busy() || age < workLimit && r.cfg.Working != nil && r.cfg.Working()
 }
 
 // sending is an event that is being sent.

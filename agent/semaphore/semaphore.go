@@ -126,6 +126,13 @@ func (s *Slots) Waiting() bool {
 	return s.waiting > 0
 }
 
+// Working reports whether anybody has a slot or waits for one.
+func (s *Slots) Working() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.places) > 0 || s.waiting > 0
+}
+
 // Hangs reports whether work of a class has overstayed and still runs.
 func (s *Slots) Hangs(class string) bool {
 	s.mu.Lock()

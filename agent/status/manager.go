@@ -42,8 +42,9 @@ type Config struct {
 	// pods that start fast or change often.
 	Settle time.Duration
 	// Busy reports whether pods wait for the runtime: then the first status of a pod that has not begun to start, and what a pod that
-	// is being deleted does before it is gone, waits for a limited time. It must not block. May be nil.
-	Busy func() bool
+	// is being deleted does before it is gone, waits for a limited time. Working reports whether the runtime works on a pod: then the latter
+	// waits for a shorter one. They must not block. May be nil.
+	Busy, Working func() bool
 	// Bus may be nil.
 	Bus *trace.Bus
 }

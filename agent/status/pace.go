@@ -15,8 +15,11 @@ const closely = 5
 // firstLimit is how long a pod's first status waits while pods wait for the runtime.
 const firstLimit = 10 * time.Second
 
-// endLimit is how long news of a pod that is being deleted waits while pods wait for the runtime.
-const endLimit = 3 * time.Second
+// endLimit is how long news of a pod that is being deleted waits while pods wait for the runtime, workLimit while it works on a pod.
+const (
+	endLimit  = 3 * time.Second
+	workLimit = time.Second
+)
 
 // pace sets when the change from old to s may be written:
 //
@@ -25,7 +28,7 @@ const endLimit = 3 * time.Second
 //   - urgent: at once.
 //   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of
 //     its last container: 100 ms later. Gone is often due within that time and takes both along. While pods wait for the runtime,
-//     both wait up to 3 s.
+//     both wait up to 3 s, while it works on one, 1 s.
 //   - a step of a start: Settle later. The end of the start, readiness, is urgent and takes it along.
 //   - anything else: at once if the last write is a Settle ago. Otherwise the changes that follow are combined: 100 ms after that
 //     write, and if they go on, 200, 400 and then 500 ms (with a Settle of 500 ms).
@@ -62,10 +65,13 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 // busyNode reports whether pods wait for the runtime.
 func (m *Manager) busyNode() bool { return m.cfg.Busy != nil && m.cfg.Busy() }
 
-// orEndLimit returns usual, or endLimit while pods wait for the runtime.
+// orEndLimit returns usual, or more while pods wait for the runtime or it works on one.
 func (m *Manager) orEndLimit(usual time.Duration) time.Duration {
-	if m.busyNode() {
+	switch {
+	case m.busyNode():
 		return endLimit
+	case m.cfg.Working != nil && m.cfg.Working():
+		return max(usual, workLimit)
 	}
 	return usual
 }
