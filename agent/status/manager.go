@@ -88,6 +88,7 @@ type entry struct {
 	tries  int
 	next   time.Time // no write before, after a failure
 	settle time.Time // no write before, to wait for more changes
+	yields bool      // nor while others need the runtime, for a limited time
 
 	taken    uint64    // version in the running or last write
 	wrote    time.Time // when the last patch was answered

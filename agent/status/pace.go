@@ -38,15 +38,16 @@ const (
 func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	waits := e.version != e.sent && (!e.busy || e.version != e.taken)
 	var at time.Time
+	yields := false
 	switch {
 	case e.version == 0:
 		if first(old, s) && m.busyNode() {
 			at = now.Add(firstLimit)
 		}
 	case e.pod.DeletionTimestamp != nil && !runs(s):
-		at = now.Add(m.orEndLimit(m.cfg.Settle / closely))
+		at, yields = now.Add(m.cfg.Settle/closely), true
 	case e.pod.DeletionTimestamp != nil && acknowledges(old, s):
-		at = now.Add(m.orEndLimit(m.cfg.Settle))
+		at, yields = now.Add(m.cfg.Settle), true
 	case urgent(e.pod, old, s):
 	case step(old, s):
 		at = now.Add(m.cfg.Settle)
@@ -60,20 +61,21 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	if !waits || at.Before(e.settle) {
 		e.settle = at
 	}
+	e.yields = yields && (!waits || e.yields)
 }
 
 // busyNode reports whether pods wait for the runtime.
 func (m *Manager) busyNode() bool { return m.cfg.Busy != nil && m.cfg.Busy() }
 
-// orEndLimit returns usual, or more while pods wait for the runtime or it works on one.
-func (m *Manager) orEndLimit(usual time.Duration) time.Duration {
+// yieldLimit is how old the news of a pod that is being deleted may become.
+func (m *Manager) yieldLimit() time.Duration {
 	switch {
 	case m.busyNode():
 		return endLimit
 	case m.cfg.Working != nil && m.cfg.Working():
-		return max(usual, workLimit)
+		return workLimit
 	}
-	return usual
+	return 0
 }
 
 // follow returns when to write a change that follows a write closely. again says that another such change waits already.

@@ -226,23 +226,23 @@ func TestPaceOfManyChanges(t *testing.T) {
 func TestPaceOfDeletion(t *testing.T) {
 	for _, c := range []struct {
 		cleanup       time.Duration
-		busy, working bool
+		busy, working bool // since 50 ms after the end of the containers
 		want          string
 	}{
 		{0, false, false, "patch delete 0 10"},
 		{60 * ms, false, false, "patch delete 60 70"},
 		{time.Second, false, false, "patch patch delete 100 1000 1010"},
 		{900 * ms, false, true, "patch delete 900 910"},
-		{2 * time.Second, false, true, "patch patch delete 940 2000 2010"},
+		{2 * time.Second, false, true, "patch patch delete 950 2000 2010"},
 		{time.Second, true, true, "patch delete 1000 1010"},
-		{4 * time.Second, true, true, "patch patch delete 2940 4000 4010"},
+		{4 * time.Second, true, true, "patch patch delete 2950 4000 4010"},
 	} {
 		busy, working, cleanup, want := c.busy, c.working, c.cleanup, c.want
-		var held atomic.Bool
+		var held, begun atomic.Bool
 		held.Store(true)
 		running(t, func(c *Config) {
-			c.Settle, c.Running, c.Busy = DefaultSettle, func(types.UID) bool { return held.Load() }, func() bool { return busy }
-			c.Working = func() bool { return working }
+			c.Settle, c.Running = DefaultSettle, func(types.UID) bool { return held.Load() }
+			c.Busy, c.Working = func() bool { return busy && begun.Load() }, func() bool { return working && begun.Load() }
 		}, func(b *bench) {
 			b.api.takes = 10 * ms
 			p := b.pod("a")
@@ -255,6 +255,7 @@ func TestPaceOfDeletion(t *testing.T) {
 			b.Set(b.t.Context(), p, runs) // the containers are being stopped
 			time.Sleep(60 * ms)
 			began := time.Now()
+			time.AfterFunc(50*ms, func() { begun.Store(true) })
 			b.Set(b.t.Context(), p, ended(0))
 			time.Sleep(cleanup)
 			held.Store(false)

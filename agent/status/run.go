@@ -23,6 +23,9 @@ const (
 // behind the API server hangs) continues, and another pod's write may begin; kubeclient cancels it after a minute.
 const writePatience = 5 * time.Second
 
+// yieldLook is how often it is checked whether others still need the runtime.
+const yieldLook = 50 * time.Millisecond
+
 func retryDelay(tries int, last time.Duration) time.Duration {
 	return backoff.After(backoff.Spread(firstRetry, last), tries)
 }
@@ -151,6 +154,9 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 			return false
 		case e.settle.After(now):
 			later(e.settle)
+			return false
+		case e.yields && now.Sub(e.since) < m.yieldLimit():
+			later(now.Add(yieldLook))
 			return false
 		case busy >= writers:
 			later(free)

@@ -29,7 +29,7 @@ func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	e := m.entry(p)
 	e.gone = true
 	m.set(ctx, e, terminated(p, e.last(), e.static))
-	e.settle = time.Time{}
+	e.settle, e.yields = time.Time{}, false
 	m.note(ctx, e)
 }
 
