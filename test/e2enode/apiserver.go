@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -39,7 +40,9 @@ type apiServer struct {
 	listener   net.Listener
 	ended      chan error // of the process
 	process    *exec.Cmd
-	ssh        *exec.Cmd
+	// The way to the machine's kubelet.
+	way      sync.WaitGroup
+	closeWay context.CancelFunc
 }
 
 // servicesPlan is what the process of the services is told.
@@ -68,11 +71,13 @@ func startAPIServer(ctx context.Context, m *node.Machine, o options, logs string
 	if err := a.spawn(servicesPlan{Tests: tests.Tests, Dir: a.dir, Token: a.token, Gates: o.gates}, log); err != nil {
 		return nil, err
 	}
-	a.ssh = m.Forward(filepath.Join(a.dir, kubeletSocket), node.Address+":10250")
-	if err := a.ssh.Start(); err != nil {
-		a.ssh = nil
-		return nil, err
-	}
+	way, closeWay := context.WithCancel(context.WithoutCancel(ctx))
+	a.closeWay = closeWay
+	a.way.Go(func() {
+		again(way, time.Second, func() {
+			_ = m.Forward(way, filepath.Join(a.dir, kubeletSocket), node.Address+":10250").Run() // it ends with the connection
+		})
+	})
 	if a.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -134,9 +139,9 @@ func (a *apiServer) close() (err error) {
 	if a.listener != nil {
 		err = a.listener.Close()
 	}
-	if a.ssh != nil {
-		_ = a.ssh.Process.Kill()
-		_ = a.ssh.Wait()
+	if a.closeWay != nil {
+		a.closeWay()
+		a.way.Wait()
 	}
 	if a.process != nil {
 		_ = a.process.Process.Signal(syscall.SIGTERM)

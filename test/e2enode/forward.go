@@ -1,10 +1,23 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
+	"time"
 )
+
+// again calls do, and calls it again some time after it has returned, until ctx ends.
+func again(ctx context.Context, after time.Duration, do func()) {
+	for ctx.Err() == nil {
+		do()
+		select {
+		case <-ctx.Done():
+		case <-time.After(after):
+		}
+	}
+}
 
 // forward passes the connections that l accepts on to those that dial makes, until l is closed.
 func forward(l net.Listener, dial func() (net.Conn, error)) {

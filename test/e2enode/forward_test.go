@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // Connections are passed on both ways, and end on both sides; one that cannot be passed on is closed.
@@ -57,4 +60,16 @@ func TestForward(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection to nobody stays open")
 	}
+}
+
+func TestAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		n := 0
+		again(ctx, time.Second, func() { n++ })
+		if n != 4 {
+			t.Errorf("called %d times in 3.5 s, want 4", n)
+		}
+	})
 }

@@ -33,12 +33,13 @@ func (m *Machine) Command(ctx context.Context, script string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ssh", append(args, script)...)
 }
 
-// Forward passes connections to the socket at the path local of this machine on to an address on the node, until it is ended.
-func (m *Machine) Forward(local, remote string) *exec.Cmd {
+// Forward passes connections to the socket at the path local of this machine on to an address on the node, until ctx ends. It replaces a
+// socket that is there.
+func (m *Machine) Forward(ctx context.Context, local, remote string) *exec.Cmd {
 	args := []string{
-		"-N", "-o", "BatchMode=yes", "-o", "ConnectTimeout=60", "-o", "ServerAliveInterval=60", "-o", "ExitOnForwardFailure=yes", "-L", local + ":" + remote,
+		"-N", "-o", "BatchMode=yes", "-o", "ConnectTimeout=60", "-o", "ServerAliveInterval=60", "-o", "ExitOnForwardFailure=yes", "-o", "StreamLocalBindUnlink=yes", "-L", local + ":" + remote,
 	}
-	return exec.Command("ssh", append(args, m.login()...)...)
+	return exec.CommandContext(ctx, "ssh", append(args, m.login()...)...)
 }
 
 // Run runs a script and returns what it printed, without space at its ends.
