@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,8 +214,10 @@ func TestNew(t *testing.T) {
 // Pods that wait for the runtime go first, for a limited time.
 func TestHold(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {
-		busy, working := true, true
-		b.cfg.Busy, b.cfg.Working = func() bool { return busy }, func() bool { return working }
+		var busy, working atomic.Bool
+		busy.Store(true)
+		working.Store(true)
+		b.cfg.Busy, b.cfg.Working = busy.Load, working.Load
 		for i, c := range []struct {
 			kind string
 			wait time.Duration
@@ -232,7 +235,8 @@ func TestHold(t *testing.T) {
 			wait          time.Duration
 			want          int
 		}{{false, true, workLimit / 2, 4}, {false, true, workLimit / 2, 5}, {false, false, 2 * holdLook, 7}} {
-			busy, working = c.busy, c.working
+			busy.Store(c.busy)
+			working.Store(c.working)
 			b.Pod(ctx, aPod(), "", "Normal", fmt.Sprint("Working", c.want), "said")
 			time.Sleep(c.wait)
 			synctest.Wait()
