@@ -101,7 +101,8 @@ systemctl stop 'kubelet-*' 2>/dev/null || true`
 
 // wait waits until the tests have ended, and says now and then how many did.
 func (s session) wait(ctx context.Context, out io.Writer) error {
-	const script = `systemctl show -p SubState --value ` + unit + `; grep -c '^•' %[1]s/results/ginkgo.log; grep -c '^• \[FAILED\]' %[1]s/results/ginkgo.log; true`
+	// ginkgo writes a sign for each test, without new lines.
+	const script = `systemctl show -p SubState --value ` + unit + `; grep -o '•' %[1]s/results/ginkgo.log | wc -l; grep -o '• \[FAILED\]' %[1]s/results/ginkgo.log | wc -l`
 	begin, said := time.Now(), time.Time{}
 	for {
 		select {
