@@ -230,14 +230,15 @@ func TestHold(t *testing.T) {
 				t.Errorf("%s event after %s: %d are stored, want %d", c.kind, c.wait, got, c.want)
 			}
 		}
-		for _, c := range []struct {
+		for i, c := range []struct {
 			busy, working bool
 			wait          time.Duration
 			want          int
-		}{{false, true, workLimit / 2, 4}, {false, true, workLimit / 2, 5}, {false, false, 2 * holdLook, 7}} {
+		}{{false, true, workLimit / 2, 4}, {false, true, workLimit / 2, 5}, {false, false, 2 * holdLook, 7},
+			{true, true, 2 * workLimit, 7}, {false, true, workLimit - 2*holdLook, 7}, {false, true, 3 * holdLook, 9}} { // the last waited while pods queued
 			busy.Store(c.busy)
 			working.Store(c.working)
-			b.Pod(ctx, aPod(), "", "Normal", fmt.Sprint("Working", c.want), "said")
+			b.Pod(ctx, aPod(), "", "Normal", fmt.Sprint("Working", i), "said")
 			time.Sleep(c.wait)
 			synctest.Wait()
 			if got := len(b.stored(t)); got != c.want {

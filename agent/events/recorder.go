@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
@@ -52,6 +53,7 @@ type Recorder struct {
 	queue, warnings chan *v1.Event
 	dropped         atomic.Int64
 	limit           *rate.Limiter
+	busyAt          time.Time // when pods waited for the runtime, as last seen; of Run
 
 	correlate *record.EventCorrelator // has its own lock
 }

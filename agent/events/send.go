@@ -78,7 +78,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// A normal event waits for a busy node up to holdLimit, for one that works up to workLimit; holdLook is how often it checks.
+// A normal event waits for a busy node up to holdLimit, for one that works up to workLimit, counted from when the node was busy; holdLook is how
+// often it checks.
 const (
 	holdLimit = 10 * time.Second
 	workLimit = time.Second
@@ -88,7 +89,7 @@ const (
 // hold lets pods start first: an event costs CPU time here and in the API server, which may be on the same small
 // machine. Warnings are delivered meanwhile.
 func (r *Recorder) hold(ctx context.Context, e *v1.Event, deliver func(*v1.Event)) {
-	for r.holds(time.Since(e.LastTimestamp.Time)) {
+	for r.holds(e.LastTimestamp.Time, time.Now()) {
 		select {
 		case <-ctx.Done():
 			return
@@ -99,9 +100,16 @@ func (r *Recorder) hold(ctx context.Context, e *v1.Event, deliver func(*v1.Event
 	}
 }
 
-// holds reports whether a normal event of that age still waits.
-func (r *Recorder) holds(age time.Duration) bool {
-	return age < holdLimit && r.cfg.Busy != nil && r.cfg.Busy() || age < workLimit && r.cfg.Working != nil && r.cfg.Working()
+// holds reports whether a normal event of that time still waits. Once pods no longer queue, it waits for the work on the last of them, too.
+func (r *Recorder) holds(since, now time.Time) bool {
+	if r.cfg.Busy != nil && r.cfg.Busy() {
+		r.busyAt = now
+		return now.Sub(since) < holdLimit
+	}
+	if r.cfg.Working == nil || !r.cfg.Working() {
+		return false
+	}
+	return now.Sub(since) < workLimit || now.Sub(since) < holdLimit && now.Sub(r.busyAt) < workLimit
 }
 
 // sending is an event that is being sent.
