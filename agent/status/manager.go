@@ -89,6 +89,7 @@ type entry struct {
 	next   time.Time // no write before, after a failure
 	settle time.Time // no write before, to wait for more changes
 	yields bool      // nor while others need the runtime, for a limited time
+	asks   bool      // after settle, a first status waits longer if pods wait for the runtime by then
 
 	taken    uint64    // version in the running or last write
 	wrote    time.Time // when the last patch was answered

@@ -12,8 +12,12 @@ import (
 // Settle, until no write followed another for a Settle.
 const closely = 5
 
-// firstLimit is how long a pod's first status waits while pods wait for the runtime.
-const firstLimit = 10 * time.Second
+// firstLimit is how long a pod's first status waits while pods wait for the runtime. If none does, it waits for firstLook: the pods that come together
+// with it do not wait yet.
+const (
+	firstLimit = 10 * time.Second
+	firstLook  = 20 * time.Millisecond
+)
 
 // endLimit is how long news of a pod that is being deleted waits while pods wait for the runtime, workLimit while it works on a pod.
 const (
@@ -23,8 +27,8 @@ const (
 
 // pace sets when the change from old to s may be written:
 //
-//   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime: 10 s later. The API server may
-//     be on the same small machine, and the first step of the pod's start takes the status along.
+//   - a pod's first status, if it says only that the node has the pod, while pods wait for the runtime or 20 ms later: 10 s later. The API
+//     server may be on the same small machine, and the first step of the pod's start takes the status along. Otherwise, 20 ms later.
 //   - urgent: at once.
 //   - of a pod that is being deleted, the observed generation, which is all that the deletion changes at first: Settle later. The end of
 //     its last container: 100 ms later. Gone is often due within that time and takes both along. While pods wait for the runtime,
@@ -39,10 +43,15 @@ func (m *Manager) pace(e *entry, old, s *v1.PodStatus, now time.Time) {
 	waits := e.version != e.sent && (!e.busy || e.version != e.taken)
 	var at time.Time
 	yields := false
+	e.asks = false
 	switch {
 	case e.version == 0:
-		if first(old, s) && m.busyNode() {
+		switch {
+		case !first(old, s) || m.cfg.Busy == nil:
+		case m.cfg.Busy():
 			at = now.Add(firstLimit)
+		default:
+			at, e.asks = now.Add(firstLook), true
 		}
 	case e.pod.DeletionTimestamp != nil && !runs(s):
 		at, yields = now.Add(m.cfg.Settle/closely), true

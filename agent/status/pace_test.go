@@ -176,6 +176,31 @@ func TestPaceOfFirst(t *testing.T) {
 	}
 }
 
+// Pods that come together: the first of them does not see the others wait yet.
+func TestPaceOfTheFirstOfMany(t *testing.T) {
+	var busy atomic.Bool
+	for name, c := range map[string]struct {
+		from time.Duration // pods wait from then on
+		life []moment
+		want string
+	}{
+		"alone":                          {time.Hour, []moment{{0, start()}, {200 * ms, with(start(), ip)}, {350 * ms, with(run(), ip)}}, "20 350"},
+		"alone, with a fast step":        {time.Hour, []moment{{0, start()}, {5 * ms, with(start(), ip)}, {350 * ms, with(run(), ip)}}, "20 350"},
+		"others wait soon":               {10 * ms, []moment{{0, start()}, {200 * ms, with(start(), ip)}, {350 * ms, with(run(), ip)}}, "350"},
+		"others wait later":              {30 * ms, []moment{{0, start()}, {200 * ms, with(start(), ip)}, {350 * ms, with(run(), ip)}}, "20 350"},
+		"others wait, and it hangs":      {10 * ms, []moment{{0, start()}, {19 * time.Second, with(run(), ip)}}, "10000 19000"},
+		"others wait, and it fails soon": {10 * ms, []moment{{0, start()}, {15 * ms, with(start(), waits("ErrImagePull"))}}, "15"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			busy.Store(false)
+			running(t, func(c *Config) { c.Settle, c.Busy = DefaultSettle, busy.Load }, func(b *bench) {
+				time.AfterFunc(c.from, func() { busy.Store(true) })
+				b.live(c.life, c.want)
+			})
+		})
+	}
+}
+
 // live sets the statuses of a pod at their times, with API calls that take 10 ms, and checks when they are written.
 func (b *bench) live(life []moment, want string) {
 	b.t.Helper()

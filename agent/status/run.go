@@ -137,6 +137,11 @@ func (m *Manager) pick(now time.Time) (start []*entry, due time.Time) {
 	}
 	busy, free := m.counted(now)
 	m.queue = slices.DeleteFunc(m.queue, func(e *entry) bool {
+		if e.asks && !e.settle.After(now) {
+			if e.asks = false; m.busyNode() {
+				e.settle = e.since.Add(firstLimit)
+			}
+		}
 		switch {
 		case e.deleted:
 			return true

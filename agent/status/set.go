@@ -29,7 +29,7 @@ func (m *Manager) Gone(ctx context.Context, p *v1.Pod) {
 	e := m.entry(p)
 	e.gone = true
 	m.set(ctx, e, terminated(p, e.last(), e.static))
-	e.settle, e.yields = time.Time{}, false
+	e.settle, e.yields, e.asks = time.Time{}, false, false
 	m.note(ctx, e)
 }
 
