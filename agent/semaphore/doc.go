@@ -47,6 +47,9 @@
 // others wait, the durations of successful work of the same kind tell whether more or fewer at a time are better. Work that hangs
 // is no sample, and ends a trial.
 //
+// The last that wait, a third of the slots at most, begin together with those before them, in slots of their own: alone, they would
+// leave a part of the machine idle.
+//
 // # Events
 //
 // A caller that waits publishes a wait with the holders of the slots (trace.Wait.Behind), and one that overstays a

@@ -94,6 +94,7 @@ func (p *Place) release(now time.Time) {
 	}
 	p.gone = true
 	p.slots.free(p)
+	p.slots.tail(now)
 	p.slots.fill(now)
 }
 

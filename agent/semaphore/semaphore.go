@@ -198,6 +198,12 @@ func (s *Slots) grant(t Turn, now time.Time) *Place {
 	return p
 }
 
+// admit grants a slot to one that waited. Called with mu.
+func (s *Slots) admit(w *waiter, now time.Time) {
+	w.place = s.grant(w.turn, now)
+	close(w.ready)
+}
+
 // free frees a slot. Called with mu.
 func (s *Slots) free(p *Place) {
 	delete(s.places, p)
@@ -213,8 +219,7 @@ func (s *Slots) fill(now time.Time) {
 	for s.waiting > 0 {
 		if s.busy() < s.size {
 			if w := s.first(); w != nil {
-				w.place = s.grant(w.turn, now)
-				close(w.ready)
+				s.admit(w, now)
 				continue
 			}
 		}
