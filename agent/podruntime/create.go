@@ -32,6 +32,10 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
 		return err
 	}
+	if err := r.makeLogDir(s.Container); err != nil {
+		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
+		return err
+	}
 	call, done := patient(ctx)
 	res, err := r.cfg.Containers.CreateContainer(cri.WithShown(call, req, r.shownOf(s, req)), req)
 	done()

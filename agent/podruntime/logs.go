@@ -1,6 +1,7 @@
 package podruntime
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,16 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
+
+// makeLogDir creates the directory of a container's logs. containerd does it itself, CRI-O does not.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
+func (r *run) makeLogDir(container string) error {
+	if err := os.MkdirAll(filepath.Join(r.logDir(), filepath.Dir(criconfig.LogPath(container, 0))), 0o755); err != nil {
+		return fmt.Errorf("make log directory of container %s: %w", container, err)
+	}
+	return nil
+}
 
 // linkLog creates the link by which log collectors find a container's log.
 //

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -225,6 +227,9 @@ func (w fakeCRI) PodSandboxStatus(context.Context, *runtimeapi.PodSandboxStatusR
 
 func (w fakeCRI) CreateContainer(ctx context.Context, r *runtimeapi.CreateContainerRequest, _ ...grpc.CallOption) (*runtimeapi.CreateContainerResponse, error) {
 	m := r.GetConfig().GetMetadata()
+	if _, err := os.Stat(filepath.Dir(filepath.Join(r.GetSandboxConfig().GetLogDirectory(), r.GetConfig().GetLogPath()))); err != nil {
+		return nil, fmt.Errorf("as CRI-O: Failed to open log file: %w", err)
+	}
 	return &runtimeapi.CreateContainerResponse{ContainerId: fmt.Sprintf("%s-%d", m.GetName(), m.GetAttempt())}, w.do(ctx, "create "+m.GetName())
 }
 
