@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,11 +26,14 @@ const (
 	cleanup = 30 * time.Second
 )
 
+var onCRIO = flag.Bool("crio", false, "run on CRI-O instead of containerd; it is built once: some ten minutes")
+
 // bench is what all tests share: the laboratory, the binary and connections.
 type bench struct {
 	*lab.Lab
 	dir     string
 	binary  string
+	crio    *lab.CRIO // the runtime, instead of containerd; nil unless wanted
 	conn    *grpc.ClientConn
 	runtime runtimeapi.RuntimeServiceClient
 	images  runtimeapi.ImageServiceClient
@@ -81,6 +85,15 @@ func newBench(log interface{ Write([]byte) (int, error) }) (*bench, error) {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
+	if *onCRIO {
+		if b.crio, err = b.StartCRIO(ctx, lab.CRIOConfig{Log: log}); err != nil {
+			return b, err
+		}
+		b.Lab = b.crio.Lab()
+		if err := b.Pull(ctx, lab.ImageBusybox, lab.ImageHTTP); err != nil {
+			return b, err
+		}
+	}
 	if b.conn, err = b.Dial(); err != nil {
 		return b, err
 	}
@@ -96,6 +109,11 @@ func (b *bench) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
+	if b.crio != nil {
+		if err := b.crio.Stop(ctx); err != nil {
+			return err
+		}
+	}
 	if b.Lab != nil {
 		if err := b.Down(ctx); err != nil {
 			return err

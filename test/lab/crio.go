@@ -71,6 +71,9 @@ func (l *Lab) StartCRIO(ctx context.Context, cfg CRIOConfig) (*CRIO, error) {
 // PID returns the number of its process.
 func (c *CRIO) PID() int { return c.process.PID }
 
+// Lab is the lab with CRI-O as its runtime. Down of either ends both.
+func (c *CRIO) Lab() *Lab { return c.lab.withCRIO() }
+
 // Pull pulls images of the lab's registry.
 func (c *CRIO) Pull(ctx context.Context, images ...Image) error {
 	return c.lab.withCRIO().Pull(ctx, images...)
