@@ -22,7 +22,7 @@ const (
 	mirror = "http://deb.debian.org/debian"
 	// packages are what a node of kubeadm has, and what the tests use.
 	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack," +
-		"apparmor,curl"
+		"apparmor,curl,open-iscsi,e2fsprogs"
 )
 
 // Debian makes sure of the emulator, of what makes disks, and of the node's packages in the cache, which needs the network once for each
