@@ -181,7 +181,7 @@ vm-down: ## end the machine and remove everything that it created
 	go run ./test/vm/vmctl down
 
 .PHONY: vm-test
-vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user namespaces (ONLY=TestCgroupTree; about half an hour)
+vm-test: ## what needs a modern node: cgroups, systemd, adoption, AppArmor, user namespaces (ONLY=TestCgroupTree; about an hour)
 	KUBELOUPE_VM=1 go test ./test/vmtest -run '$(or $(ONLY),.)' -count=1 -v -timeout 4h
 
 .PHONY: e2e-node
