@@ -23,19 +23,15 @@ type column struct {
 	name string
 	// more is the tolerance, part the tolerance as a part of the count that the last is compared with.
 	more, part float64
-	// filled compares with the largest count up to the middle instead of the first: the agent keeps records of its last pods for late readers, up
-	// to a limit (backlog.Options), which the first half of the run fills. The largest, because right after a garbage collection a count is small.
+	// filled compares with the count in the middle instead of the first: the agent keeps records of its last pods for late readers, up to a
+	// limit (backlog.Options), which the first half of the run fills.
 	filled bool
 }
 
 // base is the count of the column with which its last one is compared.
 func (c column) base(counts []count, i int) float64 {
 	if c.filled {
-		most := 0.0
-		for _, c := range counts[:(len(counts)-1)/2+1] {
-			most = max(most, c[i])
-		}
-		return most
+		return counts[(len(counts)-1)/2][i]
 	}
 	return counts[0][i]
 }
