@@ -32,10 +32,6 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
 		return err
 	}
-	if err := r.makeLogDir(s.Container); err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
-		return err
-	}
 	call, done := patient(ctx)
 	res, err := r.cfg.Containers.CreateContainer(cri.WithShown(call, req, r.shownOf(s, req)), req)
 	done()
@@ -64,7 +60,7 @@ const filesTake = 50 * time.Millisecond
 // of CPU time until the container runs.
 const largeCreate = 512 << 10
 
-// prepareCreate builds the request, which accesses files that other containers can write.
+// prepareCreate builds the request, which accesses files that other containers can write, and makes the directory of the container's logs.
 func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 	dropped := make(chan struct{})
 	late := time.AfterFunc(filesTake, func() {
@@ -77,6 +73,9 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		}
 	}()
 	req, err := r.createOnce(cri.Ungated(ctx), s) // the volumes' calls are not part of this step
+	if err == nil {
+		err = r.makeLogDir(s.Container)
+	}
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
 		return err
