@@ -33,7 +33,6 @@ type bench struct {
 	*lab.Lab
 	dir     string
 	binary  string
-	crio    *lab.CRIO // the runtime, instead of containerd; nil unless wanted
 	conn    *grpc.ClientConn
 	runtime runtimeapi.RuntimeServiceClient
 	images  runtimeapi.ImageServiceClient
@@ -86,10 +85,11 @@ func newBench(log interface{ Write([]byte) (int, error) }) (*bench, error) {
 		return nil, err
 	}
 	if *onCRIO {
-		if b.crio, err = b.StartCRIO(ctx, lab.CRIOConfig{Log: log}); err != nil {
+		crio, err := b.StartCRIO(ctx, lab.CRIOConfig{Log: log})
+		if err != nil {
 			return b, err
 		}
-		b.Lab = b.crio.Lab()
+		b.Lab = crio.Lab()
 		if err := b.Pull(ctx, lab.ImageBusybox, lab.ImageHTTP); err != nil {
 			return b, err
 		}
@@ -109,11 +109,6 @@ func (b *bench) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if b.crio != nil {
-		if err := b.crio.Stop(ctx); err != nil {
-			return err
-		}
-	}
 	if b.Lab != nil {
 		if err := b.Down(ctx); err != nil {
 			return err
