@@ -238,10 +238,10 @@ func TestHold(t *testing.T) {
 			{false, true, workLimit / 2, 4},
 			{false, true, workLimit / 2, 5},
 			{false, false, 2 * holdLook, 7},
-			{true, true, 2 * workLimit, 7},
+			{true, true, 2 * workLimit, 7}, // this one waits for the queue, and then as long as the next one
 			{false, true, workLimit - 2*holdLook, 7},
 			{false, true, 3 * holdLook, 9},
-		} { // the last waited while pods queued
+		} {
 			busy.Store(c.busy)
 			working.Store(c.working)
 			b.Pod(ctx, aPod(), "", "Normal", fmt.Sprint("Working", i), "said")

@@ -2,7 +2,7 @@ package semaphore
 
 import "time"
 
-// tailShare is the part of the slots that the tail may have in addition.
+// tailShare divides the slots: the tail may have one more for each three.
 const tailShare = 3
 
 // tail lets the last that wait begin together with those before them, in up to a third more slots, when one is released: alone, they would

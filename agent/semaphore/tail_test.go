@@ -37,8 +37,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Work that may have one slot only has none of the tail's.
-func TestTailOfSlowWork(t *testing.T) {
+// Large work waits until nobody else works, also at the end of the queue.
+func TestTailOfLargeWork(t *testing.T) {
 	inBubble(t, 3, func(w *world) {
 		w.s.bounds = Bounds{Min: 1, Max: 8}
 		for i := range 3 {
