@@ -43,6 +43,9 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 		return nil
 	}
 	return m.traced(ctx, trace.CgroupDestroy, name, func(e *trace.CgroupOp) error {
+		if m.cfg.Driver != Systemd && m.removeIdle(uid) {
+			return nil
+		}
 		killed, err := m.killAll(ctx, uid)
 		e.Killed = killed
 		if err != nil {
@@ -72,6 +75,17 @@ func (m *Manager) DestroyRoot(ctx context.Context) error {
 		dirs = append(dirs, filepath.Join(h.dir, top))
 	}
 	return m.removeAll(ctx, dirs)
+}
+
+// removeIdle removes the pod's cgroups without looking into them, which is all there is to do for most pods: their containers' cgroups are gone with
+// the containers. It reports whether none is left. The kernel refuses to remove a cgroup that has a process or a cgroup in it.
+func (m *Manager) removeIdle(uid types.UID) bool {
+	for _, dir := range m.dirsOf(uid) {
+		if err := m.fs.remove(dir); err != nil && !gone(err) {
+			return false
+		}
+	}
+	return true
 }
 
 // find returns the name of the first cgroup of the pod.

@@ -78,12 +78,29 @@ func v2Tree(t *testing.T, cfg cgroup.Config) (*cgroup.Manager, string) {
 		}
 		return fill(p)
 	}, func(p string) error {
-		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
+		if err := inUse(p); err != nil {
 			return err
 		}
 		return os.RemoveAll(p)
 	})
 	return m, mount
+}
+
+// inUse is why the kernel does not remove a cgroup: it has a process or a cgroup in it, or does not exist.
+func inUse(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(dir, "cgroup.procs"))
+	busy := err == nil && info.Size() > 0
+	for _, e := range entries {
+		busy = busy || e.IsDir()
+	}
+	if busy {
+		return unix.EBUSY
+	}
+	return nil
 }
 
 // contents returns files below mount, as "path: value".
@@ -333,6 +350,14 @@ func TestDestroyKillsNoReusedPid(t *testing.T) {
 			_ = f.Close()
 		}
 	}()
+	refused := false
+	m.SetDirs(nil, func(p string) error {
+		if p == filepath.Dir(procs) && !refused { // the process has not exited yet
+			refused = true
+			return unix.EBUSY
+		}
+		return os.RemoveAll(p)
+	})
 	do(t, m.DestroyPod(t.Context(), pod.UID))
 	last, err := os.OpenFile(aside, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	do(t, err)
