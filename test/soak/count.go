@@ -41,6 +41,7 @@ func columns() []column {
 	return []column{
 		{name: "goroutines", more: 12},
 		{name: "fds", more: 6},
+		{name: "live MiB", more: 1, part: 0.05, filled: true},
 		{name: "RSS MiB", more: 4, part: 0.10, filled: true},
 		{name: "threads", more: 6},
 		{name: "mounts"},
@@ -63,11 +64,15 @@ type count []float64
 // count looks at everything now.
 func (s *soak) count(ctx context.Context) (count, error) {
 	pid := s.agent.PID()
-	goroutines, err := s.goroutines(ctx)
+	rss, err := rssMiB(pid)
 	if err != nil {
 		return nil, err
 	}
-	rss, err := rssMiB(pid)
+	live, err := s.liveMiB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	goroutines, err := s.goroutines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +87,7 @@ func (s *soak) count(ctx context.Context) (count, error) {
 	return count{
 		goroutines,
 		entries(fmt.Sprintf("/proc/%d/fd", pid)),
+		live,
 		rss,
 		entries(fmt.Sprintf("/proc/%d/task", pid)),
 		s.mounts(),
@@ -98,12 +104,39 @@ func (s *soak) count(ctx context.Context) (count, error) {
 	}, nil
 }
 
-// goroutines asks the agent through the API server.
-func (s *soak) goroutines(ctx context.Context) (float64, error) {
-	text, err := s.client.CoreV1().RESTClient().Get().Resource("nodes").Name(lab.NodeName).SubResource("proxy").
-		Suffix("debug/pprof/goroutine").Param("debug", "1").DoRaw(ctx)
+// profile asks the agent for a profile as text, through the API server.
+func (s *soak) profile(ctx context.Context, name string, params map[string]string) ([]byte, error) {
+	req := s.client.CoreV1().RESTClient().Get().Resource("nodes").Name(lab.NodeName).SubResource("proxy").
+		Suffix("debug/pprof/"+name).Param("debug", "1")
+	for k, v := range params {
+		req = req.Param(k, v)
+	}
+	text, err := req.DoRaw(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the agent's profile: %w", err)
+		return nil, fmt.Errorf("the agent's profile: %w", err)
+	}
+	return text, nil
+}
+
+// liveMiB has the agent collect its garbage, and returns what is left: the resident memory depends on how long ago that was.
+func (s *soak) liveMiB(ctx context.Context) (float64, error) {
+	text, err := s.profile(ctx, "heap", map[string]string{"gc": "1"})
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if v, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+			return n / (1 << 20), err
+		}
+	}
+	return 0, errors.New("the agent's profile of its heap does not say how much is in use")
+}
+
+func (s *soak) goroutines(ctx context.Context) (float64, error) {
+	text, err := s.profile(ctx, "goroutine", nil)
+	if err != nil {
+		return 0, err
 	}
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	n, ok := strings.CutPrefix(string(first), "goroutine profile: total ")

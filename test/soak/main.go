@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) (err error) {
 	if s.cluster, err = lab.UpCluster(ctx, lab.ClusterConfig{Dir: o.dir, Log: os.Stderr}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx), err != nil)) }()
 	if s.client, err = s.cluster.Client(); err != nil {
 		return err
 	}
@@ -97,13 +97,29 @@ func run(ctx context.Context, o options) (err error) {
 	return verdict(counts, s.tally.failed())
 }
 
-func (s *soak) close(ctx context.Context) error {
+// close ends what the run started. The lab's directory goes with it, so the agent's log is kept elsewhere if the run failed.
+func (s *soak) close(ctx context.Context, failed bool) error {
 	var errs []error
 	if s.agent != nil {
 		errs = append(errs, s.agent.Stop(ctx))
+		if failed && !s.cluster.Existing {
+			errs = append(errs, keep(s.agent.LogFile, s.dir+".log"))
+		}
 	}
 	if !s.cluster.Existing {
 		errs = append(errs, s.cluster.Down(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// keep copies a log, and says where it is.
+func keep(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "the agent's log is kept:", to)
+	}
+	return err
 }
