@@ -42,7 +42,7 @@ func (p *parts) newCluster(clients *kubeclient.Clients) (err error) {
 	c := &cluster{clients: clients, secrets: p.cfg.secrets}
 	p.cluster = c
 	recorder := events.Config{
-		Node: p.cfg.NodeName, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting, Working: p.slots.Working,
+		Node: p.cfg.NodeName, NodeUID: p.self.UID, Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Busy: p.slots.Waiting, Working: p.slots.Working,
 		Withheld: func(pod *v1.Pod, container string) bool { return podruntime.Withheld(p.cfg.secrets, pod, container) },
 	}
 	if clients != nil {

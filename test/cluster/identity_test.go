@@ -135,6 +135,9 @@ func TestIdentity(t *testing.T) {
 		reasons := map[string]bool{}
 		for _, e := range events {
 			reasons[e.Reason] = true
+			if e.Reason == "NodeReady" && e.InvolvedObject.UID != node.UID { // kubectl describe looks for it
+				return fmt.Sprintf("an event of the node %q, want %q", e.InvolvedObject.UID, node.UID)
+			}
 		}
 		if reasons["Starting"] && reasons["NodeHasSufficientMemory"] && reasons["NodeReady"] {
 			return ""
