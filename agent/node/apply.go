@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"time"
 
@@ -65,6 +66,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 		}
 	}
 	setProvidedIPs(node, provided)
+	setPlatform(node)
 	var out []told
 	if was := node.Status.NodeInfo.BootID; was != "" && was != f.info.BootID && !n.rebooted {
 		n.rebooted = true
@@ -75,6 +77,16 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	}
 	n.tell(ctx, &node.Status)
 	return out
+}
+
+// setPlatform sets the labels by which pods are scheduled to a platform. Somebody may have changed them since the registration.
+//
+// Upstream: pkg/kubelet/kubelet_node_status.go, updateNode.
+func setPlatform(node *v1.Node) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	node.Labels[v1.LabelOSStable], node.Labels[v1.LabelArchStable] = runtime.GOOS, runtime.GOARCH
 }
 
 // refresh renews the facts that need a call, if they are too old.

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -56,7 +57,8 @@ func HostIPs(configured []string) []string {
 	return []string{"127.0.0.1"}
 }
 
-// RuntimeOf combines what the runtime reports about itself: its version, its handlers and its features; nil if it reports none.
+// RuntimeOf combines what the runtime reports about itself: its version, its handlers and its features; nil if it reports none. The handlers are
+// sorted by name: a runtime may list them in any order, which is no change of the node.
 func RuntimeOf(info *runtimeapi.VersionResponse, handlers []*runtimeapi.RuntimeHandler, features *runtimeapi.RuntimeFeatures) Runtime {
 	r := Runtime{Name: info.GetRuntimeName(), Version: strings.TrimPrefix(info.GetRuntimeVersion(), "v")}
 	for _, h := range handlers {
@@ -65,6 +67,7 @@ func RuntimeOf(info *runtimeapi.VersionResponse, handlers []*runtimeapi.RuntimeH
 			UserNamespaces:          new(h.GetFeatures().GetUserNamespaces()),
 		}})
 	}
+	slices.SortFunc(r.Handlers, func(a, b v1.NodeRuntimeHandler) int { return strings.Compare(a.Name, b.Name) })
 	if features != nil {
 		r.Features = &v1.NodeFeatures{SupplementalGroupsPolicy: new(features.GetSupplementalGroupsPolicy())}
 	}

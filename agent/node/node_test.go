@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -559,6 +560,26 @@ func TestExternalCloud(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The labels by which pods are scheduled to a platform are set again, other labels are not changed.
+//
+// Upstream: test/e2e_node/os_label_rename_test.go.
+func TestPlatform(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		n := w.stored().DeepCopy()
+		n.Labels["kubernetes.io/os"], n.Labels["mine"] = "dummyOS", "1"
+		delete(n.Labels, "kubernetes.io/arch")
+		if err := w.api.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Minute)
+		if l := w.stored().Labels; l["kubernetes.io/os"] != goruntime.GOOS || l["kubernetes.io/arch"] != goruntime.GOARCH || l["mine"] != "1" {
+			t.Errorf("labels %v", l)
+		}
+	})
 }
 
 func TestAddressesOf(t *testing.T) {
