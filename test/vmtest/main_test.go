@@ -32,7 +32,10 @@ var shared = ownnet.Shared[*bench]{
 				return nil, err
 			}
 		}
-		b, err := vmbench.New(t.Output(), held, func(cfg *node.Config) { cfg.Agent, cfg.Disks, cfg.Reachable = node.Kubeloupe, true, true })
+		b, err := vmbench.New(t.Output(), held, func(cfg *node.Config) {
+			cfg.Agent, cfg.Disks, cfg.Reachable = node.Kubeloupe, true, true
+			cfg.CPUs = 3 // one that is reserved, and two that a container can have for itself
+		})
 		return &bench{b}, err
 	},
 	Close: func(b *bench) error { return b.Close() },
