@@ -89,7 +89,7 @@ func (p *parts) queryNode() NodeInfo {
 		Runtime: strings.TrimSpace(p.client.Info.GetRuntimeName() + " " + p.client.Info.GetRuntimeVersion()), Addresses: p.hostIPs(),
 		Capacity: quantities(p.host.resources.Capacity), Allocatable: quantities(p.host.resources.Allocatable),
 	}
-	for _, err := range p.state.NotReady() {
+	for _, err := range p.notReady() {
 		n.NotReady = append(n.NotReady, err.Error())
 	}
 	return n

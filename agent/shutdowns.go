@@ -42,12 +42,15 @@ func (p *parts) shuttingDown() bool { return p.host.shutdown != nil && p.host.sh
 
 // notReady returns why the node is not ready.
 func (p *parts) notReady() []error {
-	errs := p.state.NotReady()
+	errs := slices.Clip(p.state.NotReady())
+	if err := p.pleg.Hung(); err != nil {
+		errs = append(errs, err)
+	}
 	if p.host.shutdown == nil {
 		return errs
 	}
 	if err := p.host.shutdown.NotReady(); err != nil {
-		errs = append(slices.Clip(errs), err)
+		errs = append(errs, err)
 	}
 	return errs
 }

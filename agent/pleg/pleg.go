@@ -3,6 +3,7 @@ package pleg
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,7 @@ type PLEG struct {
 
 	mu       sync.Mutex
 	last     time.Time // end of the last successful relist
+	failing  time.Time // begin of the first relist since then that has not succeeded, zero if there is none
 	evented  bool
 	modeWhy  string
 	modeSaid bool
@@ -102,6 +104,39 @@ func (p *PLEG) LastRelist() (at time.Time, evented bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last, p.evented
+}
+
+// hungAfter is how long relists may fail before the PLEG is not healthy.
+//
+// Upstream: pkg/kubelet/kubelet.go, genericPlegRelistThreshold.
+const hungAfter = 3 * time.Minute
+
+// HungError says that the runtime has not listed its pods for a long time, although it was asked.
+type HungError struct {
+	// Last is when it last did, zero for never.
+	Last time.Time
+	// Ago is how long ago that is.
+	Ago time.Duration
+}
+
+// Error implements error, with upstream's text, which tools match.
+//
+// Upstream: pkg/kubelet/pleg/generic.go, Healthy, and pkg/kubelet/runtime.go.
+func (e *HungError) Error() string {
+	if e.Last.IsZero() {
+		return "PLEG is not healthy: pleg has yet to be successful"
+	}
+	return fmt.Sprintf("PLEG is not healthy: pleg was last seen active %v ago; threshold is %v", e.Ago, hungAfter)
+}
+
+// Hung returns a [*HungError] if relists have failed or hung for three minutes, otherwise nil. Between two relists, none is due: that is well.
+func (p *PLEG) Hung() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing.IsZero() || time.Since(p.failing) < hungAfter {
+		return nil
+	}
+	return &HungError{Last: p.last, Ago: time.Since(p.last)}
 }
 
 // setMode publishes the mode when it changes, unless ctx has ended: a stream that ended must not change the mode.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -306,6 +307,60 @@ func TestRelistGoesOnAfterAnError(t *testing.T) {
 		undo()
 		n.check(n.pleg.Relist(t.Context(), "period"))
 		equal(t, "a", "running", n.state("a"))
+	})
+}
+
+// If the runtime fails to list its pods for three minutes, the PLEG is not healthy until it lists them again. It is asked once a second meanwhile.
+func TestHung(t *testing.T) {
+	for name, fault := range map[string]sim.Fault{
+		"fails": {Method: "ListContainers", Code: codes.Internal, Message: "broken"},
+		"hangs": {Method: "ListPodSandbox", Hang: true},
+	} {
+		inBubble(t, func(t *testing.T, n *node, run func()) {
+			if err := n.pleg.Hung(); err != nil {
+				t.Errorf("%s: before the first relist: %v", name, err)
+			}
+			n.check(n.pleg.Relist(t.Context(), "start"))
+			run()
+			pass(time.Hour)
+			if err := n.pleg.Hung(); err != nil {
+				t.Errorf("%s: no relist is due: %v", name, err)
+			}
+			undo := n.fault(fault)
+			last, _ := n.pleg.LastRelist()
+			n.pleg.Demand("test")
+			pass(3*time.Minute - time.Second)
+			if err := n.pleg.Hung(); err != nil {
+				t.Errorf("%s: after less than three minutes: %v", name, err)
+			}
+			pass(2 * time.Second)
+			var hung *HungError
+			if err := n.pleg.Hung(); !errors.As(err, &hung) || !hung.Last.Equal(last) || !strings.HasPrefix(err.Error(), "PLEG is not healthy: pleg was last seen active ") {
+				t.Errorf("%s: %v, want that the last relist was at %s", name, err, last)
+			}
+			undo()
+			pass(3 * time.Second)
+			if err := n.pleg.Hung(); err != nil {
+				t.Errorf("%s: listed again: %v", name, err)
+			}
+			n.srv.Close()
+		})
+	}
+}
+
+// A runtime that lists its pods, but does not know the status of one, is no reason for a node that is not ready.
+func TestUnseenIsNotHung(t *testing.T) {
+	inBubble(t, func(t *testing.T, n *node, run func()) {
+		n.start("a")
+		n.check(n.pleg.Relist(t.Context(), "start"))
+		defer n.fault(sim.Fault{Method: "PodSandboxStatus", Pod: "b", Code: codes.Internal, Message: "broken"})()
+		n.start("b")
+		run()
+		pass(time.Hour)
+		if err := n.pleg.Hung(); err != nil {
+			t.Error(err)
+		}
+		n.srv.Close()
 	})
 }
 

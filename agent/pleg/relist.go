@@ -19,13 +19,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// relistLoop relists on demand and periodically: often without events, rarely with them.
+// relistLoop relists on demand and periodically: often without events or after a failure, rarely with them.
 func (p *PLEG) relistLoop(ctx context.Context) {
 	for {
 		cause := trace.RelistPeriod
 		p.mu.Lock()
 		period := p.cfg.PollPeriod
-		if p.evented {
+		if p.evented && p.failing.IsZero() {
 			period = p.cfg.Period
 		}
 		p.mu.Unlock()
@@ -54,16 +54,36 @@ func (e *UnseenError) Unwrap() error { return e.Err }
 func (p *PLEG) Relist(ctx context.Context, cause trace.RelistCause) error {
 	rl := trace.PLEGRelist{Cause: cause}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), rl)
+	p.begun()
 	err := p.relistAll(trace.ContextWith(ctx, span), span, &rl)
 	if err != nil {
 		rl.Err = err.Error()
-	} else {
-		p.mu.Lock()
-		p.last = time.Now()
-		p.mu.Unlock()
 	}
+	p.ended(err)
 	trace.End(p.cfg.Bus, span, rl)
 	return err
+}
+
+// begun notes since when the runtime is asked for a list.
+func (p *PLEG) begun() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing.IsZero() {
+		p.failing = time.Now()
+	}
+}
+
+// ended notes how a relist ended. The runtime listed its pods also if it did not know the status of some.
+func (p *PLEG) ended(err error) {
+	var unseen *UnseenError
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.last = time.Now()
+	}
+	if err == nil || errors.As(err, &unseen) {
+		p.failing = time.Time{}
+	}
 }
 
 func (p *PLEG) relistAll(ctx context.Context, span trace.Span, rl *trace.PLEGRelist) error {
