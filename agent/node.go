@@ -36,7 +36,6 @@ func (p *parts) criNode() criconfig.Node {
 		SeccompRoot:       filepath.Join(k.Node.RootDir, "seccomp"),
 		HugePageSizes:     cgroup.HugePageSizes("/sys"),
 		SELinux:           exists("/sys/fs/selinux/enforce"),
-		RecursiveReadOnly: p.state.RecursiveReadOnly(),
 		Sysctls:           k.Kubelet.DefaultPodSysctls,
 		Claims:            k.Cgroups.Claims,
 		StopSignals:       k.Gates.Enabled("ContainerStopSignals"),

@@ -67,7 +67,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	}
 	p.pods.hooks = hooks
 	s := podruntime.Options{
-		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, ExtraGroups: p.volumes.ExtraGroups,
+		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, HandlerFeatures: p.state.Supports, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
 		Pinning: p.host.managers, PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices, Claims: p.pods.claims,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/device"
@@ -52,7 +53,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
-			HostIPs: p.hostIPs, RecursiveReadOnly: p.criNode().RecursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(), Claims: p.cfg.Kubelet.Cgroups.Claims,
+			HostIPs: p.hostIPs, RecursiveReadOnly: p.recursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(), Claims: p.cfg.Kubelet.Cgroups.Claims,
 			StopSignals: gates.Enabled("ContainerStopSignals"), ImageDigests: gates.Enabled("ImageVolumeWithDigest"),
 		}),
 	}
@@ -72,6 +73,12 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	p.cluster.joinManager(&manager)
 	w.manager, err = pods.New(manager)
 	return err
+}
+
+// recursiveReadOnly reports whether the pod's runtime handler can mount recursively read-only, as far as that is known.
+func (p *parts) recursiveReadOnly(pod *v1.Pod) bool {
+	f, err := p.state.Supports(p.cluster.classes.Last(pod))
+	return err == nil && f.GetRecursiveReadOnlyMounts()
 }
 
 // forget removes all state of a pod that is gone.

@@ -28,7 +28,7 @@ type Node struct {
 	SeccompRoot string
 	// SELinux says whether the node enforces SELinux; without it no mount is relabeled.
 	SELinux bool
-	// RecursiveReadOnly says whether the runtime can mount recursively read-only.
+	// RecursiveReadOnly says whether the pod's runtime handler can mount recursively read-only.
 	RecursiveReadOnly bool
 	// HugePageSizes are the page sizes of the kernel, such as 2MB. A size that a container does not request is limited to 0.
 	HugePageSizes []string

@@ -124,7 +124,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err := r.needVolumes(ctx); err != nil {
 		return nil, err
 	}
-	sandbox, err := r.configOfSandbox()
+	sandbox, err := r.configOfSandbox(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if in.TerminationLog, err = r.terminationLog(ctx, c); err != nil {
 		return nil, err
 	}
-	if in.UserNS, err = r.userNS(); err != nil {
+	if in.UserNS, err = r.userNS(ctx); err != nil {
 		return nil, err
 	}
 	if in.TargetID, err = r.joins(c.Name); err != nil {
@@ -168,7 +168,7 @@ func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateCon
 	if err := r.takeClaims(c, &in); err != nil {
 		return nil, err
 	}
-	cfg, err := criconfig.Container(r.pod, c, r.cfg.Node, in)
+	cfg, err := criconfig.Container(r.pod, c, r.node(ctx, c), in)
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,8 @@ type Options struct {
 	UserNS  UserNamespaces
 	// RuntimeHandler is the handler of the pod's RuntimeClass.
 	RuntimeHandler func(ctx context.Context, pod *v1.Pod) (string, error)
+	// HandlerFeatures returns what a runtime handler can do, and an error if it is not known. Without it, handlers can do all that Node says.
+	HandlerFeatures func(handler string) (*runtimeapi.RuntimeHandlerFeatures, error)
 	// ExtraGroups are the supplemental groups that the pod's volumes add.
 	ExtraGroups func(pod *v1.Pod) []int64
 	// Resizes, Updates and PodLimits: without any of them the resources of running pods do not change.

@@ -10,12 +10,12 @@ import (
 )
 
 // configure builds the sandbox's config, once per run: creating a container needs it too.
-func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
+func (r *run) configure(ctx context.Context, attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
 	dns, warnings := r.cfg.DNS(r.pod)
 	in := criconfig.SandboxInput{Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns}
 	in.ExclusiveCPUs = r.ownCPUs()
 	var err error
-	if in.UserNS, err = r.userNS(); err != nil {
+	if in.UserNS, err = r.userNS(ctx); err != nil {
 		return nil, nil, err
 	}
 	if r.cfg.ExtraGroups != nil {
@@ -26,7 +26,7 @@ func (r *run) configure(attempt uint32) (*runtimeapi.PodSandboxConfig, []criconf
 }
 
 // configOfSandbox returns the config of the pod's current sandbox.
-func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
+func (r *run) configOfSandbox(ctx context.Context) (*runtimeapi.PodSandboxConfig, error) {
 	if r.sandboxConfig != nil {
 		return r.sandboxConfig, nil
 	}
@@ -34,7 +34,7 @@ func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
 	if sb := r.seen.Sandbox(); sb != nil {
 		attempt = sb.Attempt
 	}
-	cfg, _, err := r.configure(attempt)
+	cfg, _, err := r.configure(ctx, attempt)
 	return cfg, err
 }
 
@@ -42,9 +42,12 @@ func (r *run) configOfSandbox() (*runtimeapi.PodSandboxConfig, error) {
 func (r *run) ownCPUs() bool { return r.cfg.Pinning != nil && r.cfg.Pinning.Own(r.pod.UID) }
 
 // userNS returns the pod's user namespace, nil if it uses the node's.
-func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
+func (r *run) userNS(ctx context.Context) (*runtimeapi.UserNamespace, error) {
 	if r.cfg.UserNS == nil {
 		return nil, nil
+	}
+	if err := r.canUserNS(ctx); err != nil {
+		return nil, fmt.Errorf("user namespace of %s: %w", r.ref, err)
 	}
 	ns, err := r.cfg.UserNS.Of(r.pod)
 	if err != nil {
@@ -55,17 +58,15 @@ func (r *run) userNS() (*runtimeapi.UserNamespace, error) {
 
 // sandboxRequest builds the request for the pod's sandbox.
 func (r *run) sandboxRequest(ctx context.Context, attempt uint32) (*runtimeapi.RunPodSandboxRequest, []criconfig.Warning, error) {
-	cfg, warnings, err := r.configure(attempt)
+	cfg, warnings, err := r.configure(ctx, attempt)
 	if err != nil {
 		return nil, nil, err
 	}
-	req := &runtimeapi.RunPodSandboxRequest{Config: cfg}
-	if r.cfg.RuntimeHandler != nil {
-		if req.RuntimeHandler, err = r.cfg.RuntimeHandler(ctx, r.pod); err != nil {
-			return nil, nil, fmt.Errorf("runtime class of %s: %w", r.ref, err)
-		}
+	handler, err := r.handler(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return req, warnings, nil
+	return &runtimeapi.RunPodSandboxRequest{Config: cfg, RuntimeHandler: handler}, warnings, nil
 }
 
 // runSandbox creates the sandbox and gets its addresses.

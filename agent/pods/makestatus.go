@@ -44,8 +44,8 @@ type StatusConfig struct {
 	Runtime string
 	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
-	// RecursiveReadOnly says that the runtime supports recursive read-only mounts.
-	RecursiveReadOnly bool
+	// RecursiveReadOnly reports whether the pod's runtime handler supports recursive read-only mounts. It must not block. May be nil: then it does not.
+	RecursiveReadOnly func(pod *v1.Pod) bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
 	Claims qos.Claims
 	// StopSignals says that statuses show stop signals (feature gate ContainerStopSignals).
@@ -74,7 +74,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 		}
 		inputs := podstatus.Inputs{
 			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: ips, Reasons: why, LastWords: c.lastWords(in),
-			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly, Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
+			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly != nil && c.RecursiveReadOnly(pod), Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,
 			Started:  func(ct *v1.Container, id string) bool { return c.Probes.Started(pod, ct, id) },

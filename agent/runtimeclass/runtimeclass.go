@@ -1,7 +1,7 @@
 // Package runtimeclass finds the runtime handler of a pod's RuntimeClass.
 //
 // It caches classes for a short time: a class's handler never changes, but a class can be deleted and created again
-// with another one. It runs no goroutine and publishes a Wait during a call to the API.
+// with another one. What was found last stays known ([Classes.Last]). It runs no goroutine and publishes a Wait during a call to the API.
 //
 // Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go.
 package runtimeclass
@@ -21,8 +21,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// keep is how long a response is valid: pods of one class often start together.
-const keep = 10 * time.Second
+const (
+	// keep is how long a response is valid: pods of one class often start together.
+	keep = 10 * time.Second
+	// maxKnown is the number of classes above which those are forgotten that are no longer valid.
+	maxKnown = 256
+)
 
 // Getter is the part of client-go's RuntimeClassInterface that Classes needs.
 type Getter interface {
@@ -70,18 +74,26 @@ func (c *Classes) Handler(ctx context.Context, pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(c.known, func(_ string, a answer) bool { return now.After(a.until) })
+	if len(c.known) >= maxKnown {
+		maps.DeleteFunc(c.known, func(_ string, a answer) bool { return now.After(a.until) })
+	}
 	c.known[name] = answer{class.Handler, now.Add(keep)}
 	return class.Handler, nil
+}
+
+// Last returns the handler that the pod's class had when it was looked up last, without a look at the API: "" if it has not been.
+func (c *Classes) Last(pod *v1.Pod) string {
+	if pod.Spec.RuntimeClassName == nil {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[*pod.Spec.RuntimeClassName].handler
 }
 
 func (c *Classes) cached(name string) (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a, ok := c.known[name]
-	if ok && time.Now().After(a.until) {
-		delete(c.known, name)
-		return "", false
-	}
-	return a.handler, ok
+	return a.handler, ok && !time.Now().After(a.until)
 }

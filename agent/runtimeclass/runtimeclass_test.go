@@ -23,12 +23,18 @@ func TestHandler(t *testing.T) {
 		if h, err := c.Handler(t.Context(), pod("kata")); h != "kata-qemu" || err != nil {
 			t.Errorf("got %q, %v", h, err)
 		}
+		if last, other := c.Last(pod("kata")), c.Last(pod("other"))+c.Last(&v1.Pod{}); last != "kata-qemu" || other != "" {
+			t.Errorf("the last one is %q, of classes that were not looked up %q", last, other)
+		}
 		if err := api.Delete(t.Context(), "kata", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(keep + time.Second)
 		if _, err := c.Handler(t.Context(), pod("kata")); err == nil || !strings.Contains(err.Error(), `"kata" not found`) {
 			t.Errorf("a class that is gone: %v", err)
+		}
+		if last := c.Last(pod("kata")); last != "kata-qemu" {
+			t.Errorf("the last one is %q", last)
 		}
 		if _, err := New(nil, nil).Handler(t.Context(), pod("kata")); err == nil {
 			t.Error("without an API server: no error")

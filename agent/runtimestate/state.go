@@ -12,7 +12,7 @@ package runtimestate
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 
@@ -163,12 +163,21 @@ func (s *State) Handlers() []*runtimeapi.RuntimeHandler {
 	return s.handlers
 }
 
-// RecursiveReadOnly reports whether the default handler supports recursive read-only mounts. Upstream checks the handler of the
-// pod's RuntimeClass; this function checks the default one for all.
-func (s *State) RecursiveReadOnly() bool {
-	return slices.ContainsFunc(s.Handlers(), func(h *runtimeapi.RuntimeHandler) bool {
-		return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
-	})
+// Supports returns the features of a runtime handler, "" for the default one. Old runtimes list no handlers: these have none of the features.
+// If the runtime lists handlers, but not this one, that is an error. The result is shared: do not change it.
+//
+// Upstream: pkg/kubelet/kubelet_getters.go, HandlerSupportsUserNamespaces.
+func (s *State) Supports(handler string) (*runtimeapi.RuntimeHandlerFeatures, error) {
+	handlers := s.Handlers()
+	for _, h := range handlers {
+		if h.GetName() == handler {
+			return h.GetFeatures(), nil
+		}
+	}
+	if len(handlers) > 0 {
+		return nil, fmt.Errorf("the handler %q is not known", handler)
+	}
+	return nil, nil //nolint:nilnil // the getters of no features say that there are none
 }
 
 // Features returns the runtime's features for all handlers, nil if it did not report them.

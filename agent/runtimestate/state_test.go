@@ -235,3 +235,25 @@ func TestNewRefusesNoRuntime(t *testing.T) {
 		t.Error("no error for a missing runtime")
 	}
 }
+
+func TestSupports(t *testing.T) {
+	f := &fake{}
+	s, err := New(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Check(t.Context())
+	if got, err := s.Supports(""); err != nil || got.GetUserNamespaces() {
+		t.Errorf("a runtime that lists no handlers: %v, %v", got, err)
+	}
+	f.handlers = []*runtimeapi.RuntimeHandler{{Name: ""}, {Name: "a", Features: &runtimeapi.RuntimeHandlerFeatures{UserNamespaces: true}}}
+	s.Check(t.Context())
+	for name, want := range map[string]bool{"": false, "a": true} {
+		if got, err := s.Supports(name); err != nil || got.GetUserNamespaces() != want {
+			t.Errorf("%q: %v, %v, want %v", name, got, err, want)
+		}
+	}
+	if _, err := s.Supports("b"); err == nil {
+		t.Error("a handler that is not listed: no error")
+	}
+}
