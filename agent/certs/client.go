@@ -96,7 +96,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	return c, nil
 }
 
-// rotating uses the certificate in the store, or the kubeconfig's own, which is replaced soon.
+// rotating uses the certificate in the store or, if there is none or it has expired, the kubeconfig's own, which is replaced soon.
 func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	store, err := newStore(cfg.Dir, clientPair, restCfg.CertFile, restCfg.KeyFile)
 	if err != nil {
@@ -115,10 +115,11 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 	if cfg.BootstrapKubeconfig != "" {
 		c.rot.revive = func(ctx context.Context) error { return bootstrap(ctx, cfg) }
 	}
-	if err := c.rot.load(); err != nil {
-		if !errors.Is(err, errNoPair) && len(restCfg.CertData) == 0 {
-			return nil, fmt.Errorf("client certificate in %s: %w", cfg.Dir, err)
-		}
+	err = c.rot.load()
+	if err != nil && !errors.Is(err, errNoPair) && len(restCfg.CertData) == 0 {
+		return nil, fmt.Errorf("client certificate in %s: %w", cfg.Dir, err)
+	}
+	if err != nil || len(restCfg.CertData) > 0 && time.Now().After(c.rot.current.Load().Leaf.NotAfter) {
 		pair, err := tls.X509KeyPair(restCfg.CertData, restCfg.KeyData)
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig %s: client certificate: %w", cfg.Kubeconfig, err)

@@ -2,6 +2,7 @@ package certs
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -120,6 +121,34 @@ func TestClientOfKubeconfigIsTold(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 		if told := tracetest.Events[trace.Certificate](rec); !told[0].Renew.IsZero() || told[1].Renew.IsZero() {
+			t.Errorf("%+v", told)
+		}
+	})
+}
+
+// If the certificate in the store has expired, the kubeconfig's own is used and replaced at once: somebody may have put it there for that.
+func TestExpiredInTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t, time.Hour)
+		cfg, _ := setup(t, a)
+		if _, err := Client(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // the bubble's
+		cert, key := pair(t, "system:node:lab-1")
+		own := strings.NewReplacer("user: {token: abc.def}", "user: {client-certificate-data: "+base64.StdEncoding.EncodeToString(cert)+", client-key-data: "+base64.StdEncoding.EncodeToString(key)+"}")
+		if err := os.WriteFile(cfg.Kubeconfig, []byte(own.Replace(bootKubeconfig)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rec := tracetest.New(t)
+		cfg.Bus, cfg.BootstrapKubeconfig = rec.Bus(), ""
+		c, err := Client(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runFor(t, c, time.Minute)
+		told := tracetest.Events[trace.Certificate](rec)
+		if len(told) != 2 || told[0].Source != trace.CertificateKubeconfig || told[1].Source != trace.CertificateCSR {
 			t.Errorf("%+v", told)
 		}
 	})
