@@ -268,6 +268,41 @@ func TestServingSigned(t *testing.T) {
 	})
 }
 
+// A request for addresses that the node no longer has is not waited for: there is another one soon.
+func TestServingAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t, time.Hour)
+		a.hold.Store(true)
+		var ip atomic.Pointer[string]
+		ip.Store(new("10.0.0.5"))
+		s, err := NewServing(ServingConfig{
+			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: fakeapi.Of(a),
+			Addresses: func() []v1.NodeAddress { return []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: *ip.Load()}} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's
+		s.Changed()             // to the same
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's
+		if a.made.Load() != 1 {
+			t.Errorf("%d requests, want 1", a.made.Load())
+		}
+		a.hold.Store(false)
+		ip.Store(new("10.0.0.6"))
+		s.Changed()
+		time.Sleep(5 * time.Second) //nolint:forbidigo // the bubble's
+		if c, err := s.GetCertificate(nil); err != nil || c.Leaf.IPAddresses[0].String() != "10.0.0.6" || a.made.Load() != 2 {
+			t.Errorf("%v after %d requests", err, a.made.Load())
+		}
+		cancel()
+		<-done
+	})
+}
+
 func TestServingFiles(t *testing.T) {
 	dir, rec := t.TempDir(), tracetest.New(t)
 	s, err := NewServing(ServingConfig{Dir: dir, Hostname: "lab-1", Bus: rec.Bus()})

@@ -201,11 +201,33 @@ func (r *rotator) obtain(ctx context.Context, template *x509.CertificateRequest)
 		return err
 	}
 	defer done()
-	certPEM, err := signed(ctx, r.bus, client, request, "", r.signer, r.usages, key)
+	asking, stop := r.whileEnough(ctx, template)
+	defer stop()
+	certPEM, err := signed(asking, r.bus, client, request, "", r.signer, r.usages, key)
 	if err != nil {
 		return fmt.Errorf("%s certificate: %w", r.what, err)
 	}
 	return r.take(certPEM, keyPEM)
+}
+
+// whileEnough returns a context that ends when the node needs a certificate for more than was asked: who approves the request would approve the
+// wrong one. stop must be called.
+func (r *rotator) whileEnough(ctx context.Context, asked *x509.CertificateRequest) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.changed:
+				if now := r.template(); now != nil && !enough(asked, now) {
+					cancel(errors.New("the node's names or addresses are others than those of the signing request"))
+					return
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 func (r *rotator) take(certPEM, keyPEM []byte) error {
@@ -258,10 +280,13 @@ func deadline(c *tls.Certificate, now time.Time) time.Time {
 
 // covers reports whether a certificate has all names and addresses of the template.
 func covers(leaf *x509.Certificate, template *x509.CertificateRequest) bool {
-	if leaf.Subject.CommonName != template.Subject.CommonName || !hasAll(leaf.DNSNames, template.DNSNames) || !hasAll(leaf.Subject.Organization, template.Subject.Organization) {
-		return false
-	}
-	return hasAll(texts(leaf.IPAddresses), texts(template.IPAddresses))
+	return enough(&x509.CertificateRequest{Subject: leaf.Subject, DNSNames: leaf.DNSNames, IPAddresses: leaf.IPAddresses}, template)
+}
+
+// enough reports whether there is all in a request that is wanted now.
+func enough(asked, wanted *x509.CertificateRequest) bool {
+	return asked.Subject.CommonName == wanted.Subject.CommonName && hasAll(asked.DNSNames, wanted.DNSNames) &&
+		hasAll(asked.Subject.Organization, wanted.Subject.Organization) && hasAll(texts(asked.IPAddresses), texts(wanted.IPAddresses))
 }
 
 func texts(ips []net.IP) []string {
