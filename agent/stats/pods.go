@@ -114,24 +114,12 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 	if box := seen.Sandbox(); box != nil {
 		p.StartTime = metav1.NewTime(box.CreatedAt)
 	}
-	newest := map[string]uint32{}
-	for _, c := range sb.GetLinux().GetContainers() {
-		if c.GetCpu() == nil && c.GetMemory() == nil {
-			continue // it has exited
-		}
-		meta := c.GetAttributes().GetMetadata()
+	for _, c := range running(sb) {
 		out := s.container(c, cgroup, brief, now)
 		if o := seen.Container(c.GetAttributes().GetId()); o != nil {
 			out.StartTime = metav1.NewTime(o.StartedAt)
 		}
-		if attempt, ok := newest[out.Name]; !ok {
-			p.Containers = append(p.Containers, out)
-		} else if meta.GetAttempt() > attempt {
-			p.Containers[slices.IndexFunc(p.Containers, func(c statsapi.ContainerStats) bool { return c.Name == out.Name })] = out
-		} else {
-			continue
-		}
-		newest[out.Name] = meta.GetAttempt()
+		p.Containers = append(p.Containers, out)
 	}
 	p.CPU = s.cpu("p/"+m.GetUid(), sb.GetLinux().GetCpu(), now)
 	p.Memory = memory(sb.GetLinux().GetMemory(), now)
@@ -144,6 +132,29 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 		p.IO = s.io(sb.GetLinux().GetIo(), cgroup, now)
 	}
 	return p
+}
+
+// running returns the statistics of a sandbox's containers that run, of each the newest attempt: a runtime may also list those that have
+// exited, in any order.
+//
+// Upstream: pkg/kubelet/stats/cri_stats_provider.go, removeTerminatedContainers.
+func running(sb *runtimeapi.PodSandboxStats) (out []*runtimeapi.ContainerStats) {
+	for _, c := range sb.GetLinux().GetContainers() {
+		if c.GetCpu() == nil && c.GetMemory() == nil {
+			continue // it has exited
+		}
+		meta := c.GetAttributes().GetMetadata()
+		i := slices.IndexFunc(out, func(o *runtimeapi.ContainerStats) bool {
+			return o.GetAttributes().GetMetadata().GetName() == meta.GetName()
+		})
+		switch {
+		case i < 0:
+			out = append(out, c)
+		case meta.GetAttempt() > out[i].GetAttributes().GetMetadata().GetAttempt():
+			out[i] = c
+		}
+	}
+	return out
 }
 
 // container translates CPU, memory and I/O of a container of the pod with the cgroup.
@@ -163,16 +174,14 @@ func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief boo
 	return out
 }
 
-// storage adds the pod's disk usage, as far as it is known.
+// storage adds the disk usage of the pod and its containers, which are those that run, as far as it is known.
 func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
 	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
-	for i := range p.Containers {
+	for i, from := range running(sb) {
 		c := &p.Containers[i]
-		for _, from := range sb.GetLinux().GetContainers() {
-			if w := from.GetWritableLayer(); from.GetAttributes().GetMetadata().GetName() == c.Name && w != nil {
-				c.Rootfs = on(images, value(w.UsedBytes), value(w.InodesUsed), now)
-			}
+		if w := from.GetWritableLayer(); w != nil {
+			c.Rootfs = on(images, value(w.UsedBytes), value(w.InodesUsed), now)
 		}
 		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
 			dir := filepath.Dir(o.LogPath)

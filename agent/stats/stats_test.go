@@ -181,6 +181,37 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// exited returns a container as the runtime lists it after its end: with its writable layer only.
+func exited(c *runtimeapi.ContainerStats, layer uint64) *runtimeapi.ContainerStats {
+	c.Cpu, c.Memory, c.WritableLayer = nil, nil, &runtimeapi.FilesystemUsage{UsedBytes: u64(layer), InodesUsed: u64(9)}
+	return c
+}
+
+// The writable layer of a container is that of the attempt that runs, wherever the runtime lists the others.
+func TestWritableLayer(t *testing.T) {
+	running, twin, later := containerStats("c1", 1), exited(containerStats("c0", 0), 1<<30), exited(containerStats("c2", 2), 1<<20)
+	for name, list := range map[string][]*runtimeapi.ContainerStats{
+		"exited last": {running, twin}, "exited first": {twin, running}, "a later one has exited": {twin, running, later},
+		"both run": {running, containerStats("c0", 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, runtime := world(t)
+			runtime.pods[0].Linux.Containers = list
+			pods, err := s.Pods(t.Context(), nil)
+			if err != nil || len(pods) != 1 || len(pods[0].Containers) != 1 {
+				t.Fatal(pods, err)
+			}
+			c := pods[0].Containers[0]
+			if *c.CPU.UsageCoreNanoSeconds != 2e9+1 || *c.Rootfs.UsedBytes != 4096 || *c.Rootfs.InodesUsed != 3 {
+				t.Errorf("%+v, layer %+v", c, c.Rootfs)
+			}
+			if want := 4096 + *c.Logs.UsedBytes + *pods[0].VolumeStats[0].UsedBytes; *pods[0].EphemeralStorage.UsedBytes != want {
+				t.Errorf("ephemeral storage %d, want %d", *pods[0].EphemeralStorage.UsedBytes, want)
+			}
+		})
+	}
+}
+
 func TestRuntimeWithoutPodStats(t *testing.T) {
 	s, runtime := world(t)
 	runtime.err, runtime.containers = grpcstatus.Error(codes.Unimplemented, "no"), []*runtimeapi.ContainerStats{containerStats("c1", 1)}
