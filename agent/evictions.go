@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/gc"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/stats"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -27,7 +30,7 @@ func (p *parts) newEviction() error {
 	if err != nil {
 		return err
 	}
-	e := &evictable{p: p, disks: diskFinder{stats: p.host.stats, root: p.cfg.Kubelet.Node.RootDir}}
+	e := &evictable{p: p, seen: p.pleg.Cache().Get, disks: diskFinder{stats: p.host.stats, root: p.cfg.Kubelet.Node.RootDir}}
 	stalls := eviction.NewStalls(p.cfg.Bus, p.stallFiles()...)
 	p.add("stalls", stalls.Run)
 	p.host.eviction, err = eviction.New(eviction.Config{
@@ -89,11 +92,24 @@ func (p *parts) warnNode(ctx context.Context, reason, message string) {
 // evictable is the node and its pods, as the eviction manager needs them.
 type evictable struct {
 	p     *parts
+	seen  func(types.UID) *podstate.Pod
 	disks diskFinder
 }
 
 // Active implements eviction.Pods.
-func (e *evictable) Active() []*v1.Pod { return e.p.pods.registry.Syncing() }
+func (e *evictable) Active(grace func(*v1.Pod) int64) []*v1.Pod {
+	return slices.DeleteFunc(e.p.pods.registry.Endable(grace), func(pod *v1.Pod) bool {
+		return e.p.pods.registry.State(pod.UID) != worker.Syncing && !runs(e.seen(pod.UID))
+	})
+}
+
+// runs reports whether a container of a pod may run. If none does, a shorter grace period of the pod frees nothing, and the pod may have
+// succeeded.
+func runs(seen *podstate.Pod) bool {
+	return seen != nil && slices.ContainsFunc(seen.Containers, func(c podstate.Container) bool {
+		return c.State == podstate.Running || c.State == podstate.Unknown
+	})
+}
 
 // Evict implements eviction.Pods.
 func (e *evictable) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {

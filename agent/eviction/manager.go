@@ -16,9 +16,10 @@ import (
 
 // Pods are the pods of the node.
 type Pods interface {
-	// Active returns the pods that run or will run; the caller must not change them.
-	Active() []*v1.Pod
-	// Evict makes a pod fail and terminate. It returns immediately.
+	// Active returns the pods that end sooner if they are evicted with the grace period that grace returns, in seconds: those that run or
+	// will run, and those that are terminating with a longer one. The caller must not change them.
+	Active(grace func(*v1.Pod) int64) []*v1.Pod
+	// Evict makes a pod fail and terminate, or terminate sooner. It returns immediately.
 	Evict(ctx context.Context, pod *v1.Pod, e Order)
 	// Ended reports whether nothing of a pod runs, and its resources are free.
 	Ended(uid types.UID) bool

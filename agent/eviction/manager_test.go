@@ -34,7 +34,8 @@ type world struct {
 	garbage      int64 // what removing containers and images frees
 	pods         []*v1.Pod
 	stats        map[types.UID]*statsapi.PodStats
-	ending       map[types.UID]time.Time // when evicted pods end
+	ending       map[types.UID]time.Time // when pods that are terminating end
+	graces       map[types.UID]int64     // of those, in seconds
 	endsAfter    time.Duration
 	freed        map[types.UID]int64 // memory that comes back
 	hang         time.Duration       // of the removal of containers
@@ -74,10 +75,15 @@ func (w *world) pod(uid types.UID) *v1.Pod {
 }
 
 // Active implements Pods.
-func (w *world) Active() []*v1.Pod {
+func (w *world) Active(grace func(*v1.Pod) int64) []*v1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.pods), func(p *v1.Pod) bool { return !w.ending[p.UID].IsZero() })
+	return slices.DeleteFunc(slices.Clone(w.pods), func(p *v1.Pod) bool { return !w.ending[p.UID].IsZero() && w.graces[p.UID] <= grace(p) })
+}
+
+// leave begins the termination of a pod.
+func (w *world) leave(uid types.UID, grace int64, after time.Duration) {
+	w.ending[uid], w.graces[uid] = time.Now().Add(after), grace
 }
 
 // Evict implements Pods.
@@ -88,7 +94,7 @@ func (w *world) Evict(_ context.Context, pod *v1.Pod, o Order) {
 	if !strings.HasSuffix(o.Message, ". ") || o.Decision.By != trace.ByEviction || o.Decision.Code != "Evicted" {
 		w.t.Errorf("order %+v", o)
 	}
-	w.ending[pod.UID] = time.Now().Add(w.endsAfter)
+	w.leave(pod.UID, o.Grace, w.endsAfter)
 	time.AfterFunc(w.endsAfter-time.Millisecond, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -134,7 +140,7 @@ func run(t *testing.T, d time.Duration, change func(*world, *Config), during ...
 	rec := tracetest.New(t)
 	w := &world{
 		t: t, began: time.Now(), stall: make(chan struct{}), memory: 500, disk: 500, endsAfter: 2 * time.Second,
-		stats: map[types.UID]*statsapi.PodStats{}, ending: map[types.UID]time.Time{}, freed: map[types.UID]int64{},
+		stats: map[types.UID]*statsapi.PodStats{}, ending: map[types.UID]time.Time{}, graces: map[types.UID]int64{}, freed: map[types.UID]int64{},
 	}
 	thresholds, err := Parse(Settings{
 		Hard:      map[string]string{"memory.available": "100", "nodefs.available": "10%"},
@@ -216,6 +222,47 @@ func TestStuck(t *testing.T) {
 			w.add(aPod("b", 0), 50)
 		})
 		logged(t, w, "0s evict a grace 1 disrupted true", "31s evict b grace 1 disrupted true")
+	})
+}
+
+// A pod that is terminating is evicted like others, if it then ends sooner.
+func TestTerminating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, rec := run(t, 3*time.Second, func(w *world, _ *Config) {
+			w.memory = 20
+			w.add(aPod("stays", 0), 60)
+			w.leave(w.add(aPod("slow", 0), 70).UID, 30, time.Hour)
+			w.leave(w.add(aPod("quick", 0), 80).UID, 1, time.Hour)
+			w.freed["u-slow"] = 300
+		})
+		logged(t, w, "0s evict slow grace 1 disrupted true")
+		if r := tracetest.Events[trace.Eviction](rec); len(r) != 1 || len(r[0].Ranked) != 2 {
+			t.Errorf("%+v", r)
+		}
+	})
+	// Over its limit of local storage.
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := run(t, 25*time.Second, func(w *world, _ *Config) {
+			for name, grace := range map[string]int64{"slow": 30, "quick": 1} {
+				p := w.add(aPod(name, 0), 101)
+				p.Spec.Containers[0].Resources.Limits = v1.ResourceList{"ephemeral-storage": resource.MustParse("100")}
+				w.leave(p.UID, grace, time.Hour)
+			}
+		})
+		logged(t, w, "0s evict slow grace 1 disrupted false")
+	})
+	// A soft eviction is not repeated, but a hard one shortens its grace period.
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := run(t, 130*time.Second, func(w *world, _ *Config) {
+			w.memory, w.endsAfter = 150, time.Hour
+			w.add(aPod("a", 0), 60)
+		}, func(w *world, _ *Manager) {
+			time.Sleep(110 * time.Second)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.memory = 20
+		})
+		logged(t, w, "30s evict a grace 20 disrupted true", "1m53s evict a grace 1 disrupted true")
 	})
 }
 

@@ -82,7 +82,7 @@ func (m *Manager) enforceLimits(ctx context.Context, now time.Time) (evicted []*
 		return nil
 	}
 	m.enforced = now
-	pods := slices.DeleteFunc(slices.Clone(m.cfg.Pods.Active()), func(p *v1.Pod) bool { return !limited(p) })
+	pods := slices.DeleteFunc(slices.Clone(m.cfg.Pods.Active(m.grace(nil))), func(p *v1.Pod) bool { return !limited(p) })
 	if len(pods) == 0 {
 		return nil
 	}
@@ -122,7 +122,8 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations, 
 		e.Err = strings.TrimPrefix(e.Err+"; "+err.Error(), "; ")
 		return nil, 0
 	}
-	all := rank(t.Signal, m.layout, m.cfg.Pods.Active(), stats)
+	grace := m.grace(t)
+	all := rank(t.Signal, m.layout, m.cfg.Pods.Active(grace), stats)
 	e.Ranked = ranking(all)
 	i := slices.IndexFunc(all, func(r ranked) bool { return !podspec.CriticalPod(r.pod) })
 	if i < 0 {
@@ -130,7 +131,7 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations, 
 	}
 	victim := &all[i]
 	e.Age = time.Since(since)
-	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), m.grace(t, victim.pod)
+	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), grace(victim.pod)
 	m.evict(ctx, t, got, victim, e.Grace)
 	return []*v1.Pod{victim.pod}, e.Grace
 }
@@ -148,13 +149,15 @@ func (m *Manager) usage(ctx context.Context, fresh func(uid string) bool) (map[s
 	return out, nil
 }
 
-// grace returns the grace period of a pod, in seconds.
-func (m *Manager) grace(t *Threshold, pod *v1.Pod) int64 {
-	if t.Grace == 0 {
-		return hardGrace
+// grace returns the grace periods of pods that are evicted for a threshold, or for a limit of local storage if it is nil, in seconds.
+func (m *Manager) grace(t *Threshold) func(*v1.Pod) int64 {
+	if t == nil || t.Grace == 0 {
+		return func(*v1.Pod) int64 { return hardGrace }
 	}
-	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
-		return min(m.cfg.MaxGrace, *own)
+	return func(pod *v1.Pod) int64 {
+		if own := pod.Spec.TerminationGracePeriodSeconds; own != nil {
+			return min(m.cfg.MaxGrace, *own)
+		}
+		return m.cfg.MaxGrace
 	}
-	return m.cfg.MaxGrace
 }

@@ -12,20 +12,36 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Evict makes a pod fail and terminate. It returns immediately. Safe for concurrent use.
+// Evict makes a pod fail and terminate. One that is terminating already fails, too, and terminates sooner; if it was evicted before, it keeps
+// its message and gets no other Event. Evict returns immediately. Safe for concurrent use.
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, evictPod; pkg/kubelet/pod_workers.go, killPodNow.
 func (m *Manager) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {
 	span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 	ctx = trace.ContextWith(ctx, span)
+	again := false
 	m.cfg.Store.with(pod.UID, func(e *entry) {
-		e.failed, e.disrupted = &podstatus.Reason{Reason: eviction.Reason, Message: o.Message}, o.Disrupted
+		if again = e.evicted(); !again {
+			e.failed, e.disrupted = &podstatus.Reason{Reason: eviction.Reason, Message: o.Message}, o.Disrupted
+		}
 	})
 	trace.Point(m.cfg.Bus, span, o.Decision)
-	if m.cfg.Events != nil {
-		m.cfg.Events.Annotated(ctx, pod, v1.EventTypeWarning, eviction.Reason, o.Message, o.Annotations)
-	} else {
-		trace.Point(m.cfg.Bus, span, trace.NodeEvent{Type: trace.EventWarning, Reason: eviction.Reason, Message: o.Message})
+	if !again {
+		m.sayEvicted(ctx, pod, &o)
 	}
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Grace: &o.Grace, Reason: o.Message, Cause: worker.Cause{Text: "evicted", Span: span}})
+}
+
+// evicted reports whether the pod was evicted, by this agent or, as its status says, by an earlier one.
+func (e *entry) evicted() bool {
+	return e.failed != nil && e.failed.Reason == eviction.Reason || e.status.Phase == v1.PodFailed && e.status.Reason == eviction.Reason
+}
+
+// sayEvicted sends the Event of an evicted pod.
+func (m *Manager) sayEvicted(ctx context.Context, pod *v1.Pod, o *eviction.Order) {
+	if m.cfg.Events != nil {
+		m.cfg.Events.Annotated(ctx, pod, v1.EventTypeWarning, eviction.Reason, o.Message, o.Annotations)
+		return
+	}
+	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.NodeEvent{Type: trace.EventWarning, Reason: eviction.Reason, Message: o.Message})
 }

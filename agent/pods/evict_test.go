@@ -3,6 +3,8 @@ package pods
 import (
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -34,5 +36,36 @@ func TestEvict(t *testing.T) {
 		if r.Pod.UID != "u1" {
 			t.Errorf("the event is about %+v", r.Pod)
 		}
+	}
+}
+
+// A pod that is evicted again ends sooner, and keeps its message: it gets one Event. This agent or an earlier one may have evicted it before.
+func TestEvictAgain(t *testing.T) {
+	for name, before := range map[string]v1.PodStatus{
+		"by this agent": {}, "by an earlier agent": {Phase: v1.PodFailed, Reason: "Evicted", Message: "first. "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, 0)
+			pod := podOf("web", "u1")
+			d.send(podsource.OpAdd, pod)
+			d.workers.took()
+			d.cfg.Store.with("u1", func(e *entry) { e.status = before })
+			events := 0
+			if before.Reason == "" {
+				d.Evict(t.Context(), pod, eviction.Order{Message: "first. ", Grace: 20, Disrupted: true})
+				d.asked("u1: evicted end grace=20, first. ")
+				events++
+			}
+			d.Evict(t.Context(), pod, eviction.Order{Message: "second. ", Grace: 1})
+			d.asked("u1: evicted end grace=1, second. ")
+			d.cfg.Store.with("u1", func(e *entry) {
+				if e.failed != nil && (e.failed.Message != "first. " || !e.disrupted) {
+					t.Errorf("failed %+v, disrupted %t", e.failed, e.disrupted)
+				}
+			})
+			if got := tracetest.Events[trace.NodeEvent](d.rec); len(got) != events {
+				t.Errorf("events %+v, want %d", got, events)
+			}
+		})
 	}
 }

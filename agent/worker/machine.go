@@ -117,6 +117,15 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	return false
 }
 
+// sooner reports whether a termination with a grace period, in seconds, ends the pod sooner. One that is gone from its source ends as it
+// does.
+func (m *machine) sooner(grace int64) bool {
+	if m.state == Terminating {
+		return !m.remove && podspec.GracePeriod(m.pod, &grace) < podspec.GracePeriod(m.pod, m.grace)
+	}
+	return m.state == Syncing
+}
+
 // anew stores a request for a pod that is terminating, for its next life. A request without a spec is not one for a
 // next life.
 func (m *machine) anew(a Ask) {

@@ -104,6 +104,22 @@ func (r *Registry) Unended() []*v1.Pod {
 	return out
 }
 
+// Endable returns the pods that end sooner if they terminate with the grace period that grace returns, in seconds: those that run or will
+// run, and those that are terminating with a longer one and are not gone from their source.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, isPodInactive.
+func (r *Registry) Endable(grace func(*v1.Pod) int64) []*v1.Pod {
+	var out []*v1.Pod
+	for _, w := range r.all() {
+		w.mu.Lock()
+		if w.mach.pod != nil && w.mach.sooner(grace(w.mach.pod)) {
+			out = append(out, w.mach.pod)
+		}
+		w.mu.Unlock()
+	}
+	return out
+}
+
 func (r *Registry) get(uid types.UID) *worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
