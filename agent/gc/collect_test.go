@@ -369,18 +369,62 @@ func TestFirstContainerPass(t *testing.T) {
 	}
 }
 
+// Where no usage can trigger image passes, none runs; but the images are watched from the start, so that pressure finds those that are old
+// and unused, and in the order of their last use.
 func TestRunWithoutImagePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, rec := newCollector(t, newNode(), func(c *Config) { c.ImagePolicy = ImagePolicy{High: 100, Low: 80} })
+		n := newNode()
+		for _, id := range []string{"a", "b", "used"} {
+			n.image(id, 10)
+		}
+		inUse := container(t, "c running live/web 1 s")
+		inUse.ImageId = "used"
+		n.containers["c"] = inUse
+		c, rec := newCollector(t, n, func(c *Config) {
+			c.ImagePolicy = ImagePolicy{High: 100, Low: 80, MinAge: 2 * time.Minute}
+			c.Present = func([]string, time.Time) { t.Error("a pass reported the images") }
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := c.Run(ctx); err != nil {
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		time.Sleep(57 * time.Minute)
+		n.mu.Lock()
+		n.image("young", 10)
+		delete(n.containers, "c")
+		n.mu.Unlock()
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		for _, e := range tracetest.Events[trace.GC](rec) {
 			if e.What == trace.GCImages {
 				t.Fatal("an image pass ran")
 			}
+		}
+		c.cfg.Present = nil
+		sum, err := c.DeleteUnused(t.Context())
+		if err != nil || sum.Removed != 3 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if d := cmp.Diff([]string{"remove r.io/a:v1", "remove r.io/b:v1", "keep r.io/young:v1", "remove r.io/used:v1"}, decided(rec)); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// What hinders the watch of images is said.
+func TestImagesThatCannotBeWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode()
+		n.deaf = errors.New("connection refused")
+		c, rec := newCollector(t, n, func(c *Config) { c.ImagePolicy = ImagePolicy{High: 100, Low: 80} })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if l := tracetest.Events[trace.Log](rec); len(l) != 1 || l[0].Message != "the age and use of images are not known: list images: connection refused" {
+			t.Errorf("%+v", l)
 		}
 	})
 }

@@ -9,5 +9,5 @@
 // Run runs two goroutines, one per kind; the Collect methods run in their caller's. Runs of one kind never overlap.
 //
 // It publishes GC begin and end for each run, below it a Decision for each candidate (kept or removed, reason, bytes),
-// and NodeEvent for failures with a Kubernetes reason.
+// NodeEvent for failures with a Kubernetes reason, and Log if images cannot be watched where no run does it.
 package gc

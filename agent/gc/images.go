@@ -50,19 +50,48 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 	return sum, err
 }
 
-func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
+func (c *Collector) lookAtImages(ctx context.Context) (in ImageInputs, err error) {
 	began := time.Now()
-	images, err := c.cfg.Images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	images, err := c.listImages(ctx)
 	if err != nil {
-		return ImageInputs{}, fmt.Errorf("list images: %w", err)
+		return ImageInputs{}, err
 	}
 	if c.cfg.Present != nil {
 		var ids []string
-		for _, i := range images.GetImages() {
+		for _, i := range images {
 			ids = append(ids, i.GetId())
 		}
 		c.cfg.Present(ids, began)
 	}
+	if in, err = c.sight(ctx, images); err != nil {
+		return ImageInputs{}, err
+	}
+	in.FS, err = c.imageFS(ctx)
+	return in, err
+}
+
+// watchImages notes which images exist and are used.
+func (c *Collector) watchImages(ctx context.Context) error {
+	c.imagePass.Lock()
+	defer c.imagePass.Unlock()
+	images, err := c.listImages(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.sight(ctx, images)
+	return err
+}
+
+func (c *Collector) listImages(ctx context.Context) ([]*runtimeapi.Image, error) {
+	images, err := c.cfg.Images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", err)
+	}
+	return images.GetImages(), nil
+}
+
+// sight notes the use of images that were just listed, and returns the inputs of a pass, without the file system.
+func (c *Collector) sight(ctx context.Context, images []*runtimeapi.Image) (ImageInputs, error) {
 	// List containers after the images: then a container that was created in between is found. An image that was pulled
 	// in between is not, and is not removed.
 	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
@@ -74,12 +103,10 @@ func (c *Collector) lookAtImages(ctx context.Context) (ImageInputs, error) {
 		mounted = c.cfg.VolumeImages()
 	}
 	now := time.Now()
-	in := ImageInputs{
+	return ImageInputs{
 		Now: now, Policy: c.cfg.ImagePolicy, Watched: now.Sub(c.began),
-		Images: c.seen.look(now, images.GetImages(), containers.GetContainers(), mounted),
-	}
-	in.FS, err = c.imageFS(ctx)
-	return in, err
+		Images: c.seen.look(now, images, containers.GetContainers(), mounted),
+	}, nil
 }
 
 // ImageDir gets the directory of the runtime's images.

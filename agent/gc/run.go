@@ -11,9 +11,9 @@ import (
 // Run runs each kind of garbage collection now, and then every minute (containers) and every five minutes (images)
 // until ctx is done. The first run for containers waits at most a minute for the pod sources, so that it can remove the
 // remains of pods that were deleted while no agent ran. A failed run is reported and retried at the next interval.
-// There are no image runs if no usage can trigger them.
+// If no usage can trigger image runs, Run only notes every five minutes which images exist and are used: DeleteUnused depends on it.
 //
-// Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
+// Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection; pkg/kubelet/images/image_gc_manager.go, Start.
 func (c *Collector) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -25,13 +25,22 @@ func (c *Collector) Run(ctx context.Context) error {
 		}
 		every(ctx, containerPeriod, func() { _, _ = c.collectContainers(ctx, trace.GCPeriod, false) })
 	})
-	if c.cfg.ImagePolicy.High < 100 || c.cfg.ImagePolicy.MaxAge > 0 {
-		wg.Go(func() {
-			every(ctx, imagePeriod, func() { _, _ = c.collectImages(ctx, trace.GCPeriod, false) })
-		})
-	}
+	wg.Go(func() {
+		every(ctx, imagePeriod, func() { c.imageTick(ctx) })
+	})
 	wg.Wait()
 	return nil
+}
+
+// imageTick runs the garbage collection of images, or only watches them if no usage can trigger it.
+func (c *Collector) imageTick(ctx context.Context) {
+	if p := c.cfg.ImagePolicy; p.High < 100 || p.MaxAge > 0 {
+		_, _ = c.collectImages(ctx, trace.GCPeriod, false)
+		return
+	}
+	if err := c.watchImages(ctx); err != nil && ctx.Err() == nil {
+		trace.Point(c.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "the age and use of images are not known: " + err.Error()})
+	}
 }
 
 func every(ctx context.Context, period time.Duration, pass func()) {
