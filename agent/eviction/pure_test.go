@@ -196,6 +196,35 @@ func TestRank(t *testing.T) {
 	}
 }
 
+func TestRequestOf(t *testing.T) {
+	change := func(p *v1.Pod, f func(*v1.PodSpec)) *v1.Pod { f(&p.Spec); return p }
+	overhead := func(s *v1.PodSpec) {
+		s.Overhead = v1.ResourceList{"memory": resource.MustParse("70"), "ephemeral-storage": resource.MustParse("30")}
+	}
+	own := func(s *v1.PodSpec) {
+		s.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{"memory": resource.MustParse("500")}}
+	}
+	for name, c := range map[string]struct {
+		pod          *v1.Pod
+		memory, disk int64
+	}{
+		"nothing":                  {aPod("p", 0), 0, 0},
+		"of a container":           {aPod("p", 0, "memory", "100", "ephemeral-storage", "10"), 100, 10},
+		"overhead only":            {change(aPod("p", 0), overhead), 0, 0},
+		"overhead of memory":       {change(aPod("p", 0, "memory", "100"), overhead), 170, 0},
+		"overhead of both":         {change(aPod("p", 0, "memory", "100", "ephemeral-storage", "10"), overhead), 170, 40},
+		"of the pod":               {change(aPod("p", 0, "memory", "100", "ephemeral-storage", "10"), own), 500, 0},
+		"of the pod with overhead": {change(change(aPod("p", 0, "ephemeral-storage", "10"), own), overhead), 570, 0},
+	} {
+		if m, d := requestOf(trace.SignalAllocatable, c.pod), requestOf(trace.SignalNodeFS, c.pod); m != c.memory || d != c.disk {
+			t.Errorf("%s: %d and %d, want %d and %d", name, m, d, c.memory, c.disk)
+		}
+		if n := requestOf(trace.SignalNodeFSInodes, c.pod) + requestOf(trace.SignalPID, c.pod); n != 0 {
+			t.Errorf("%s: %d inodes or process ids", name, n)
+		}
+	}
+}
+
 // The messages are those of upstream's kubelet: tools match them.
 func TestMessage(t *testing.T) {
 	pod := aPod("web", 0, "memory", "64Mi")

@@ -64,14 +64,21 @@ func first(a, b bool) int {
 	return 1
 }
 
-// requestOf returns what a pod requests of a signal's resource; nothing can be requested of inodes and process ids.
+// requestOf returns what a pod requests of a signal's resource; nothing can be requested of inodes and process ids. A pod with resources of
+// its own does not request what its containers do. Overhead alone is no request.
+//
+// Upstream: pkg/api/v1/resource/helpers.go, GetResourceRequestQuantity.
 func requestOf(s trace.Signal, pod *v1.Pod) int64 {
 	name := resourceOf(s)
 	if name == inodes || name == pids {
 		return 0
 	}
-	request := resource.PodRequests(pod, resource.PodResourcesOptions{})[name]
-	return request.Value()
+	request := resource.PodRequests(pod, resource.PodResourcesOptions{ExcludeOverhead: true, SkipContainerLevelResources: resource.IsPodLevelResourcesSet(pod)})[name]
+	if request.IsZero() {
+		return 0
+	}
+	overhead := pod.Spec.Overhead[name]
+	return request.Value() + overhead.Value()
 }
 
 // usageOf returns what a pod uses of a signal's resource.
