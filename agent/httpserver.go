@@ -61,7 +61,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 func (p *parts) addStats(c *server.Config) error {
 	cfg := stats.Config{
 		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
-		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup, Machine: p.describedMachine(),
+		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup, Machine: p.describedMachine(), Bus: p.cfg.Bus,
 		KubeletCgroup: p.cfg.Kubelet.Kubelet.KubeletCgroups, SystemCgroup: p.cfg.Kubelet.Kubelet.SystemCgroups,
 	}
 	if p.cgroups != nil {

@@ -7,7 +7,7 @@
 // is read. Unknown figures are omitted. Pressure (PSI) comes from the runtime, or else from cgroup v2.
 //
 // It runs a goroutine during a request, at most two that walk directories, and one for each volume whose file system is read. It
-// publishes nothing; the calls to the runtime are published by its client.
+// publishes a Log when the runtime's statistics of pods or its metrics fail; the calls to the runtime are published by its client.
 //
 // Upstream: pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/cri_stats_provider.go, and for the node and cgroups cAdvisor,
 // github.com/google/cadvisor/lib.

@@ -17,6 +17,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
@@ -37,13 +38,12 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 	defer cancel()
 	for _, sb := range sandboxes {
 		spec := specs[types.UID(sb.GetAttributes().GetMetadata().GetUid())]
-		p := s.pod(sb, s.podCgroup(spec), brief, now)
+		cgroup := s.podCgroup(spec)
+		p := s.pod(sb, cgroup, brief, now)
 		if !brief {
 			s.storage(walks{until, fresh != nil && fresh(p.PodRef.UID)}, &p, sb, spec, images, now)
 			p.Network = network(sb.GetLinux().GetNetwork())
-			if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
-				p.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
-			}
+			p.ProcessStats = s.processStats(sb, cgroup)
 		}
 		out = append(out, p)
 	}
@@ -54,44 +54,75 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 	return out, nil
 }
 
-// sandboxes returns the newest sandbox of each pod. If the runtime has no statistics of sandboxes, those of its
-// containers are used.
+// sandboxes returns the newest sandbox of each pod. If the runtime has no statistics of sandboxes, or fails because it has none of one of
+// them, those of its containers are used.
 func (s *Stats) sandboxes(ctx context.Context) (map[string]*runtimeapi.PodSandboxStats, error) {
-	newest := map[string]*runtimeapi.PodSandboxStats{}
 	list, err := s.cfg.Runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
-	switch grpcstatus.Code(err) {
-	case codes.OK:
-		for _, sb := range list.Stats {
-			m := sb.GetAttributes().GetMetadata()
-			if old := newest[m.GetUid()]; old == nil || old.Attributes.Metadata.Attempt < m.GetAttempt() {
-				newest[m.GetUid()] = sb
-			}
+	if err != nil {
+		return s.withoutSandboxes(ctx, err)
+	}
+	s.failing.Store(false)
+	newest := map[string]*runtimeapi.PodSandboxStats{}
+	for _, sb := range list.Stats {
+		m := sb.GetAttributes().GetMetadata()
+		if old := newest[m.GetUid()]; old == nil || old.Attributes.Metadata.Attempt < m.GetAttempt() {
+			newest[m.GetUid()] = sb
 		}
-		return newest, nil
-	case codes.Unimplemented:
-	default:
-		return nil, fmt.Errorf("statistics of pods: %w", err)
+	}
+	return newest, nil
+}
+
+// withoutSandboxes returns the sandboxes with the statistics of their containers only, because those of sandboxes failed.
+func (s *Stats) withoutSandboxes(ctx context.Context, failed error) (map[string]*runtimeapi.PodSandboxStats, error) {
+	failed = fmt.Errorf("statistics of pods: %w", failed)
+	if ctx.Err() != nil {
+		return nil, failed
 	}
 	containers, err := s.cfg.Runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("statistics of containers: %w", err)
+		return nil, fmt.Errorf("%w; statistics of containers: %w", failed, err)
 	}
+	if grpcstatus.Code(failed) != codes.Unimplemented && !s.failing.Swap(true) {
+		trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: failed.Error() + "; those of containers are used"})
+	}
+	out := map[string]*runtimeapi.PodSandboxStats{}
 	for _, c := range containers.Stats {
 		l := c.GetAttributes().GetLabels()
 		uid := l[kubelettypes.KubernetesPodUIDLabel]
-		sb := newest[uid]
-		if sb == nil {
-			sb = &runtimeapi.PodSandboxStats{
-				Attributes: &runtimeapi.PodSandboxAttributes{Metadata: &runtimeapi.PodSandboxMetadata{
-					Uid: uid, Name: l[kubelettypes.KubernetesPodNameLabel], Namespace: l[kubelettypes.KubernetesPodNamespaceLabel],
-				}},
-				Linux: &runtimeapi.LinuxPodSandboxStats{},
-			}
-			newest[uid] = sb
+		if out[uid] == nil {
+			out[uid] = sandboxOf(uid, l[kubelettypes.KubernetesPodNameLabel], l[kubelettypes.KubernetesPodNamespaceLabel])
 		}
-		sb.Linux.Containers = append(sb.Linux.Containers, c)
+		out[uid].Linux.Containers = append(out[uid].Linux.Containers, c)
 	}
-	return newest, nil
+	for _, p := range s.cfg.Pods() { // a pod that has no container yet uses little, but that is known
+		if box := s.cfg.Observed(p.UID).Sandbox(); out[string(p.UID)] == nil && box != nil && box.Ready {
+			out[string(p.UID)] = sandboxOf(string(p.UID), p.Name, p.Namespace)
+		}
+	}
+	return out, nil
+}
+
+// sandboxOf returns the sandbox of a pod without statistics.
+func sandboxOf(uid, name, namespace string) *runtimeapi.PodSandboxStats {
+	return &runtimeapi.PodSandboxStats{
+		Attributes: &runtimeapi.PodSandboxAttributes{Metadata: &runtimeapi.PodSandboxMetadata{Uid: uid, Name: name, Namespace: namespace}},
+		Linux:      &runtimeapi.LinuxPodSandboxStats{},
+	}
+}
+
+// processStats returns the number of a pod's processes and threads: the runtime's, or else that of the pod's cgroup; nil if it is unknown.
+func (s *Stats) processStats(sb *runtimeapi.PodSandboxStats, cgroup string) *statsapi.ProcessStats {
+	if n := sb.GetLinux().GetProcess().GetProcessCount(); n != nil {
+		return &statsapi.ProcessStats{ProcessCount: value(n)}
+	}
+	if cgroup == "" {
+		return nil
+	}
+	n, ok := s.tree.number("pids", cgroup, "pids.current")
+	if !ok {
+		return nil
+	}
+	return &statsapi.ProcessStats{ProcessCount: &n}
 }
 
 // podCgroup returns a pod's cgroup, "" if it is unknown.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/quota"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Runtime is the part of the CRI's runtime service that Stats needs.
@@ -56,6 +58,8 @@ type Config struct {
 	KubeletCgroup, SystemCgroup string
 	// Machine is what the metrics of the machine have.
 	Machine Machine
+	// Bus may be nil.
+	Bus *trace.Bus
 	// Proc and Cgroup are /proc and /sys/fs/cgroup; "" means these.
 	Proc, Cgroup string
 }
@@ -80,6 +84,8 @@ type Stats struct {
 	places      probes[place]
 	images      images
 	full, brief flight[*statsapi.Summary]
+	// failing says that the last statistics of pods are those of their containers only, because the runtime failed.
+	failing atomic.Bool
 
 	boot sync.Once
 	up   time.Time

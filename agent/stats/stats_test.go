@@ -24,13 +24,17 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/quota"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 type fake struct {
 	pods       []*runtimeapi.PodSandboxStats
 	err        error
 	containers []*runtimeapi.ContainerStats
-	imageFS    string
+	// containersErr is the error of the containers' statistics.
+	containersErr error
+	imageFS       string
 	// info is the description of each sandbox, asked whose.
 	info      string
 	statusErr error
@@ -42,7 +46,7 @@ func (f *fake) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxSt
 }
 
 func (f *fake) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ListContainerStatsResponse, error) {
-	return &runtimeapi.ListContainerStatsResponse{Stats: f.containers}, nil
+	return &runtimeapi.ListContainerStatsResponse{Stats: f.containers}, f.containersErr
 }
 
 func (f *fake) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest, ...grpc.CallOption) (*runtimeapi.ImageFsInfoResponse, error) {
@@ -214,14 +218,66 @@ func TestWritableLayer(t *testing.T) {
 
 func TestRuntimeWithoutPodStats(t *testing.T) {
 	s, runtime := world(t)
+	rec := tracetest.New(t)
+	s.cfg.Bus = rec.Bus()
 	runtime.err, runtime.containers = grpcstatus.Error(codes.Unimplemented, "no"), []*runtimeapi.ContainerStats{containerStats("c1", 1)}
 	got, err := s.Summary(t.Context(), true)
 	if err != nil || len(got.Pods) != 1 || got.Pods[0].PodRef.Name != "web" || *got.Pods[0].Memory.WorkingSetBytes != 1000 {
 		t.Errorf("%+v, %v", got.Pods, err)
 	}
-	runtime.err = errors.New("gone")
-	if _, err := s.Summary(t.Context(), true); err == nil {
-		t.Error("no error")
+	if l := tracetest.Events[trace.Log](rec); len(l) != 0 {
+		t.Errorf("nothing has failed: %+v", l)
+	}
+	runtime.err, runtime.containersErr = errors.New("gone"), errors.New("also gone")
+	if _, err := s.Summary(t.Context(), true); err == nil || err.Error() != "statistics of pods: gone; statistics of containers: also gone" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// If the statistics of one sandbox fail, the runtime returns none. Those of containers rank pods, too: with the processes of the pods'
+// cgroups, and with the pods that have no container yet. It is said once.
+func TestSandboxWithoutStats(t *testing.T) {
+	s, runtime := world(t)
+	rec := tracetest.New(t)
+	s.cfg.Bus = rec.Bus()
+	write(t, s.cfg.Cgroup, map[string]string{"pids/kubepods/podu1/pids.current": "7\n"})
+	runtime.err = errors.New("sandbox s2: no metrics")
+	for _, c := range []struct {
+		name       string
+		containers []*runtimeapi.ContainerStats
+		memory     uint64
+	}{
+		{"a container", []*runtimeapi.ContainerStats{containerStats("c1", 1)}, 1000},
+		{"no container yet", nil, 0},
+	} {
+		runtime.containers = c.containers
+		pods, err := s.Pods(t.Context(), nil)
+		if err != nil || len(pods) != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, pods, err)
+		}
+		p := pods[0]
+		if p.PodRef.Name != "web" || p.PodRef.Namespace != "shop" || p.PodRef.UID != "u1" || *p.Memory.WorkingSetBytes != c.memory || len(p.VolumeStats) != 1 {
+			t.Errorf("%s: %+v", c.name, p)
+		}
+		if p.ProcessStats == nil || *p.ProcessStats.ProcessCount != 7 {
+			t.Errorf("%s: processes %+v", c.name, p.ProcessStats)
+		}
+	}
+	if l := tracetest.Events[trace.Log](rec); len(l) != 1 || l[0].Message != "statistics of pods: sandbox s2: no metrics; those of containers are used" || l[0].Level != trace.LevelWarn {
+		t.Errorf("%+v", l)
+	}
+	runtime.err = nil
+	if _, err := s.Pods(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	runtime.err = errors.New("again")
+	if _, err := s.Pods(t.Context(), nil); err != nil || len(tracetest.Events[trace.Log](rec)) != 2 {
+		t.Errorf("%v, %+v", err, tracetest.Events[trace.Log](rec))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Pods(ctx, nil); err == nil {
+		t.Error("no error after the caller has gone")
 	}
 }
 
@@ -264,7 +320,7 @@ func TestMetrics(t *testing.T) {
 	if f := got["container_network_receive_bytes_total"]; f == nil || len(f.Metric) != 2 {
 		t.Errorf("network %v", f)
 	}
-	runtime.err = errors.New("gone")
+	runtime.err, runtime.containersErr = errors.New("gone"), errors.New("gone")
 	if f := scrape(t, s.ResourceMetrics())["resource_scrape_error"]; f.Metric[0].GetGauge().GetValue() != 1 {
 		t.Errorf("error is not told: %v", f)
 	}
