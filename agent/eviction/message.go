@@ -37,7 +37,7 @@ func message(t *Threshold, seen observation, r *ranked) (text string, annotation
 		format = resource.DecimalSI
 	}
 	amount := func(n int64) string { return resource.NewQuantity(n, format).String() }
-	text = fmt.Sprintf("The node was low on resource: %v. Threshold quantity: %s, available: %s. ", name, amount(t.Free.of(seen.capacity)), amount(seen.available))
+	text = fmt.Sprintf("The node was low on resource: %v. Threshold quantity: %s, available: %s. ", name, t.Free.text(seen.capacity), amount(seen.available))
 	if r.stats == nil {
 		return text, map[string]string{}
 	}
@@ -52,7 +52,7 @@ func message(t *Threshold, seen observation, r *ranked) (text string, annotation
 	var over, usage []string
 	for i := range r.stats.Containers {
 		c := &r.stats.Containers[i]
-		spec := podspec.Container(r.pod, c.Name)
+		spec := containerOf(r.pod, c.Name)
 		used, known := containerUsage(name, c)
 		if spec == nil || !known {
 			continue
@@ -65,6 +65,16 @@ func message(t *Threshold, seen observation, r *ranked) (text string, annotation
 	}
 	annotations[offendingContainers], annotations[offendingUsage] = strings.Join(over, ","), strings.Join(usage, ",")
 	return text, annotations
+}
+
+// containerOf returns the container of that name in a pod's spec; nil for an ephemeral one, which can request nothing.
+func containerOf(pod *v1.Pod, name string) *v1.Container {
+	for c := range podspec.Each(pod) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // containerUsage returns what a container uses of a resource, if it is known.

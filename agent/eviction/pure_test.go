@@ -14,6 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
+// quantity is an amount that was configured as a number.
+func quantity(n int64) Amount { return Amount{Quantity: *resource.NewQuantity(n, resource.DecimalSI)} }
+
 func TestParse(t *testing.T) {
 	got, err := Parse(Settings{
 		Hard: map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "pid.available": "0%"},
@@ -21,11 +24,11 @@ func TestParse(t *testing.T) {
 		MinimumReclaim: map[string]string{"memory.available": "50Mi", "nodefs.available": "1%"},
 		Allocatable:    true,
 	})
-	reclaim := Amount{Quantity: 50 << 20}
+	reclaim := quantity(50 << 20)
 	want := []Threshold{
-		{Signal: trace.SignalMemory, Free: Amount{Quantity: 100 << 20}, Reclaim: reclaim},
-		{Signal: trace.SignalMemory, Free: Amount{Quantity: 200 << 20}, Reclaim: reclaim, Grace: 90 * time.Second},
-		{Signal: trace.SignalAllocatable, Free: Amount{Quantity: 100 << 20}, Reclaim: reclaim},
+		{Signal: trace.SignalMemory, Free: quantity(100 << 20), Reclaim: reclaim},
+		{Signal: trace.SignalMemory, Free: quantity(200 << 20), Reclaim: reclaim, Grace: 90 * time.Second},
+		{Signal: trace.SignalAllocatable, Free: quantity(100 << 20), Reclaim: reclaim},
 		{Signal: trace.SignalNodeFS, Free: Amount{Percent: 10}, Reclaim: Amount{Percent: 1}},
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -45,7 +48,7 @@ func TestParse(t *testing.T) {
 
 // containerfs has the thresholds of the file system that it is on.
 func TestLayoutThresholds(t *testing.T) {
-	hard := func(s trace.Signal, n int64) Threshold { return Threshold{Signal: s, Free: Amount{Quantity: n}} }
+	hard := func(s trace.Signal, n int64) Threshold { return Threshold{Signal: s, Free: quantity(n)} }
 	all := []Threshold{hard(trace.SignalNodeFS, 1), hard(trace.SignalImageFS, 2), hard(trace.SignalImageFSInodes, 3), hard(trace.SignalContainerFS, 9)}
 	for l, added := range map[Layout][]Threshold{
 		OneFS:   {hard(trace.SignalContainerFS, 1)},
@@ -91,8 +94,8 @@ func TestLayoutParts(t *testing.T) {
 func TestJudge(t *testing.T) {
 	t0 := time.Unix(1000, 0)
 	all := []Threshold{
-		{Signal: trace.SignalMemory, Free: Amount{Quantity: 100}, Reclaim: Amount{Quantity: 50}},
-		{Signal: trace.SignalMemory, Free: Amount{Quantity: 200}, Grace: 30 * time.Second},
+		{Signal: trace.SignalMemory, Free: quantity(100), Reclaim: quantity(50)},
+		{Signal: trace.SignalMemory, Free: quantity(200), Grace: 30 * time.Second},
 		{Signal: trace.SignalNodeFS, Free: Amount{Percent: 10}},
 	}
 	j := newJudge(len(all))
@@ -229,7 +232,7 @@ func TestRequestOf(t *testing.T) {
 func TestMessage(t *testing.T) {
 	pod := aPod("web", 0, "memory", "64Mi")
 	r := &ranked{pod: pod, stats: uses(pod, 100<<20, 3<<20, 1<<20, 0, 4)}
-	hard := &Threshold{Signal: trace.SignalMemory, Free: Amount{Quantity: 100 << 20}}
+	hard := &Threshold{Signal: trace.SignalMemory, Free: Amount{Quantity: resource.MustParse("100Mi")}}
 	text, notes := message(hard, observation{50 << 20, 1 << 30}, r)
 	want := "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container c was using 100Mi, request is 64Mi, has larger consumption of memory. "
 	if text != want {
@@ -242,7 +245,7 @@ func TestMessage(t *testing.T) {
 	if text, _ = message(disk, observation{5 << 20, 100 << 20}, r); text != "The node was low on resource: ephemeral-storage. Threshold quantity: 10Mi, available: 5Mi. Container c was using 4Mi, request is 0, has larger consumption of ephemeral-storage. " {
 		t.Errorf("disk: %q", text)
 	}
-	node := &Threshold{Signal: trace.SignalPID, Free: Amount{Quantity: 1000}}
+	node := &Threshold{Signal: trace.SignalPID, Free: quantity(1000)}
 	if text, _ = message(node, observation{10, 32768}, r); text != "The node was low on resource: pids. Threshold quantity: 1k, available: 10. " {
 		t.Errorf("pids: %q", text)
 	}
@@ -252,6 +255,46 @@ func TestMessage(t *testing.T) {
 	}
 	if _, notes = message(hard, observation{0, 1}, &ranked{pod: pod}); len(notes) != 0 {
 		t.Errorf("unknown usage: %v", notes)
+	}
+	// Only containers that can request something are to blame.
+	pod.Spec.Resources, pod.Spec.InitContainers, pod.Spec.Containers = nil, pod.Spec.Containers, nil
+	if text, _ = message(hard, observation{50 << 20, 1 << 30}, r); text != want {
+		t.Errorf("init container: %q", text)
+	}
+	pod.Spec.InitContainers, pod.Spec.EphemeralContainers = nil, []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "c"}}}
+	if text, notes = message(hard, observation{50 << 20, 1 << 30}, r); text != "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. " || notes["offending_containers"] != "" {
+		t.Errorf("ephemeral container: %q, %v", text, notes)
+	}
+}
+
+// A configured quantity keeps its format in messages; a percentage has upstream's precision and binary units.
+func TestAmount(t *testing.T) {
+	for _, c := range []struct {
+		signal, config string
+		capacity, of   int64
+		text           string
+	}{
+		{"memory.available", "1G", 8 << 30, 1e9, "1G"},
+		{"memory.available", "1024Mi", 8 << 30, 1 << 30, "1Gi"},
+		{"memory.available", "104857600", 8 << 30, 100 << 20, "104857600"},
+		{"memory.available", "1e3", 8 << 30, 1000, "1e3"},
+		{"nodefs.available", "10%", 100 << 30, 10737418400, "10737418400"},
+		{"nodefs.available", "12.5%", 100 << 30, 12800 << 20, "12800Mi"},
+		{"nodefs.inodesFree", "5%", 6553600, 327680, "320Ki"},
+		{"nodefs.inodesFree", "2000", 6553600, 2000, "2k"},
+	} {
+		all, err := Parse(Settings{Hard: map[string]string{c.signal: c.config}})
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		if of, text := all[0].Free.of(c.capacity), all[0].Free.text(c.capacity); of != c.of || text != c.text {
+			t.Errorf("%s %s of %d: %d, %q, want %d, %q", c.signal, c.config, c.capacity, of, text, c.of, c.text)
+		}
+	}
+	for _, none := range []string{"0", "0%", "100%"} {
+		if all, err := Parse(Settings{Hard: map[string]string{"memory.available": none}}); err != nil || len(all) != 0 {
+			t.Errorf("%s: %+v, %v", none, all, err)
+		}
 	}
 }
 

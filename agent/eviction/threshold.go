@@ -17,16 +17,30 @@ import (
 
 // Amount is a quantity in the signal's unit, or a share of the capacity.
 type Amount struct {
-	Quantity int64
-	Percent  float64 // 0 means Quantity
+	Quantity resource.Quantity // as configured: messages have it in its own format
+	Percent  float64           // 0 means Quantity
 }
 
-// of returns the amount for a capacity.
-func (a Amount) of(capacity int64) int64 {
+// none reports whether the amount is 0.
+func (a *Amount) none() bool { return a.Percent == 0 && a.Quantity.IsZero() }
+
+// of returns the amount for a capacity. A share has the precision that upstream's has.
+//
+// Upstream: pkg/kubelet/eviction/api/types.go, GetThresholdQuantity.
+func (a *Amount) of(capacity int64) int64 {
 	if a.Percent > 0 {
-		return int64(a.Percent / 100 * float64(capacity))
+		return int64(float64(capacity) * float64(float32(a.Percent)/100))
 	}
-	return a.Quantity
+	return a.Quantity.Value()
+}
+
+// text returns the amount for a capacity as upstream's messages have it: a quantity as it is configured, and a share with binary units even
+// of inodes.
+func (a *Amount) text(capacity int64) string {
+	if a.Percent > 0 {
+		return resource.NewQuantity(a.of(capacity), resource.BinarySI).String()
+	}
+	return a.Quantity.String()
 }
 
 // Threshold is one threshold of a signal.
@@ -41,7 +55,7 @@ type Threshold struct {
 
 // trace returns the threshold as an event has it.
 func (t *Threshold) trace() trace.Threshold {
-	return trace.Threshold{Kind: trace.ThresholdPressure, Percent: t.Free.Percent, Bytes: t.Free.Quantity, After: t.Grace}
+	return trace.Threshold{Kind: trace.ThresholdPressure, Percent: t.Free.Percent, Bytes: t.Free.Quantity.Value(), After: t.Grace}
 }
 
 // Settings are the fields of KubeletConfiguration with thresholds, by signal.
@@ -61,14 +75,14 @@ func Parse(c Settings) ([]Threshold, error) {
 	for _, s := range signals() {
 		key := name(s)
 		t := Threshold{Signal: s, Reclaim: p.amount("evictionMinimumReclaim", key, c.MinimumReclaim)}
-		if t.Free = p.amount("evictionHard", key, c.Hard); t.Free != (Amount{}) {
+		if t.Free = p.amount("evictionHard", key, c.Hard); !t.Free.none() {
 			out = append(out, t)
 			if s == trace.SignalMemory && c.Allocatable {
 				t.Signal = trace.SignalAllocatable
 				out = append(out, t)
 			}
 		}
-		if t.Free = p.amount("evictionSoft", key, c.Soft); t.Free != (Amount{}) {
+		if t.Free = p.amount("evictionSoft", key, c.Soft); !t.Free.none() {
 			t.Signal, t.Grace = s, p.grace(key, c.SoftGrace)
 			out = append(out, t)
 		}
@@ -101,7 +115,7 @@ func (p *parser) amount(field, key string, in map[string]string) Amount {
 		p.errs = append(p.errs, fmt.Errorf("%s[%q]: %q must be a quantity such as 100Mi, or a percentage", field, key, text))
 		return Amount{}
 	}
-	return Amount{Quantity: q.Value()}
+	return Amount{Quantity: q}
 }
 
 func (p *parser) grace(key string, in map[string]string) time.Duration {

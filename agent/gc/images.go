@@ -9,7 +9,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
-	"github.com/kubeloupe/kubeloupe/trace/human"
 )
 
 // collectImages runs one image pass. A periodic pass below the threshold publishes only removals: the other verdicts
@@ -44,7 +43,7 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 	if need := in.Need(); err == nil && !all && sum.Freed < need {
 		err = fmt.Errorf("Insufficient free disk space on the node's image filesystem (%d%% of %s used). "+ //nolint:staticcheck // upstream's text, which tools match
 			"Failed to free sufficient space by deleting unused images (freed %d bytes). "+
-			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), human.Bytes(in.FS.Capacity), sum.Freed)
+			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), sizeText(in.FS.Capacity), sum.Freed)
 		c.warn(sp, "FreeDiskSpaceFailed", err.Error())
 	}
 	return sum, err
@@ -135,6 +134,21 @@ func (c *Collector) imageFS(ctx context.Context) (FS, error) {
 		return FS{}, fmt.Errorf("image file system %s: %w", dir, errNoCapacity)
 	}
 	return f, nil
+}
+
+// sizeText returns a size as upstream's Event has it.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, formatSize.
+func sizeText(bytes int64) string {
+	if bytes < 1<<10 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	size, unit := float64(bytes)/(1<<10), 0
+	units := [...]string{"KiB", "MiB", "GiB", "TiB"}
+	for ; size >= 1<<10 && unit < len(units)-1; unit++ {
+		size /= 1 << 10
+	}
+	return fmt.Sprintf("%.1f %s", size, units[unit])
 }
 
 var errNoCapacity = errors.New("invalid capacity 0 on image filesystem")

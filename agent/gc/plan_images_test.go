@@ -120,6 +120,16 @@ func TestPlanImages(t *testing.T) {
 	}
 }
 
+func TestSizeText(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1<<20 - 1: "1024.0 KiB", 1 << 20: "1.0 MiB", 50 << 30: "50.0 GiB", 1536 << 30: "1.5 TiB", 2 << 50: "2048.0 TiB",
+	} {
+		if got := sizeText(bytes); got != want {
+			t.Errorf("%d: %q, want %q", bytes, got, want)
+		}
+	}
+}
+
 func TestUsed(t *testing.T) {
 	for _, tt := range []struct {
 		fs   FS
