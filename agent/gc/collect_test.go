@@ -201,17 +201,74 @@ func TestRuntimeThatCannotList(t *testing.T) {
 	if e := lastPass(t, rec); e.Err == "" {
 		t.Error("the pass tells no error")
 	}
-	for range 2 {
-		if _, err := c.CollectImages(t.Context()); !errors.Is(err, n.deaf) {
-			t.Errorf("error %v", err)
-		}
+	if _, err := c.CollectImages(t.Context()); !errors.Is(err, n.deaf) {
+		t.Errorf("error %v", err)
 	}
-	var reasons []string
+}
+
+// warned returns the reasons of the Warning Events.
+func warned(rec *tracetest.Recorder) (reasons []string) {
 	for _, e := range tracetest.Events[trace.NodeEvent](rec) {
 		reasons = append(reasons, e.Reason)
 	}
-	if d := cmp.Diff([]string{"ContainerGCFailed", "ImageGCFailed"}, reasons); d != "" {
-		t.Error(d)
+	return reasons
+}
+
+// Only periodic passes send Events: those for containers if something cannot be listed, those for images if one after another fails.
+func TestWarnings(t *testing.T) {
+	deaf := func(n *node) { n.deaf = errors.New("connection refused") }
+	stubborn := func(n *node) {
+		n.stuck["c"], n.stuck["i"] = errors.New("busy"), errors.New("busy")
+	}
+	for name, c := range map[string]struct {
+		causes    []trace.GCCause
+		breaks    func(*node)
+		change    func(*Config)
+		want      []string
+		failsBoth bool
+	}{
+		"periodic":                    {[]trace.GCCause{trace.GCPeriod}, deaf, nil, []string{"ContainerGCFailed"}, true},
+		"periodic, twice":             {[]trace.GCCause{trace.GCPeriod, trace.GCPeriod}, deaf, nil, []string{"ContainerGCFailed", "ContainerGCFailed", "ImageGCFailed"}, true},
+		"pressure":                    {[]trace.GCCause{trace.GCPressure, trace.GCPressure}, deaf, nil, nil, true},
+		"demand":                      {[]trace.GCCause{trace.GCDemand, trace.GCDemand}, deaf, nil, nil, true},
+		"periodic after others":       {[]trace.GCCause{trace.GCPressure, trace.GCDemand, trace.GCPeriod}, deaf, nil, []string{"ContainerGCFailed"}, true},
+		"others do not interrupt":     {[]trace.GCCause{trace.GCPeriod, trace.GCPressure, trace.GCPeriod}, deaf, nil, []string{"ContainerGCFailed", "ContainerGCFailed", "ImageGCFailed"}, true},
+		"removals that fail":          {[]trace.GCCause{trace.GCPeriod}, stubborn, nil, nil, true},
+		"removals that fail, twice":   {[]trace.GCCause{trace.GCPeriod, trace.GCPeriod}, stubborn, nil, []string{"ImageGCFailed"}, true},
+		"an unreadable log directory": {[]trace.GCCause{trace.GCPeriod}, func(*node) {}, func(c *Config) { c.PodLogDir = os.Args[0] }, []string{"ContainerGCFailed"}, false},
+		"capacity":                    {[]trace.GCCause{trace.GCPeriod}, func(n *node) { n.capacity = 0 }, nil, []string{"InvalidDiskCapacity"}, false},
+		"capacity, pressure":          {[]trace.GCCause{trace.GCPressure}, func(n *node) { n.capacity = 0 }, nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode()
+			n.containers["c"] = container(t, "c exited gone/web 5 s")
+			n.gone["gone"] = true
+			n.image("i", 900)
+			collector, rec := newCollector(t, n, func(cfg *Config) {
+				cfg.ImagePolicy.MinAge = 0
+				if c.change != nil {
+					c.change(cfg)
+				}
+			})
+			c.breaks(n)
+			for _, cause := range c.causes {
+				_, err := collector.collectContainers(t.Context(), cause, cause == trace.GCPressure)
+				_, also := collector.collectImages(t.Context(), cause, cause == trace.GCPressure)
+				if c.failsBoth && (err == nil || also == nil) {
+					t.Errorf("errors %v, %v", err, also)
+				}
+			}
+			got := warned(rec)
+			slices.Sort(got)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			for _, r := range rec.OfKind("gc") {
+				if e, ok := r.Event.(*trace.GC); ok && c.failsBoth && r.Edge == trace.EdgeEnd && e.Err == "" {
+					t.Errorf("the failure is not in the pass: %+v", e)
+				}
+			}
+		})
 	}
 }
 

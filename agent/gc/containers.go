@@ -30,13 +30,13 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause, 
 		e := trace.GC{What: trace.GCContainers, Cause: cause, Considered: sum.Considered, Removed: sum.Removed, Freed: sum.Freed}
 		if err != nil {
 			e.Err = err.Error()
-			c.warn(sp, "ContainerGCFailed", err.Error())
 		}
 		trace.End(c.cfg.Bus, sp, e)
 	}()
 
 	in, err := c.lookAtContainers(ctx, ended)
 	if err != nil {
+		c.reportContainers(sp, cause, err)
 		return sum, err
 	}
 	errs := c.settleAll(ctx, sp, PlanContainers(in), &sum)
@@ -51,6 +51,15 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause, 
 		c.tell(sp, trace.ByContainerGC, &v, &sum)
 	}
 	return sum, errors.Join(errs...)
+}
+
+// reportContainers reports a periodic pass that could not see what there is. A removal that failed is in the verdict and the pass's end.
+//
+// Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection; pkg/kubelet/kuberuntime/kuberuntime_gc.go, GarbageCollect.
+func (c *Collector) reportContainers(sp trace.Span, cause trace.GCCause, err error) {
+	if cause == trace.GCPeriod {
+		c.warn(sp, "ContainerGCFailed", err.Error())
+	}
 }
 
 // settleAll executes the verdicts one after the other. A removal that takes clearly longer than usual (because a CNI

@@ -24,7 +24,7 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 		if err != nil {
 			e.Err = err.Error()
 		}
-		c.reportImages(sp, err)
+		c.reportImages(sp, cause, err)
 		trace.End(c.cfg.Bus, sp, e)
 	}()
 
@@ -192,9 +192,14 @@ func (c *Collector) removePlanned(ctx context.Context, plan []Verdict, done map[
 	return Verdict{}, nil
 }
 
-// reportImages reports passes that fail repeatedly. The first failure after a start often only means that it was too
+// reportImages reports periodic passes that fail repeatedly. The first failure after a start often only means that it was too
 // early.
-func (c *Collector) reportImages(sp trace.Span, err error) {
+//
+// Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection.
+func (c *Collector) reportImages(sp trace.Span, cause trace.GCCause, err error) {
+	if cause != trace.GCPeriod {
+		return
+	}
 	if err == nil {
 		c.failures = 0
 		return
