@@ -35,9 +35,9 @@ func limited(pod *v1.Pod) bool {
 	return false
 }
 
-// sizeLimit returns the limit of an emptyDir volume on disk; nil for none.
+// sizeLimit returns the limit of an emptyDir volume, unless the kernel enforces it, as it does in memory; nil for none.
 func sizeLimit(v *v1.Volume) *apiresource.Quantity {
-	if e := v.EmptyDir; e != nil && e.Medium == v1.StorageMediumDefault && e.SizeLimit != nil && e.SizeLimit.Sign() > 0 {
+	if e := v.EmptyDir; e != nil && e.Medium != v1.StorageMediumMemory && e.SizeLimit != nil && e.SizeLimit.Sign() > 0 {
 		return e.SizeLimit
 	}
 	return nil

@@ -199,6 +199,31 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// What a pod has in memory is not on the disk that is full.
+func TestDiskOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		source v1.VolumeSource
+		want   int64
+	}{
+		"emptyDir":           {v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}, 100},
+		"configMap":          {v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, 100},
+		"gitRepo":            {v1.VolumeSource{GitRepo: &v1.GitRepoVolumeSource{}}, 100},
+		"hostPath":           {v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}, 100},
+		"emptyDir in memory": {v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}, 0},
+		"huge pages":         {v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumHugePages}}, 0},
+		"secret":             {v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}, 0},
+		"projected":          {v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}, 0},
+		"downwardAPI":        {v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{}}, 0},
+		"claim":              {v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}, 0},
+	} {
+		pod := aPod("p", 0)
+		pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: c.source}}
+		if got := diskOf(trace.SignalNodeFS, parts{volumes: true}, pod, uses(pod, 0, 1, 2, 100, 0)); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestRequestOf(t *testing.T) {
 	change := func(p *v1.Pod, f func(*v1.PodSpec)) *v1.Pod { f(&p.Spec); return p }
 	overhead := func(s *v1.PodSpec) {
@@ -316,15 +341,16 @@ func TestExceeds(t *testing.T) {
 		limit   trace.Signal
 		text    string
 	}{
-		"no limit":          {plain, OneFS, uses(plain, 0, 1<<40, 1<<40, 1<<40, 0), false, "", ""},
-		"volume within":     {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1024, 0), true, "", ""},
-		"volume over":       {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, trace.SignalEmptyDirLimit, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
-		"volume in memory":  {volume(aPod("p", 0), v1.StorageMediumMemory, "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), false, "", ""},
-		"pod over":          {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 25, 0), true, trace.SignalPodLimit, "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. "},
-		"pod within":        {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 24, 0), true, "", ""},
-		"container, layers": {limit(aPod("p", 0), "1Ki"), OneFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, trace.SignalContainerLimit, `Container c exceeded its local ephemeral storage limit "1Ki". `},
-		"layers elsewhere":  {limit(aPod("p", 0), "1Ki"), ImageFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, "", ""},
-		"unknown":           {limit(aPod("p", 0), "1Ki"), OneFS, &statsapi.PodStats{}, true, "", ""},
+		"no limit":             {plain, OneFS, uses(plain, 0, 1<<40, 1<<40, 1<<40, 0), false, "", ""},
+		"volume within":        {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1024, 0), true, "", ""},
+		"volume over":          {volume(aPod("p", 0), "", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, trace.SignalEmptyDirLimit, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
+		"volume in memory":     {volume(aPod("p", 0), v1.StorageMediumMemory, "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), false, "", ""},
+		"volume in huge pages": {volume(aPod("p", 0), "HugePages-2Mi", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, trace.SignalEmptyDirLimit, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
+		"pod over":             {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 25, 0), true, trace.SignalPodLimit, "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. "},
+		"pod within":           {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 24, 0), true, "", ""},
+		"container, layers":    {limit(aPod("p", 0), "1Ki"), OneFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, trace.SignalContainerLimit, `Container c exceeded its local ephemeral storage limit "1Ki". `},
+		"layers elsewhere":     {limit(aPod("p", 0), "1Ki"), ImageFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, "", ""},
+		"unknown":              {limit(aPod("p", 0), "1Ki"), OneFS, &statsapi.PodStats{}, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, over := exceeds(c.pod, c.layout, c.stats)

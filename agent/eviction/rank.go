@@ -102,7 +102,7 @@ func memoryOf(m *statsapi.MemoryStats) int64 {
 	return value(m.WorkingSetBytes)
 }
 
-// diskOf returns the bytes or inodes of parts of a pod.
+// diskOf returns the bytes or inodes of parts of a pod. Of its volumes, only those on the node's disk count.
 func diskOf(s trace.Signal, p parts, pod *v1.Pod, st *statsapi.PodStats) (sum int64) {
 	add := func(fs *statsapi.FsStats) {
 		switch {
@@ -122,7 +122,7 @@ func diskOf(s trace.Signal, p parts, pod *v1.Pod, st *statsapi.PodStats) (sum in
 		}
 	}
 	for i := range pod.Spec.Volumes {
-		if v := &pod.Spec.Volumes[i]; p.volumes && (v.HostPath != nil || podspec.Ephemeral(v)) {
+		if v := &pod.Spec.Volumes[i]; p.volumes && (v.HostPath != nil || podspec.OnDisk(v)) {
 			add(volumeOf(st, v.Name))
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/quota"
@@ -336,6 +337,36 @@ func scrape(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// A mounted file system says what is used of it, but not that of huge pages: there, files are counted. Neither is on the node's disk.
+func TestMountedVolume(t *testing.T) {
+	for medium, want := range map[v1.StorageMedium]uint64{v1.StorageMediumMemory: 11, v1.StorageMediumHugePages: 5 << 20, "HugePages-2Mi": 5 << 20} {
+		t.Run(string(medium), func(t *testing.T) {
+			s, _ := world(t)
+			pod := s.cfg.Pods()[0]
+			pod.Spec.Volumes[0].EmptyDir.Medium = medium
+			s.cfg.Pods = func() []v1.Pod { return []v1.Pod{pod} }
+			dir := s.volumeDirs(&pod)["data"]
+			known := &probe[place]{began: time.Now(), done: make(chan struct{}), value: place{fs: &statsapi.FsStats{UsedBytes: new(uint64(11))}, mounted: true}}
+			close(known.done)
+			s.places.under = map[string]*probe[place]{dir: known}
+			walk := s.usage.walk
+			s.usage.walk = func(ctx context.Context, at string) held {
+				if at == dir {
+					return held{bytes: 5 << 20, inodes: 2}
+				}
+				return walk(ctx, at)
+			}
+			pods, err := s.Pods(t.Context(), nil)
+			if err != nil || len(pods[0].VolumeStats) != 1 || *pods[0].VolumeStats[0].UsedBytes != want {
+				t.Fatalf("%+v, %v", pods, err)
+			}
+			if all := *pods[0].EphemeralStorage.UsedBytes; all != 4096+*pods[0].Containers[0].Logs.UsedBytes {
+				t.Errorf("ephemeral storage %d", all)
+			}
+		})
+	}
 }
 
 // What the file system itself counts in a volume is used instead of a walk, and counts as the pod's ephemeral storage.

@@ -50,6 +50,7 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 }
 
 // volume returns the usage of a volume, and what is in its directory if no file system is mounted there; false if that is not known (yet).
+// The file system of huge pages does not say how many are used, so it is walked, too.
 func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, dir string, now time.Time) (out statsapi.VolumeStats, h held, ok bool) {
 	if dir == "" {
 		return out, h, false
@@ -59,7 +60,7 @@ func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, dir string, now time.
 		return out, h, false
 	}
 	out.Name, out.FsStats, out.PVCRef = v.Name, *at.fs, claimOf(pod, v) // a copy: others may have requested the same
-	if at.mounted {
+	if at.mounted && !podspec.HugePagesVolume(v) {
 		return out, h, true
 	}
 	if h = at.used; !at.counted {
