@@ -29,10 +29,10 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return res, err
 }
 
+// stream publishes a stream. The rate limit is of unary requests only; maxConns and maxStreams bound the streams.
+//
+// Upstream: pkg/kubelet/server/server.go, ListenAndServePodsServer.
 func (c *calls) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if !c.limit.Allow() {
-		return status.Error(codes.ResourceExhausted, "rejected by rate limit")
-	}
 	ev, span := c.begin(s.Context(), info.FullMethod)
 	err := handler(srv, s)
 	if s.Context().Err() != nil {

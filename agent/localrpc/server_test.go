@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -123,6 +124,25 @@ func TestRateLimit(t *testing.T) {
 	stop()
 	if served := len(rec.OfKind("server.request")) / 2; refused < 6 || served > 5 {
 		t.Errorf("%d of 10 refused, %d published", refused, served)
+	}
+}
+
+// fakeStream is a stream without messages.
+type fakeStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s fakeStream) Context() context.Context { return s.ctx }
+
+func TestNoRateLimitForStreams(t *testing.T) {
+	c := &calls{limit: rate.NewLimiter(0, 0), cfg: Config{Bus: tracetest.New(t).Bus()}}
+	err := c.stream(nil, fakeStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: "/v1alpha1.Pods/WatchPods"}, func(any, grpc.ServerStream) error { return nil })
+	if err != nil {
+		t.Errorf("a stream: %v, want no rate limit", err)
+	}
+	if _, err := c.unary(t.Context(), nil, &grpc.UnaryServerInfo{}, nil); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a unary request: %v, want the rate limit", err)
 	}
 }
 
