@@ -18,6 +18,12 @@ const (
 
 // identity distinguishes a socket from another one at the same path.
 type identity struct {
+	file
+	target file // what a symbolic link points to
+}
+
+// file distinguishes a file from another one.
+type file struct {
 	dev, ino uint64
 	made     time.Time
 }

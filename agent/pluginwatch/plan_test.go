@@ -9,7 +9,7 @@ import (
 
 func TestPlan(t *testing.T) {
 	now := time.Unix(100, 0)
-	one, two := identity{ino: 1}, identity{ino: 2}
+	one, two := identity{file: file{ino: 1}}, identity{file: file{ino: 2}}
 	reg := &plugin{kind: "k", name: "p"}
 	for _, tc := range []struct {
 		name  string

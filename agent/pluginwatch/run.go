@@ -13,7 +13,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// period is only a safety net. Without inotify, the directory is looked at every unwatched.
+// period is only a safety net. Without inotify, and while there are symbolic links, the directory is looked at every unwatched.
 const (
 	period    = 5 * time.Minute
 	unwatched = 10 * time.Second
@@ -114,17 +114,20 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // pass scans the registry, starts operations and returns the time until the next pass. watch is nil without inotify.
 func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.WaitGroup) time.Duration {
-	seen, dirs := scan(w.cfg.Dir)
-	limit := period
-	if watch == nil {
-		limit, dirs = unwatched, nil
+	found := scan(w.cfg.Dir)
+	seen, limit := found.sockets, period
+	if watch == nil || found.linked {
+		limit = unwatched
 	}
-	for _, d := range dirs {
+	if watch == nil {
+		found.dirs = nil
+	}
+	for _, d := range found.dirs {
 		if _, err := watch.Add(d, watchOps); err != nil {
 			w.decide(ctx, d, trace.VerdictUnwatched, err.Error())
 		}
 	}
-	if again, _ := scan(w.cfg.Dir); len(again) != len(seen) {
+	if again := scan(w.cfg.Dir).sockets; len(again) != len(seen) {
 		seen = again // a socket appeared between the scan and the watch
 	}
 	now := time.Now()
