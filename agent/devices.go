@@ -15,7 +15,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/localrpc"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/podresources"
+	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -64,10 +66,19 @@ func (p *parts) deviceHealth() interface {
 	return nil
 }
 
+// podsWithResources implements podresources.Pods.
+type podsWithResources struct {
+	*pods.Store
+	workers *worker.Registry
+}
+
+// Active implements podresources.Pods.
+func (p podsWithResources) Active() []*v1.Pod { return p.Store.Active(p.workers.State) }
+
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
 	of, err := podresources.New(podresources.Config{
-		Pods: p.pods.store, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims,
+		Pods: podsWithResources{p.pods.store, p.pods.registry}, Devices: p.pods.devices, CPUs: p.host.managers.cpus, Memory: p.host.managers.memory, Claims: p.pods.claims,
 		Complete: p.pods.manager.Complete(), Ended: !p.cfg.Kubelet.Gates.Enabled("KubeletPodResourcesListUseActivePods"),
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 
 // Pods are the pods of the node.
 type Pods interface {
-	// Active returns the pods that have not ended.
+	// Active returns the pods of which something runs or will run, also those that terminate.
 	Active() []*v1.Pod
 	// Everyone returns all pods, also those that have ended.
 	Everyone() []*v1.Pod

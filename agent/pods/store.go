@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -216,17 +218,34 @@ func (s *Store) Copy(uid types.UID) *v1.Pod {
 	return e.copied()
 }
 
-// Active returns the pods, without their statuses, that have not ended as far as their statuses show. They must not be changed.
-func (s *Store) Active() []*v1.Pod {
+// Active returns the pods, without their statuses, of which something runs or will run: also a pod that has failed, while it terminates.
+// workerState returns the state of a pod's worker. The pods must not be changed.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, isPodInactive.
+func (s *Store) Active(workerState func(types.UID) worker.State) []*v1.Pod {
+	all, over := s.phases()
+	return slices.DeleteFunc(all, func(pod *v1.Pod) bool {
+		switch workerState(pod.UID) { // after the phase: a pod that terminates meanwhile is not omitted
+		case worker.Syncing, worker.Terminating:
+			return false
+		case worker.Terminated, worker.Gone:
+			return true
+		case worker.None:
+		}
+		return over[pod.UID]
+	})
+}
+
+// phases returns all pods, and which of them have a terminal phase.
+func (s *Store) phases() (all []*v1.Pod, over map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []*v1.Pod
-	for _, e := range s.pods {
-		if e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed {
-			out = append(out, e.pod)
-		}
+	over = map[types.UID]bool{}
+	for uid, e := range s.pods {
+		all = append(all, e.pod)
+		over[uid] = e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
 	}
-	return out
+	return all, over
 }
 
 // Everyone returns all pods, without their statuses, also those that have ended. They must not be changed.

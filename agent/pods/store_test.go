@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
 
 // Those who watch pods learn of each change, and can read the pods.
@@ -20,9 +22,6 @@ func TestStoreTells(t *testing.T) {
 	if p := s.Copy("u2"); p == nil || p.Name != "b" || p.Status.Phase != v1.PodFailed {
 		t.Errorf("%+v", p)
 	}
-	if all := s.Active(); len(all) != 1 || all[0].UID != "u1" {
-		t.Errorf("active: %v", all)
-	}
 	s.drop("u1")
 	s.retire("u2", func(*entry, *entry) {})
 	if s.Copy("u1") != nil || s.Copy("u2") != nil {
@@ -30,6 +29,34 @@ func TestStoreTells(t *testing.T) {
 	}
 	if d := cmp.Diff([]types.UID{"u1", "u2", "u1", "u1", "u2"}, told); d != "" {
 		t.Error(d)
+	}
+}
+
+// A pod that has failed is active while it terminates, and one that is cleaned is not, whatever its phase is.
+func TestStoreActive(t *testing.T) {
+	for _, tc := range []struct {
+		phase  v1.PodPhase
+		worker worker.State
+		want   bool
+	}{
+		{v1.PodPending, worker.None, true}, // not admitted yet
+		{v1.PodFailed, worker.None, false}, // rejected
+		{v1.PodRunning, worker.Syncing, true},
+		{v1.PodFailed, worker.Syncing, true},
+		{v1.PodRunning, worker.Terminating, true},
+		{v1.PodFailed, worker.Terminating, true},
+		{v1.PodSucceeded, worker.Terminating, true},
+		{v1.PodRunning, worker.Terminated, false},
+		{v1.PodFailed, worker.Terminated, false},
+		{v1.PodFailed, worker.Gone, false},
+	} {
+		s := NewStore()
+		s.put(podOf("a", "u1"), time.Now())
+		s.with("u1", func(e *entry) { e.status.Phase = tc.phase })
+		all := s.Active(func(types.UID) worker.State { return tc.worker })
+		if got := len(all) == 1; got != tc.want {
+			t.Errorf("phase %s, worker %s: active %v, want %v", tc.phase, tc.worker, got, tc.want)
+		}
 	}
 }
 
