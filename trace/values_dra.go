@@ -41,6 +41,7 @@ const (
 	FaultUnreserved    ClaimFault = "unreserved"     // the claim is not reserved for the pod
 	FaultNotOwned      ClaimFault = "not-owned"      // the claim was made from a template for another pod
 	FaultReplaced      ClaimFault = "replaced"       // an earlier claim of the same name is still prepared
+	FaultUnpreparing   ClaimFault = "unpreparing"    // the claim is being unprepared for an earlier pod, or that failed
 	FaultUnsupported   ClaimFault = "unsupported"    // the claim needs a feature that is off
 	FaultAPI           ClaimFault = "api"            // the API server did not return the claim
 	FaultState         ClaimFault = "state"          // the state file could not be written

@@ -27,7 +27,7 @@ func (m *Manager) attach(ctx context.Context, pod types.UID, all []*wanted) (tod
 	}
 }
 
-// tryAttach changes nothing if it returns an error, or a claim that is busy.
+// tryAttach changes no claim if it returns an error, or a claim that is busy.
 func (m *Manager) tryAttach(ctx context.Context, pod types.UID, all []*wanted, todo *[]*claim) (busy <-chan struct{}, key types.NamespacedName, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,6 +42,13 @@ func (m *Manager) tryAttach(ctx context.Context, pod types.UID, all []*wanted, t
 			return nil, key, &Error{
 				Fault: trace.FaultReplaced, Namespace: w.namespace, Name: w.name, UID: string(w.uid),
 				Err: fmt.Errorf("old ResourceClaim with same name %s and different UID %s still exists (previous pod force-deleted?!)", w.name, c.ClaimUID),
+			}
+		case c.unpreparing:
+			m.blocked[pod] = w.key() // with the lock: unblock comes later
+			m.reconcileSoon()
+			return nil, key, &Error{
+				Fault: trace.FaultUnpreparing, Namespace: w.namespace, Name: w.name, UID: string(w.uid),
+				Err: fmt.Errorf("ResourceClaim %s is being unprepared", w.name),
 			}
 		}
 	}

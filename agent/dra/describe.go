@@ -75,7 +75,7 @@ func (m *Manager) admit(key types.NamespacedName) {
 	}
 }
 
-// dropRefusals forgets the refusals of pods for which gone returns true.
+// dropRefusals forgets the refusals of pods for which gone returns true, and which claims they wait for.
 func (m *Manager) dropRefusals(gone func(pod types.UID) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,6 +84,7 @@ func (m *Manager) dropRefusals(gone func(pod types.UID) bool) {
 			m.admit(key)
 		}
 	}
+	maps.DeleteFunc(m.blocked, func(pod types.UID, _ types.NamespacedName) bool { return gone(pod) })
 }
 
 // describe publishes the claims that have changed. The last event about a claim has its last state.

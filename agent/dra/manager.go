@@ -70,6 +70,8 @@ type Manager struct {
 	claims map[types.NamespacedName]*claim
 	// waiting are the pods that wait for a driver, with its name.
 	waiting map[types.UID]string
+	// blocked are the pods that wait until a claim is unprepared.
+	blocked map[types.UID]types.NamespacedName
 	// changes counts the changes of what the state file has, saved is the count when it was written.
 	changes, saved uint64
 	// unsaved are the pods whose claims were given back, with the count of that change, until the state file has it.
@@ -85,6 +87,8 @@ type claim struct {
 	checkpoint.Claim
 	// prepared says that all drivers have prepared it since the agent started.
 	prepared bool
+	// unpreparing says that its drivers are or were called to unprepare it for its last pod. No other pod can use it before they all have.
+	unpreparing bool
 	// state is what is published of the claim, since when it has that state, and failure why the last calls failed; nil if they did not.
 	state   trace.ClaimState
 	since   time.Time
@@ -112,7 +116,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		cfg: cfg, nudge: make(chan struct{}, 1), laterKick: make(chan struct{}, 1), claims: map[types.NamespacedName]*claim{}, waiting: map[types.UID]string{},
-		unsaved: map[types.UID]uint64{}, refusals: map[types.NamespacedName]refusal{}, touched: map[types.NamespacedName]bool{}, later: map[types.NamespacedName]bool{},
+		blocked: map[types.UID]types.NamespacedName{}, unsaved: map[types.UID]uint64{}, refusals: map[types.NamespacedName]refusal{}, touched: map[types.NamespacedName]bool{}, later: map[types.NamespacedName]bool{},
 	}
 	known, err := checkpoint.Read(m.path())
 	if err != nil {
@@ -169,6 +173,23 @@ func (m *Manager) usable(name string) {
 	}
 }
 
+// unblock retries the pods that wait for claims that are unprepared now.
+func (m *Manager) unblock() {
+	m.mu.Lock()
+	var uids []types.UID
+	for uid, key := range m.blocked {
+		if m.claims[key] == nil {
+			uids = append(uids, uid)
+			delete(m.blocked, uid)
+		}
+	}
+	m.mu.Unlock()
+	if len(uids) > 0 {
+		slices.Sort(uids)
+		m.cfg.Retry(uids)
+	}
+}
+
 // waits records for which driver a pod waits because of err, if any.
 func (m *Manager) waits(uid types.UID, err error) {
 	e, ok := errors.AsType[*Error](err)
@@ -177,6 +198,9 @@ func (m *Manager) waits(uid types.UID, err error) {
 		m.waiting[uid] = e.Driver
 	} else {
 		delete(m.waiting, uid)
+	}
+	if !ok || e.Fault != trace.FaultUnpreparing {
+		delete(m.blocked, uid)
 	}
 	m.mu.Unlock()
 	if ok && e.Fault == trace.FaultDriverMissing {

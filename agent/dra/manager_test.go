@@ -435,6 +435,54 @@ func TestShared(t *testing.T) {
 	wantStrings(t, "events", n.ops(), "prepared a "+gpus, "shared a", "still-in-use a", "unprepared a "+gpus)
 }
 
+// No other pod gets a claim whose driver failed to unprepare it. It is retried when the driver has done that.
+func TestUnpreparing(t *testing.T) {
+	n := newNode(t, t.TempDir())
+	n.run()
+	d := &fakeDriver{name: gpus, unprepare: func(context.Context, []*drapb.Claim) (*drapb.NodeUnprepareResourcesResponse, error) {
+		return nil, errors.New("broken")
+	}}
+	n.driver(d)
+	n.claim("a", []string{gpus}, "p", "q", "r")
+	q := n.pod("q", "a")
+	if err := n.Prepare(t.Context(), n.pod("p", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Unprepare(t.Context(), "p"); fault(err) != trace.FaultDriverFailed {
+		t.Fatal(err)
+	}
+	d.took()
+	for _, pod := range []*v1.Pod{q, n.pod("r", "a")} {
+		err := n.Prepare(t.Context(), pod)
+		if fault(err) != trace.FaultUnpreparing || err.Error() != "prepare dynamic resources: ResourceClaim a is being unprepared" {
+			t.Fatal(err)
+		}
+	}
+	n.gone("r") // it terminates without the claim
+	n.reconcileOnce()
+	wantStrings(t, "calls", d.took())
+	if got := n.users(); len(got) != 1 || got["p"] == nil || n.Held("q") {
+		t.Errorf("users %v", got)
+	}
+	d.unprepare = nil
+	if err := n.Unprepare(t.Context(), "p"); err != nil {
+		t.Fatal(err)
+	}
+	n.mu.Lock()
+	retried := slices.DeleteFunc(slices.Clone(n.retried), func(uid types.UID) bool { return uid == "p" })
+	n.mu.Unlock()
+	n.Manager.mu.Lock()
+	blocked := len(n.blocked)
+	n.Manager.mu.Unlock()
+	if len(retried) != 1 || retried[0] != "q" || blocked > 0 {
+		t.Errorf("retried %v, %d blocked", retried, blocked)
+	}
+	if err := n.Prepare(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	wantStrings(t, "calls", d.took(), "unprepare a", "prepare a")
+}
+
 // While a driver is called about a claim, another pod waits, and uses the answer; or prepares the claim anew, after it was unprepared.
 func TestBusy(t *testing.T) {
 	n := newNode(t, t.TempDir())

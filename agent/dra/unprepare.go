@@ -58,6 +58,7 @@ func (m *Manager) unprepare(ctx context.Context, pod types.UID, done func(driver
 		m.describe()
 		err = m.callUnprepare(ctx, pod, todo, done)
 		m.release(todo)
+		m.unblock()
 	}
 	if !m.isUnsaved(pod) { // the state file is not about this pod
 		return err
@@ -115,7 +116,7 @@ func (m *Manager) tryDetach(ctx context.Context, pod types.UID) (todo []*claim, 
 			m.say(ctx, c, trace.ResourceClaim{Op: trace.ClaimStillInUse})
 			continue
 		}
-		c.busy = make(chan struct{})
+		c.busy, c.unpreparing = make(chan struct{}), true
 		m.become(c, trace.ClaimUnpreparing, nil)
 		todo = append(todo, c)
 	}

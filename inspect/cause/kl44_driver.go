@@ -51,8 +51,8 @@ func findDRADriver(c *Case) []Finding {
 		f.Sentence += "which failed: " + quoted(last.Event.Err)
 		f.Remedy = "Repair what its error names; the driver's log has more. The agent tries again, with a back-off of at most 30 s, and at once when the driver is connected again."
 		f.RuledOutBy = "The same claim is prepared while nothing has changed on the driver's side."
-	case trace.FaultNotFound, trace.FaultUnallocated, trace.FaultUnreserved, trace.FaultNotOwned, trace.FaultReplaced, trace.FaultUnsupported, trace.FaultAPI,
-		trace.FaultState:
+	case trace.FaultNotFound, trace.FaultUnallocated, trace.FaultUnreserved, trace.FaultNotOwned, trace.FaultReplaced, trace.FaultUnpreparing, trace.FaultUnsupported,
+		trace.FaultAPI, trace.FaultState:
 		fallthrough // those are the claim's, not the driver's
 	default:
 		f.Sentence += "which took so long to prepare its ResourceClaims"

@@ -98,7 +98,7 @@ func TestResourceClaim(t *testing.T) {
 	for fault, want := range map[trace.ClaimFault]string{
 		trace.FaultNotFound: "does not exist", trace.FaultUnallocated: "has no devices allocated", trace.FaultUnreserved: "is not reserved for the pod",
 		trace.FaultNotOwned: "was made for another pod", trace.FaultReplaced: "has the name of an earlier claim", trace.FaultUnsupported: "needs something that the node does not support",
-		trace.FaultAPI: "could not be read from the API server", trace.FaultState: "cannot be used",
+		trace.FaultUnpreparing: "is not unprepared yet for an earlier pod", trace.FaultAPI: "could not be read from the API server", trace.FaultState: "cannot be used",
 	} {
 		all = append(all, script{name: string(fault), current: true, cost: 20 * sec, want: "the pod waited 20.0s so far because ResourceClaim shop/gpu " + want, write: func(s *casetest.Script) {
 			s.Point(0, 0, &trace.ResourceClaim{Op: trace.ClaimNotPrepared, Namespace: "shop", Name: "gpu", Fault: fault, Err: "no"})

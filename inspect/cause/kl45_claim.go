@@ -11,7 +11,7 @@ func resourceClaim() Rule {
 	return Rule{
 		ID: "KL45", Name: "ResourceClaim not usable",
 		About: "The pod refers to a ResourceClaim that it cannot use: it does not exist (yet), no devices are allocated to it, it is not reserved for the pod, it was made for another " +
-			"pod, an earlier claim of the same name is still prepared, it needs a feature gate that is off, or the API server does not return it; or DRA drivers are being called about it for another pod. It rests on the agent's verdict and on " +
+			"pod, an earlier claim of the same name is still prepared, it is not unprepared yet for an earlier pod, it needs a feature gate that is off, or the API server does not return it; or DRA drivers are being called about it for another pod. It rests on the agent's verdict and on " +
 			"the wait for the next attempt.",
 		Find: findResourceClaim,
 	}
@@ -35,6 +35,10 @@ var claimFaults = map[trace.ClaimFault]struct{ what, remedy string }{
 	trace.FaultReplaced: {
 		"has the name of an earlier claim that is still prepared on this node",
 		"The earlier pod was deleted by force. The agent unprepares its claim first; see whether the DRA driver does that (KL44).",
+	},
+	trace.FaultUnpreparing: {
+		"is not unprepared yet for an earlier pod",
+		"No pod can use the claim before all its DRA drivers have unprepared it; see whether they do that (KL44). The agent continues at once when they have.",
 	},
 	trace.FaultUnsupported: {"needs something that the node does not support", "See its error: mostly a feature gate of the kubelet that is off."},
 	trace.FaultAPI:         {"could not be read from the API server", "See whether the API server answers, and whether the node may get the claim (KN02)."},
