@@ -489,9 +489,16 @@ func TestGrace(t *testing.T) {
 		if count() != 1 {
 			t.Error("removed too early")
 		}
+		had := podOf("p1", nil, asks("c", 1))
+		if err := m.PreStart(t.Context(), had, &had.Spec.Containers[0]); err != nil { // its plugin does not require the call
+			t.Error(err)
+		}
 		time.Sleep(2 * time.Second)
 		if c, _ := m.Capacity(); len(c) != 1 || count() != 0 {
 			t.Errorf("got %v, want 0 of it: the node must not keep the old number", c)
+		}
+		if err := m.PreStart(t.Context(), had, &had.Spec.Containers[0]); err == nil || err.Error() != "endpoint not found in cache for a registered resource: "+gpu {
+			t.Errorf("a container that starts again without its plugin: %v", err)
 		}
 		if err := reserve(t.Context(), m, podOf("p2", nil, asks("c", 1)), topology.Hint{}); err == nil || err.Error() != "cannot allocate unregistered device "+gpu {
 			t.Error(err)
