@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podresources"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
+	"github.com/kubeloupe/kubeloupe/agent/topology"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -34,6 +35,7 @@ func (p *parts) newDevices() (err error) {
 			return seen != nil && len(seen.Sandboxes)+len(seen.Containers) > 0
 		},
 		NUMANodes:     p.host.arrangement.IDs(),
+		Strict:        topology.Strict(p.cfg.Kubelet.Kubelet.TopologyManagerPolicy),
 		HealthChanged: p.wakes("the health of its devices has changed", false),
 		Bus:           p.cfg.Bus,
 	})

@@ -76,6 +76,18 @@ func TestLatePlugin(t *testing.T) {
 	}
 }
 
+// With a policy that rejects pods, only a pod that has its devices waits: the NUMA nodes of those of another one are not known.
+func TestLatePluginWithStrictPolicy(t *testing.T) {
+	n, had := restarted(t)
+	n.Manager.cfg.Strict = true
+	if err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 1))); err == nil || err.Error() != "no healthy devices present; cannot allocate unhealthy devices "+gpu {
+		t.Errorf("a pod without devices: %v", err)
+	}
+	if err := n.Reserve(t.Context(), had); err != nil {
+		t.Errorf("a pod with devices: %v", err)
+	}
+}
+
 // The plugin comes back without the device: the pod does not start with it.
 func TestLatePluginLostDevice(t *testing.T) {
 	n, had := restarted(t)

@@ -135,7 +135,7 @@ func (m *Manager) reserve(pod *v1.Pod, c *v1.Container, want request, now view) 
 	if r == nil {
 		return fmt.Errorf("cannot allocate unregistered device %s", want.resource)
 	}
-	if m.defers(pod, r) {
+	if m.defers(pod, r, has != nil) {
 		return nil
 	}
 	healthy := r.devices.healthy()

@@ -12,6 +12,9 @@ const (
 	SingleNUMANode = "single-numa-node"
 )
 
+// Strict reports whether a policy rejects pods whose resources do not come from the same NUMA nodes.
+func Strict(policy string) bool { return policy == Restricted || policy == SingleNUMANode }
+
 // The scopes of topologyManagerScope.
 const (
 	ScopeContainer = "container"
