@@ -11,12 +11,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // maxAnswer limits what a plugin answers about one container, in bytes: it is part of the container's request and of the checkpoint.
 const maxAnswer = 1 << 20
+
+// maxKept limits what the devices of one resource need in the checkpoint, in bytes: a quarter of the file, so that a plugin with long IDs or
+// large answers leaves room for others.
+const maxKept = 16 << 20
 
 // shownIDs is how many IDs an event has at most.
 const shownIDs = 16
@@ -124,7 +129,11 @@ func (m *Manager) call(ctx context.Context, pod *v1.Pod, c *v1.Container, want r
 	if now := m.resources[want.resource]; now != nil {
 		devices = now.devices
 	}
-	one.answer, one.byNode = answer, devices.byNode(ids)
+	byNode := devices.byNode(ids)
+	if n := m.holds.size(want.resource) + checkpoint.Size(byNode, proto.Size(answer)); n > maxKept {
+		return fmt.Errorf("the devices of %s need %d bytes in the checkpoint, more than the limit of %d", want.resource, n, maxKept)
+	}
+	one.answer, one.byNode = answer, byNode
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
@@ -81,6 +82,18 @@ func (h holds) any(resource string) bool {
 		}
 	}
 	return false
+}
+
+// size returns how many bytes the devices of a resource need in the checkpoint at most.
+func (h holds) size(resource string) (n int) {
+	for _, containers := range h {
+		for _, resources := range containers {
+			if one := resources[resource]; one != nil && one.answer != nil {
+				n += checkpoint.Size(one.byNode, proto.Size(one.answer))
+			}
+		}
+	}
+	return n
 }
 
 // owners returns the pods that have a device of that resource for which changed is true, sorted.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
@@ -363,6 +364,37 @@ func TestBadAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Plugins with long IDs and large answers: pods of their resources are rejected when the checkpoint has too much of these, others are not.
+func TestLargePlugins(t *testing.T) {
+	dir := shortDir(t)
+	n := newNode(t, dir).run(t)
+	long := make([]string, 0, 3900)
+	for i := range 3900 {
+		long = append(long, fmt.Sprintf("%04d%s", i, strings.Repeat("<", 1000)))
+	}
+	for _, name := range []string{"example.com/long1", "example.com/long2", "example.com/long3"} {
+		f := &fakePlugin{allocate: func(context.Context, []string) (*pluginapi.AllocateResponse, error) { return answer(nil), nil }}
+		f.serve(t, dir, filepath.Base(name)+".sock")
+		f.lists <- healthy(long...)
+		if err := register(t, dir, name, filepath.Base(name)+".sock"); err != nil {
+			t.Fatal(err)
+		}
+		n.await(t, name, 3900, 3900)
+	}
+	plugged(t, dir, "g0", "g1", "g2")
+	n.await(t, gpu, 3, 3)
+	large := podOf("large", nil, v1.Container{Name: "c", Resources: v1.ResourceRequirements{Limits: v1.ResourceList{"example.com/long1": resource.MustParse("3000")}}})
+	if err := n.Reserve(t.Context(), large); err != nil {
+		t.Fatal(err)
+	}
+	err := n.Allocate(t.Context(), large)
+	if want := "the devices of example.com/long1 need "; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "more than the limit of 16777216") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	n.Release("large")
+	n.start(t, podOf("p1", nil, asks("c", 1)))
 }
 
 // The plugin prefers other devices than those that were reserved. What it must not choose is ignored.

@@ -10,6 +10,7 @@
 package checkpoint
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ type PodDevicesEntry struct {
 // checkpointData is the content, for which the checksum is computed.
 type checkpointData struct {
 	PodDeviceEntries []PodDevicesEntry
-	// RegisteredDevices are the IDs of the healthy devices, by resource.
+	// RegisteredDevices are the IDs of the healthy devices, by resource. Readers use the resources only.
 	RegisteredDevices map[string][]string
 }
 
@@ -98,8 +99,51 @@ func parse(text []byte) (file, error) {
 	return f, nil
 }
 
-// Write replaces the checkpoint atomically.
+// Limits of what JSON adds, in bytes.
+const (
+	perEntry = 256 // the names of an entry's fields
+	perNode  = 32  // the number of a NUMA node
+	perText  = 3   // quotes and a comma
+	escaped  = 6   // a character, such as \u003c
+)
+
+// Size returns how many bytes the devices of a container need in the file at most, without names, if the plugin's answer has that many bytes.
+func Size(ids DevicesPerNUMA, answer int) int {
+	n := perEntry + base64.StdEncoding.EncodedLen(answer)
+	for _, of := range ids {
+		n += perNode + sizeOf(of)
+	}
+	return n
+}
+
+func sizeOf(texts []string) (n int) {
+	for _, text := range texts {
+		n += perText + escaped*len(text)
+	}
+	return n
+}
+
+// fitting returns the registered devices, without their IDs if the file might be too long with them.
+func fitting(entries []PodDevicesEntry, registered map[string][]string) map[string][]string {
+	n := perEntry
+	for i := range entries {
+		e := &entries[i]
+		n += Size(e.DeviceIDs, len(e.AllocResp)) + sizeOf([]string{e.PodUID, e.ContainerName, e.ResourceName})
+	}
+	names := make(map[string][]string, len(registered))
+	for name, ids := range registered {
+		n += sizeOf([]string{name}) + perText + sizeOf(ids)
+		names[name] = []string{}
+	}
+	if n > maxSize {
+		return names
+	}
+	return registered
+}
+
+// Write replaces the checkpoint atomically. It leaves out the IDs of registered devices if there are too many of them.
 func Write(path string, entries []PodDevicesEntry, registered map[string][]string) error {
+	registered = fitting(entries, registered)
 	text, err := format(entries, registered)
 	if err == nil && len(text) > maxSize {
 		err = fmt.Errorf("%d bytes are more than the limit of %d", len(text), maxSize)

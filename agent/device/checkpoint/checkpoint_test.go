@@ -2,9 +2,12 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +46,46 @@ func TestUpstream(t *testing.T) {
 	ours, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(theirs, ours) {
 		t.Errorf("got  %s, %v\nwant %s", ours, err, theirs)
+	}
+}
+
+// Size is never less than what a device adds to the file.
+func TestSize(t *testing.T) {
+	for name, e := range map[string]PodDevicesEntry{
+		"empty":    {},
+		"usual":    {DeviceIDs: DevicesPerNUMA{-1: {"g0", "g1"}, 1: {"g2"}}, AllocResp: []byte("answer")},
+		"escaped":  {DeviceIDs: DevicesPerNUMA{0: {strings.Repeat("<", 1000), strings.Repeat("\x01", 1000), strings.Repeat("\u2028", 1000)}}},
+		"no names": {DeviceIDs: DevicesPerNUMA{1 << 62: {""}, -1 << 63: {}}, AllocResp: make([]byte, 1<<20)},
+	} {
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Size(e.DeviceIDs, len(e.AllocResp)); got < len(text) {
+			t.Errorf("%s: %d, want at least %d", name, got, len(text))
+		}
+	}
+}
+
+// Resources whose plugins have very long IDs are written without them. What containers have is written, and the others' IDs if they fit.
+func TestLongIDs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), Name)
+	entries := []PodDevicesEntry{{PodUID: "p1", ContainerName: "c", ResourceName: "example.com/nic", DeviceIDs: DevicesPerNUMA{-1: {"n0"}}}}
+	long := make([]string, 0, 4000)
+	for i := range 4000 {
+		long = append(long, fmt.Sprintf("%04d%s", i, strings.Repeat("<", 1000)))
+	}
+	registered := map[string][]string{"example.com/nic": {"n0"}, "example.com/a": long, "example.com/b": long, "example.com/c": long}
+	if err := Write(path, entries, registered); err != nil {
+		t.Fatal(err)
+	}
+	got, names, _, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{"example.com/nic": {}, "example.com/a": {}, "example.com/b": {}, "example.com/c": {}}
+	if d := cmp.Diff(entries, got) + cmp.Diff(want, names); d != "" {
+		t.Error(d)
 	}
 }
 
