@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
@@ -87,5 +88,29 @@ func TestDevices(t *testing.T) {
 	n.until("start", milestone("started", fits))
 	n.source.Set(fits, large)
 	n.until("refusal", refusal("TopologyAffinityError", large))
+	n.end()
+}
+
+// A pod that requests a resource whose plugin is gone is rejected: the node's status has none of it. One of which the status has nothing is
+// not the node's.
+func TestRemovedResource(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	api, flags := h.api()
+	none := v1.ResourceList{gpu: resource.MustParse("0")}
+	api.put("/api/v1/nodes/node", &v1.Node{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node", UID: "u-node", ResourceVersion: "1"},
+		Status: v1.NodeStatus{Capacity: none, Allocatable: none},
+	})
+	n := run(t, h.config(append(flags, "--register-node=false")...))
+	n.until("the node's object", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.NodeStatus)
+		return ok && r.Edge == trace.EdgeEnd && e.Err == ""
+	})
+	removed, cluster := podOf("removed"), podOf("cluster")
+	removed.Spec.Containers[0].Resources.Requests = v1.ResourceList{gpu: resource.MustParse("1")}
+	cluster.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/license": resource.MustParse("1")}
+	n.source.Set(removed, cluster)
+	n.until("refusal", refusal("OutOf"+gpu, removed))
+	n.until("start", milestone("started", cluster))
 	n.end()
 }

@@ -128,4 +128,6 @@ func (p *parts) admission(in *admission.Inputs) {
 		return // a standalone node admits pods without these
 	}
 	in.Node, in.Allocatable = p.self.Object(), p.host.resources.Allocatable
+	uid := in.Pod.UID
+	in.Devices = func(allocatable v1.ResourceList) { p.pods.devices.Offer(uid, allocatable) }
 }

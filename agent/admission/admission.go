@@ -41,8 +41,11 @@ type Inputs struct {
 	// Node is the node's object in the API, or as the agent would register it; if nil, labels and taints are not
 	// checked.
 	Node *v1.Node
-	// Allocatable is the total that pods may request; if nil, resources are not checked.
+	// Allocatable is the total that pods may request; if nil, resources are not checked. Check adds the extended resources of Node.
 	Allocatable v1.ResourceList
+	// Devices sets in a list of allocatable resources how many devices of device plugins there are for the pod. Check calls it after
+	// Reserve. May be nil.
+	Devices func(allocatable v1.ResourceList)
 	// Sysctls are allowed in addition to the safe ones; a name may end in *.
 	Sysctls []string
 	// MemoryPressure, DiskPressure and PIDPressure are the node's pressure conditions.
@@ -79,6 +82,7 @@ func Check(in Inputs) Verdict {
 			return v
 		}
 	}
+	in.Allocatable = in.allocatable()
 	problems := in.resources()
 	problems = append(problems, in.affinity()...)
 	problems = append(problems, in.ports()...)

@@ -124,3 +124,66 @@ func claimed(name string, device v1.ResourceName, container string) *v1.Pod {
 	}
 	return p
 }
+
+// Extended resources count if the node's status has them, and devices as their manager says after it has reserved some.
+func TestExtended(t *testing.T) {
+	const gpu = v1.ResourceName("example.com/gpu")
+	asks := func(name string, n string) *v1.Pod {
+		p := podWith(name)
+		p.Spec.Containers[0].Resources.Requests = v1.ResourceList{gpu: resource.MustParse(n)}
+		return p
+	}
+	node := func(n string) *v1.Node {
+		return &v1.Node{Status: v1.NodeStatus{Allocatable: v1.ResourceList{gpu: resource.MustParse(n), v1.ResourceCPU: resource.MustParse("1m")}}}
+	}
+	devices := func(n string) func(v1.ResourceList) {
+		return func(l v1.ResourceList) {
+			if n == "" {
+				delete(l, gpu)
+				return
+			}
+			l[gpu] = resource.MustParse(n)
+		}
+	}
+	room := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
+	const none = "Node didn't have enough resource: example.com/gpu, requested: 1, used: 0, capacity: 0"
+	for _, tc := range []struct {
+		name string
+		in   Inputs
+		want string
+	}{
+		{name: "of the cluster", in: Inputs{Pod: asks("p", "1"), Node: &v1.Node{}, Allocatable: room}},
+		{name: "its plugin is gone", in: Inputs{Pod: asks("p", "1"), Node: node("0"), Allocatable: room}, want: none},
+		{name: "its plugin is gone, as the manager knows", in: Inputs{Pod: asks("p", "1"), Node: &v1.Node{}, Allocatable: room, Devices: devices("0")}, want: none},
+		{name: "of the node", in: Inputs{Pod: asks("p", "1"), Node: node("1"), Allocatable: room}},
+		{
+			name: "of the node, and taken", in: Inputs{Pod: asks("p", "1"), Node: node("2"), Allocatable: room, Others: []*v1.Pod{asks("o", "2")}},
+			want: "Node didn't have enough resource: example.com/gpu, requested: 1, used: 2, capacity: 2",
+		},
+		{name: "devices that are not in the status yet", in: Inputs{Pod: asks("p", "1"), Node: node("0"), Allocatable: room, Devices: devices("1")}},
+		{name: "a plugin that the pod waits for", in: Inputs{Pod: asks("p", "1"), Node: node("0"), Allocatable: room, Devices: devices("")}},
+		{name: "the node's CPUs are those of the agent", in: Inputs{Pod: asking("p", "1", "0"), Node: node("0"), Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1"), v1.ResourceMemory: resource.MustParse("1")}}},
+		{name: "resources are not checked", in: Inputs{Pod: asks("p", "1"), Node: node("0"), Devices: devices("0")}},
+	} {
+		reserved := false
+		tc.in.Reserve = func() Verdict {
+			reserved = true
+			return Verdict{OK: true}
+		}
+		if set := tc.in.Devices; set != nil {
+			tc.in.Devices = func(l v1.ResourceList) {
+				if !reserved {
+					t.Errorf("%s: called before devices are reserved", tc.name)
+				}
+				set(l)
+			}
+		}
+		v := Check(tc.in)
+		if v.Message != tc.want || v.OK != (tc.want == "") || !v.OK && v.Reason != "OutOfexample.com/gpu" {
+			t.Errorf("%s: %+v, want %q", tc.name, v, tc.want)
+		}
+	}
+	if len(room) != 1 {
+		t.Errorf("the node's resources have changed: %v", room)
+	}
+}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -64,6 +65,28 @@ func (in Inputs) resources() []problem {
 		if w > 0 && w > h-t {
 			out = append(out, insufficient(name, w, t, h))
 		}
+	}
+	return out
+}
+
+// allocatable returns Allocatable with the extended resources in the node's status and with devices. A resource that had a plugin is there
+// without any of it: the status keeps it, so that it is not taken for one of the cluster.
+//
+// Upstream: pkg/kubelet/lifecycle/predicate.go, Admit; pkg/kubelet/nodestatus/setters.go, MachineInfo.
+func (in Inputs) allocatable() v1.ResourceList {
+	if in.Allocatable == nil {
+		return nil
+	}
+	out := maps.Clone(in.Allocatable)
+	if in.Node != nil {
+		for name, q := range in.Node.Status.Allocatable {
+			if _, known := out[name]; !known && extended(name) {
+				out[name] = q
+			}
+		}
+	}
+	if in.Devices != nil {
+		in.Devices(out)
 	}
 	return out
 }

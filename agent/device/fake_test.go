@@ -322,3 +322,14 @@ func (n *node) has(uid types.UID, container string) []string {
 	}
 	return nil
 }
+
+// offered returns how many devices there are for a pod on a node whose status has 7; "" if that is not known.
+func (n *node) offered(uid types.UID) string {
+	all := v1.ResourceList{gpu: resource.MustParse("7")}
+	n.Offer(uid, all)
+	q, known := all[gpu]
+	if !known {
+		return ""
+	}
+	return q.String()
+}

@@ -72,6 +72,19 @@ func (h holds) taken(resource string) map[string]bool {
 	return out
 }
 
+// resources returns the resources of which any container has devices.
+func (h holds) resources() map[string]bool {
+	out := map[string]bool{}
+	for _, containers := range h {
+		for _, resources := range containers {
+			for name := range resources {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
 // any reports whether a container has devices of the resource.
 func (h holds) any(resource string) bool {
 	for _, containers := range h {

@@ -51,7 +51,13 @@ func TestLatePlugin(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		answers[p.Name] = done
+		if got := n.offered(p.UID); got != "" {
+			t.Errorf("%s: %s devices before the plugin has listed them", p.Name, got)
+		}
 		go func() { done <- n.Allocate(t.Context(), p) }()
+	}
+	if got := n.offered("other"); got != "0" {
+		t.Errorf("a pod that does not wait: %s devices", got)
 	}
 	n.until(t, "waits", func() bool { return len(tracetest.Events[trace.Wait](n.rec)) >= 2 })
 	plugged(t, n.dir, "g0", "g1", "g2")

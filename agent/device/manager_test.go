@@ -96,8 +96,14 @@ func TestPluginRestarts(t *testing.T) {
 	}
 	n.await(t, gpu, 2, 2)
 	n.start(t, podOf("p1", nil, asks("c", 1)))
+	if got := n.offered("p2"); got != "2" {
+		t.Errorf("%s devices", got)
+	}
 	f.srv.Stop()
 	n.await(t, gpu, 2, 0)
+	if has, other := n.offered("p1"), n.offered("p2"); has != "1" || other != "0" {
+		t.Errorf("without the plugin, %s devices for their pod, %s for another one", has, other)
+	}
 	err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 1)))
 	if err == nil || err.Error() != "no healthy devices present; cannot allocate unhealthy devices "+gpu {
 		t.Error(err)
