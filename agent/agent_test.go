@@ -191,6 +191,26 @@ func TestNoRuntimeAtStart(t *testing.T) {
 	run(t, h.config()).end() // and nothing is locked
 }
 
+// A static pod starts without the API server, which may be that pod. No record says that it waits for one.
+func TestStaticPodWithoutServer(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	n := run(t, h.config(h.kubeconfig("http://127.0.0.1:1")...)) // nothing listens there
+	p := podOf("kube-apiserver")
+	n.source.Set(p)
+	n.until("start", func(r *trace.Record) bool {
+		if a, ok := r.Event.(*trace.Action); ok && a.Err != "" {
+			t.Fatalf("%s failed: %s", a.ID, a.Err)
+		}
+		return milestone("started", p)(r)
+	})
+	n.end()
+	for _, r := range n.records() {
+		if w, ok := r.Event.(*trace.Wait); ok && w.For == trace.WaitObject {
+			t.Errorf("waited for %+v", w.Target)
+		}
+	}
+}
+
 // The runtime restarts: the agent reports this, its pods continue, and the agent uses the runtime again.
 func TestRuntimeRestarts(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})

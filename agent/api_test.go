@@ -32,13 +32,19 @@ func (h *host) api() (*apiServer, []string) {
 		close(a.stopped)
 		srv.Close()
 	})
+	return a, h.kubeconfig(srv.URL)
+}
+
+// kubeconfig returns the flags of an agent that uses the API server at url.
+func (h *host) kubeconfig(url string) []string {
+	h.t.Helper()
 	path := filepath.Join(h.dir, "kubeconfig")
-	text := `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "` + srv.URL + `"}}], users: [{name: u, user: {token: t}}],
+	text := `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "` + url + `"}}], users: [{name: u, user: {token: t}}],
 contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
-	return a, []string{"--kubeconfig", path, "--cert-dir", filepath.Join(h.dir, "pki")}
+	return []string{"--kubeconfig", path, "--cert-dir", filepath.Join(h.dir, "pki")}
 }
 
 // put adds an object at a path.

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
@@ -88,9 +87,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 		return s, nil
 	}
 	s.EnvObjects = c.objects
-	s.Services = func(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error) {
-		return c.objects.Services(ctx, pod.Namespace)
-	}
+	s.Services = c.objects.Services
 	return s, nil
 }
 

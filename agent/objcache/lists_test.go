@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	certv1 "k8s.io/api/certificates/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
 // running runs a test with a cache of some objects.
@@ -59,7 +61,7 @@ func TestServices(t *testing.T) {
 		for namespace, want := range map[string][]string{
 			"a": {"a/web", "default/kubernetes"}, "default": {"default/kubernetes", "default/other"}, "none": {"default/kubernetes"},
 		} {
-			got, err := c.Services(t.Context(), namespace)
+			got, err := c.Services(t.Context(), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,6 +75,25 @@ func TestServices(t *testing.T) {
 			slices.Sort(names)
 			if diff := cmp.Diff(want, names); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", namespace, diff)
+			}
+		}
+	})
+}
+
+// A static pod, which may be the API server, does not wait for the first list. Other pods wait, because the API server
+// has just responded to the agent.
+func TestServicesWithoutServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Config{Client: fakeapi.Of(fake.NewClientset())}) // it does not run, so it reads no list
+		if err != nil {
+			t.Fatal(err)
+		}
+		for source, want := range map[string]time.Duration{podspec.SourceFile: 0, podspec.SourceHTTP: 0, podspec.SourceAPI: syncTimeout, "": syncTimeout} {
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Annotations: map[string]string{podspec.AnnotationSource: source}}}
+			start := time.Now()
+			got, err := c.Services(t.Context(), pod)
+			if took := time.Since(start); took != want || len(got) > 0 || (err != nil) != (want > 0) {
+				t.Errorf("source %q: got %v, error %v after %s, want a wait of %s", source, got, err, took, want)
 			}
 		}
 	})

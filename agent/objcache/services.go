@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -38,12 +39,18 @@ func slim(obj any) (any, error) {
 	}, nil
 }
 
-// Services returns the namespace's services and the API server's own, default/kubernetes. They have only names,
-// addresses and ports, and are shared: do not change them. It waits at most 10 s for the first list.
-func (c *Objects) Services(ctx context.Context, namespace string) ([]*v1.Service, error) {
-	if err := c.synced(ctx, "services", c.services); err != nil {
-		return nil, err
+// Services returns the services of the pod's namespace and the API server's own, default/kubernetes. They have only
+// names, addresses and ports, and are shared: do not change them. It waits at most 10 s for the first list, and not at
+// all for a static pod, which may be the API server: that gets the services that are known.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
+func (c *Objects) Services(ctx context.Context, pod *v1.Pod) ([]*v1.Service, error) {
+	if !podspec.IsStatic(pod) {
+		if err := c.synced(ctx, "services", c.services); err != nil {
+			return nil, err
+		}
 	}
+	namespace := pod.Namespace
 	found, err := c.services.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	if err != nil {
 		return nil, fmt.Errorf("services of namespace %s: %w", namespace, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -178,6 +179,24 @@ func TestOutage(t *testing.T) {
 	}
 	s.create(pod("after", forever))
 	s.ready("after")
+}
+
+// TestStartWithoutServer starts the agent while there is no API server. It runs a static pod, as a control plane needs.
+func TestStartWithoutServer(t *testing.T) {
+	b := setup(t)
+	b.node(t).stop()
+	b.killProgram(t, "kube-apiserver")
+	repair := sync.OnceFunc(func() { b.repair(t) })
+	t.Cleanup(repair)
+	b.static(t, "boots", forever)
+	a := b.start(t, lab.AgentConfig{})
+	a.record("a static pod before there is an API server", func(r *trace.Record) bool {
+		p, ok := r.Event.(*trace.PodStatus)
+		return ok && r.Pod.Name == "boots-"+lab.NodeName && p.Phase == trace.PodRunning
+	})
+	repair()
+	a.ready()
+	(&space{bench: b, t: t, name: "default"}).ready("boots-" + lab.NodeName)
 }
 
 // TestWatchExpired lets the watch's place in the history go: pods are listed again, and none is touched.
