@@ -23,7 +23,7 @@ func ParseResolvConf(text []byte) (*ResolvConf, error) {
 		switch fields[0] {
 		case "nameserver":
 			if len(fields) < 2 {
-				return nil, errors.New("resolv.conf: a nameserver line has no address")
+				return nil, errors.New("a nameserver line has no address")
 			}
 			conf.Nameservers = append(conf.Nameservers, fields[1])
 		case "search":

@@ -1,10 +1,13 @@
 // Package dns returns the resolver configuration of pods, based on the node's.
 //
 // It reads the node's file each time, because the file changes while the agent runs. criconfig.DNS decides which parts a pod gets.
-// It runs no goroutine and publishes nothing: it returns warnings to the caller.
+// It runs no goroutine and publishes nothing: it returns warnings and errors to the caller.
 package dns
 
 import (
+	"fmt"
+	"os"
+
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -27,20 +30,34 @@ type Resolver struct {
 	NodeIPs []string
 }
 
-// Of returns a pod's configuration from the current content of the node's file. A file that cannot be read is a
-// warning, and counts as empty.
-func (r Resolver) Of(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) {
-	in := criconfig.DNSInput{ClusterDNS: r.ClusterDNS, ClusterDomain: r.ClusterDomain, NodeIPs: r.NodeIPs}
-	var warnings []criconfig.Warning
-	if r.ResolvConf != "" {
-		text, err := wholefile.Read(r.ResolvConf, maxResolvConf)
-		if err == nil {
-			in.Host, err = criconfig.ParseResolvConf(text)
-		}
-		if err != nil {
-			warnings = append(warnings, criconfig.Warning{Reason: "CheckLimitsForResolvConf", Message: r.ResolvConf + ": " + err.Error()})
-		}
+// Of returns a pod's configuration from the current content of the node's file. If the file cannot be read, that is an
+// error, whatever the pod's policy: a sandbox keeps its configuration.
+//
+// Upstream: pkg/kubelet/network/dns/dns.go, GetPodDNS.
+func (r Resolver) Of(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error) {
+	host, err := r.host()
+	if err != nil {
+		return nil, nil, err
 	}
-	cfg, more := criconfig.DNS(pod, in)
-	return cfg, append(warnings, more...)
+	cfg, warnings := criconfig.DNS(pod, criconfig.DNSInput{Host: host, ClusterDNS: r.ClusterDNS, ClusterDomain: r.ClusterDomain, NodeIPs: r.NodeIPs})
+	return cfg, warnings, nil
+}
+
+// host reads the node's file; nil if there is none by configuration.
+func (r Resolver) host() (*criconfig.ResolvConf, error) {
+	switch r.ResolvConf {
+	case "":
+		return nil, nil
+	case os.DevNull: // no regular file, but a usual way to say that there is no server
+		return &criconfig.ResolvConf{}, nil
+	}
+	text, err := wholefile.Read(r.ResolvConf, maxResolvConf)
+	if err != nil {
+		return nil, fmt.Errorf("resolvConf: %w", err)
+	}
+	conf, err := criconfig.ParseResolvConf(text)
+	if err != nil {
+		return nil, fmt.Errorf("resolvConf %s: %w", r.ResolvConf, err)
+	}
+	return conf, nil
 }

@@ -3,34 +3,63 @@ package dns
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 )
 
-// The node's file is read again for each pod. If it cannot be read, a pod gets its configuration without it.
+// The node's file is read again for each pod.
 func TestOf(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	r := Resolver{ResolvConf: file, ClusterDNS: []string{"10.96.0.10"}, ClusterDomain: "cluster.local", NodeIPs: []string{"192.0.2.1"}}
-	pod := &v1.Pod{Spec: v1.PodSpec{DNSPolicy: v1.DNSDefault}}
-	cfg, warnings := r.Of(pod)
-	if len(warnings) != 1 || warnings[0].Reason != "CheckLimitsForResolvConf" || !strings.HasPrefix(warnings[0].Message, file+": ") || cfg == nil {
-		t.Errorf("without a file: got %v, warnings %+v, want one that names the file", cfg, warnings)
+	servers := func(policy v1.DNSPolicy) []string {
+		t.Helper()
+		cfg, warnings, err := r.Of(&v1.Pod{Spec: v1.PodSpec{DNSPolicy: policy}})
+		if err != nil || len(warnings) > 0 {
+			t.Errorf("warnings %+v, error %v", warnings, err)
+		}
+		return cfg.GetServers()
 	}
 	for _, want := range []string{"192.0.2.53", "192.0.2.54"} {
-		if err := os.WriteFile(file, []byte("nameserver "+want+"\nsearch example.org\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cfg, warnings := r.Of(pod)
-		if diff := cmp.Diff([]string{want}, cfg.GetServers()); diff != "" || len(warnings) > 0 {
-			t.Errorf("warnings %+v; servers (-want +got)\n%s", warnings, diff)
+		write(t, file, "nameserver "+want+"\nsearch example.org\n")
+		if got := servers(v1.DNSDefault); !slices.Equal(got, []string{want}) {
+			t.Errorf("got servers %q, want %q", got, want)
 		}
 	}
-	pod.Spec.DNSPolicy = v1.DNSClusterFirst
+	r.ResolvConf = os.DevNull
+	if got := servers(v1.DNSDefault); len(got) > 0 {
+		t.Errorf("with %s: got servers %q, want none", os.DevNull, got)
+	}
 	r.ResolvConf = ""
-	if cfg, _ := r.Of(pod); !cmp.Equal(cfg.GetServers(), r.ClusterDNS) {
-		t.Errorf("ClusterFirst: got servers %q, want %q", cfg.GetServers(), r.ClusterDNS)
+	if got := servers(v1.DNSDefault); !slices.Equal(got, []string{"127.0.0.1"}) {
+		t.Errorf("without a file by configuration: got servers %q, want localhost", got)
+	}
+	if got := servers(v1.DNSClusterFirst); !slices.Equal(got, r.ClusterDNS) {
+		t.Errorf("ClusterFirst: got servers %q, want %q", got, r.ClusterDNS)
+	}
+}
+
+// A file that cannot be read or parsed is an error, not a file that is empty or not configured. That is true of each policy.
+func TestOfBrokenFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "broken"), "search example.org\nnameserver\n")
+	for _, name := range []string{"missing", "broken", "."} {
+		file := filepath.Join(dir, name)
+		r := Resolver{ResolvConf: file, ClusterDNS: []string{"10.96.0.10"}}
+		for _, policy := range []v1.DNSPolicy{v1.DNSDefault, v1.DNSClusterFirst, v1.DNSClusterFirstWithHostNet, v1.DNSNone} {
+			cfg, _, err := r.Of(&v1.Pod{Spec: v1.PodSpec{DNSPolicy: policy}})
+			if err == nil || !strings.HasPrefix(err.Error(), "resolvConf") || !strings.Contains(err.Error(), file) {
+				t.Errorf("%s, policy %s: got %v, error %v, want an error that names the file", name, policy, cfg, err)
+			}
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -154,7 +154,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	rt, err := New(Config{
 		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
 		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0, 0), Node: criconfig.Node{LogRoot: t.TempDir()},
-		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
+		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error) { return nil, nil, nil },
 		RootDir: t.TempDir(), Bus: rec.Bus(), Options: Options{Hooks: unrest, Probes: unrest},
 	})
 	check(err)

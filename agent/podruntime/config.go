@@ -90,8 +90,8 @@ type Config struct {
 	Backoff *CrashBackoff
 	// Node is the data about the node that the CRI configurations need.
 	Node criconfig.Node
-	// DNS returns a pod's resolver configuration; its warnings are published.
-	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning)
+	// DNS returns a pod's resolver configuration; its warnings are published. With an error, the pod gets no sandbox yet.
+	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error)
 	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
 	// RootDir is the kubelet's root directory; LogLinks is where logs are linked by

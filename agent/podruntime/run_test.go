@@ -17,7 +17,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -172,6 +174,31 @@ func TestFailedSandboxSkipsWhatNeedsIt(t *testing.T) {
 		did := w.did()
 		slices.Sort(did)
 		equal(t, "did", []string{"cgroup", "image web:1", "mount", "run sandbox"}, did)
+	})
+}
+
+// A sandbox keeps its resolver configuration, so that there is none until the configuration is known.
+func TestUnknownDNS(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		broken := errors.New("no resolv.conf")
+		w.rt.cfg.DNS = func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error) { return nil, nil, broken }
+		if _, err := w.rt.Sync(t.Context(), always("web"), 1, nil); !errors.Is(err, broken) {
+			t.Errorf("error %v, want that of the resolver configuration", err)
+		}
+		if did := w.did(); slices.Contains(did, "run sandbox") {
+			t.Errorf("did %v, want no sandbox", did)
+		}
+		var said []string
+		for _, r := range w.rec.Records() {
+			if e, ok := r.Event.(*trace.NodeEvent); ok {
+				said = append(said, e.Reason+": "+e.Message)
+			}
+		}
+		equal(t, "events", []string{"FailedCreatePodSandBox: Failed to create pod sandbox: DNS of default/p: no resolv.conf"}, said)
+		broken = nil
+		if out, err := w.rt.Sync(t.Context(), always("web"), 1, nil); err != nil || !out.Running {
+			t.Errorf("afterwards: outcome %+v, error %v", out, err)
+		}
 	})
 }
 

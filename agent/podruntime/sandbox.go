@@ -11,10 +11,12 @@ import (
 
 // configure builds the sandbox's config, once per run: creating a container needs it too.
 func (r *run) configure(ctx context.Context, attempt uint32) (*runtimeapi.PodSandboxConfig, []criconfig.Warning, error) {
-	dns, warnings := r.cfg.DNS(r.pod)
+	dns, warnings, err := r.cfg.DNS(r.pod)
+	if err != nil {
+		return nil, nil, fmt.Errorf("DNS of %s: %w", r.ref, err)
+	}
 	in := criconfig.SandboxInput{Attempt: attempt, CgroupParent: r.cfg.Cgroups.PodParent(r.pod), DNS: dns}
 	in.ExclusiveCPUs = r.ownCPUs()
-	var err error
 	if in.UserNS, err = r.userNS(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, g Gate) *world {
 		Sandboxes: fakeCRI{w}, Containers: fakeCRI{w}, Images: fakeImages{w}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
 		Observer: fakeObserver{w}, Gate: g, Slots: w.slots, Backoff: NewCrashBackoff(0, 0),
 		Node:    criconfig.Node{LogRoot: t.TempDir()},
-		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning) { return nil, nil },
+		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error) { return nil, nil, nil },
 		RootDir: t.TempDir(), Bus: w.rec.Bus(),
 	})
 	if err != nil {
