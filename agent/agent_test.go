@@ -211,6 +211,29 @@ func TestStaticPodWithoutServer(t *testing.T) {
 	}
 }
 
+// The runtime learns for which pod it pulls: a fault that is for this pod's calls is met by its pull.
+func TestPullHasItsPod(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	if _, err := h.srv.Inject(sim.Fault{Method: "PullImage", Pod: "web", Code: codes.PermissionDenied, Message: "rejected by the policy", Times: 1}); err != nil {
+		t.Fatal(err)
+	}
+	n := run(t, h.config())
+	p := podOf("web")
+	p.Spec.Containers[0].ImagePullPolicy = v1.PullAlways
+	n.source.Set(p)
+	n.until("pull", func(r *trace.Record) bool {
+		c, ok := r.Event.(*trace.CRICall)
+		if !ok || c.Method != "PullImage" || r.Edge != trace.EdgeEnd {
+			return false
+		}
+		if c.Code != codes.PermissionDenied.String() {
+			t.Errorf("PullImage: code %s", c.Code)
+		}
+		return true
+	})
+	n.end()
+}
+
 // The runtime restarts: the agent reports this, its pods continue, and the agent uses the runtime again.
 func TestRuntimeRestarts(t *testing.T) {
 	h := newHost(t, map[string]sim.Latency{})

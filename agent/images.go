@@ -5,7 +5,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/image/containerdprogress"
 	"github.com/kubeloupe/kubeloupe/agent/image/provider"
@@ -19,6 +21,7 @@ func (p *parts) newImages(ctx context.Context) (*image.Puller, error) {
 		Service: client.Image, Bus: bus, Serialize: k.Images.SerializePulls, MaxParallel: int(k.Images.MaxParallelPulls),
 		QPS: float64(k.Images.PullQPS), Burst: int(k.Images.PullBurst),
 		Keyring: image.NewFileKeyring(k.Node.RootDir, bus), Events: p.cluster.events, Secrets: p.cfg.secrets,
+		Sandbox: p.pullSandbox,
 	}
 	if !p.cfg.Simulated && client.Info.GetRuntimeName() == "containerd" {
 		c.Progress = containerdprogress.New(client.Conn).Follow
@@ -49,6 +52,11 @@ func (p *parts) newImages(ctx context.Context) (*image.Puller, error) {
 		c.Records, p.pulled = records, records
 	}
 	return image.New(c)
+}
+
+// pullSandbox returns what the runtime learns with a pull about its pod.
+func (p *parts) pullSandbox(pod *v1.Pod) *runtimeapi.PodSandboxConfig {
+	return criconfig.PullSandbox(pod, p.cgroups.PodParent(pod))
 }
 
 // serviceAccounts reads service accounts from the API.

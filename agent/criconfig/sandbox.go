@@ -76,6 +76,19 @@ func Sandbox(pod *v1.Pod, node Node, in SandboxInput) (*runtimeapi.PodSandboxCon
 	return cfg, nil
 }
 
+// PullSandbox returns the part of a sandbox's configuration that is sent with the pull of an image: the pod's identity
+// and its cgroup. A pull does not wait until the rest is known.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_image.go, PullImage, which sends the whole configuration.
+func PullSandbox(pod *v1.Pod, cgroupParent string) *runtimeapi.PodSandboxConfig {
+	return &runtimeapi.PodSandboxConfig{
+		Metadata:    &runtimeapi.PodSandboxMetadata{Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID)},
+		Labels:      sandboxLabels(pod),
+		Annotations: maps.Clone(pod.Annotations),
+		Linux:       &runtimeapi.LinuxPodSandboxConfig{CgroupParent: cgroupParent},
+	}
+}
+
 func anyPrivileged(pod *v1.Pod) bool {
 	privileged := func(sc *v1.SecurityContext) bool { return sc != nil && isTrue(sc.Privileged) }
 	one := func(c v1.Container) bool { return privileged(c.SecurityContext) }

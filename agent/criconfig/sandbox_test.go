@@ -146,6 +146,20 @@ func TestHostname(t *testing.T) {
 	}
 }
 
+// What is sent with a pull is part of what is sent for the sandbox.
+func TestPullSandbox(t *testing.T) {
+	pod := examplePod()
+	pod.Labels, pod.Annotations = map[string]string{"app": "web"}, map[string]string{"io.containerd.cri.runtime-handler": "kata"}
+	whole, err := criconfig.Sandbox(pod, criconfig.Node{}, criconfig.SandboxInput{CgroupParent: "/kubepods/poduid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &runtimeapi.PodSandboxConfig{
+		Metadata: whole.Metadata, Labels: whole.Labels, Annotations: whole.Annotations, Linux: &runtimeapi.LinuxPodSandboxConfig{CgroupParent: whole.Linux.CgroupParent},
+	}
+	diffProto(t, "pull", want, criconfig.PullSandbox(pod, "/kubepods/poduid"))
+}
+
 func TestHosts(t *testing.T) {
 	pod := examplePod()
 	pod.Spec.HostAliases = []v1.HostAlias{{IP: "1.2.3.4", Hostnames: []string{"a", "b"}}}

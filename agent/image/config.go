@@ -72,6 +72,9 @@ type Config struct {
 	Records Records
 	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
+	// Sandbox returns what the runtime learns with a pull about the pod that needs the image: its namespace can have a
+	// policy for signatures, an annotation can choose the runtime handler. Nil sends nothing.
+	Sandbox func(pod *v1.Pod) *runtimeapi.PodSandboxConfig
 	// Secrets learns the logins that a pod's pulls use; may be nil.
 	Secrets *redact.Vault
 }
@@ -90,6 +93,7 @@ type Puller struct {
 
 	providers Providers
 	records   Records
+	sandbox   func(*v1.Pod) *runtimeapi.PodSandboxConfig // may be nil
 	events    events.Publisher
 	secrets   *redact.Vault
 	flights   flights
@@ -120,7 +124,7 @@ func New(c Config) (*Puller, error) {
 
 	p := &Puller{
 		service: c.Service, bus: c.Bus, progress: c.Progress, keyring: c.Keyring,
-		providers: c.Providers, records: c.Records, events: c.Events, secrets: c.Secrets,
+		providers: c.Providers, records: c.Records, sandbox: c.Sandbox, events: c.Events, secrets: c.Secrets,
 	}
 	limit := c.MaxParallel
 	if c.Serialize {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -273,6 +275,40 @@ func TestPullsAreShared(t *testing.T) {
 		}
 		if len(p.flights.all) != 0 {
 			t.Error("a flight is left")
+		}
+	})
+}
+
+// The runtime learns which pod a pull is for. Pods of one namespace share a pull; another namespace, or the annotation
+// that chooses a runtime handler, may lead to another result.
+func TestPullsHaveTheirPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(app)
+		p := newPuller(t, Config{Service: n, Sandbox: func(pod *v1.Pod) *runtimeapi.PodSandboxConfig {
+			return &runtimeapi.PodSandboxConfig{
+				Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: pod.Namespace, Name: pod.Name},
+				Annotations: pod.Annotations, Linux: &runtimeapi.LinuxPodSandboxConfig{CgroupParent: pod.Name},
+			}
+		}})
+		var wg sync.WaitGroup
+		for i, at := range [][2]string{{"a", ""}, {"a", ""}, {"a", ""}, {"b", ""}, {"b", "kata"}, {"b", "kata"}} {
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: at[0], Name: fmt.Sprint("p", i), Annotations: map[string]string{"io.containerd.cri.runtime-handler": at[1], "other": fmt.Sprint(i)},
+			}}
+			wg.Go(func() {
+				if _, err := p.Ensure(t.Context(), Request{PodUID: pod.Name, Pod: pod, Image: app}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		var got []string
+		for _, s := range n.sent {
+			got = append(got, s.GetMetadata().GetNamespace()+" "+s.GetAnnotations()["io.containerd.cri.runtime-handler"])
+		}
+		slices.Sort(got)
+		if d := cmp.Diff([]string{"a ", "b ", "b kata"}, got); d != "" {
+			t.Errorf("pulls (-want +got):\n%s", d)
 		}
 	})
 }

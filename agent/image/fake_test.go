@@ -24,7 +24,8 @@ type node struct {
 	statuses int
 	pulls    int
 	active   int
-	most     int // the maximum number of concurrent pulls
+	most     int                            // the maximum number of concurrent pulls
+	sent     []*runtimeapi.PodSandboxConfig // with each pull
 	begun    []time.Time
 	ended    []error
 }
@@ -54,7 +55,7 @@ func (n *node) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest, 
 	n.pulls++
 	n.active++
 	n.most = max(n.most, n.active)
-	n.begun = append(n.begun, time.Now())
+	n.begun, n.sent = append(n.begun, time.Now()), append(n.sent, req.GetSandboxConfig())
 	n.mu.Unlock()
 
 	resp, err := n.download(ctx, req)

@@ -8,8 +8,20 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// flightKey identifies equal pulls.
-type flightKey struct{ image, runtimeHandler, credentials string }
+// annRuntimeHandler is the annotation by which containerd chooses the runtime handler, and so the snapshotter, of a pull.
+const annRuntimeHandler = "io.containerd.cri.runtime-handler"
+
+// flightKey identifies equal pulls. A runtime may accept an image for one namespace and reject it for another: CRI-O has
+// a policy for signatures for each.
+type flightKey struct{ image, runtimeHandler, credentials, namespace, annotated string }
+
+// keyOf returns the key of a pull. Of the sandbox, it has only what can change the pull's result.
+func keyOf(spec *runtimeapi.ImageSpec, auths []*runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) flightKey {
+	return flightKey{
+		image: spec.Image, runtimeHandler: spec.RuntimeHandler, credentials: fingerprint(auths),
+		namespace: sandbox.GetMetadata().GetNamespace(), annotated: sandbox.GetAnnotations()[annRuntimeHandler],
+	}
+}
 
 // flight is one running pull, for one pod or several. It runs as long as a pod waits for it, even if the pod that began
 // it is gone.

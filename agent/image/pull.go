@@ -38,19 +38,19 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 	}
 	p.note(ctx, req, "Pulling", fmt.Sprintf("Pulling image %q", req.Image))
 
-	auths := authsOf(credentials)
+	auths, sandbox := authsOf(credentials), p.sandboxOf(req)
 	began := time.Now()
 	// The pull may be for other pods too: the gate is asked here, and does not hold the pull itself.
-	if err := cri.Ask(ctx, "PullImage", &runtimeapi.PullImageRequest{Image: spec, SandboxConfig: req.SandboxConfig}); err != nil {
+	if err := cri.Ask(ctx, "PullImage", &runtimeapi.PullImageRequest{Image: spec, SandboxConfig: sandbox}); err != nil {
 		p.record(req, credentials, landed{}, err)
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
 		return Result{}, p.failed(ctx, req, began, err)
 	}
-	key := flightKey{image: spec.Image, runtimeHandler: spec.RuntimeHandler, credentials: fingerprint(auths)}
+	key := keyOf(spec, auths, sandbox)
 	fl, shared := p.flights.board(ctx, key, func(ctx context.Context) (landed, error) {
-		return p.fly(cri.Ungated(ctx), spec, auths, req.SandboxConfig)
+		return p.fly(cri.Ungated(ctx), spec, auths, sandbox)
 	})
 	got, err := p.ride(ctx, key, fl, spec.Image, shared)
 	p.record(req, credentials, got, err)
@@ -73,6 +73,14 @@ func (p *Puller) pull(ctx context.Context, req *Request, spec *runtimeapi.ImageS
 	res := newResult(req, got.image)
 	res.Pulled, res.Shared = true, shared
 	return res, nil
+}
+
+// sandboxOf returns what the runtime learns about the pod; nil if there is none.
+func (p *Puller) sandboxOf(req *Request) *runtimeapi.PodSandboxConfig {
+	if p.sandbox == nil || req.Pod == nil {
+		return nil
+	}
+	return p.sandbox(req.Pod)
 }
 
 // begin records that a pull begins. So after a crash, the image is known to have been pulled, not loaded by others.

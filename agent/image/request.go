@@ -23,8 +23,6 @@ type Request struct {
 	Policy v1.PullPolicy
 	// Annotations are the pod's, which a runtime may use to choose the image.
 	Annotations map[string]string
-	// SandboxConfig is sent to the runtime with the pull; may be nil.
-	SandboxConfig *runtimeapi.PodSandboxConfig
 	// RuntimeHandler is sent with the image's name; leave it empty unless the feature
 	// gate RuntimeClassInImageCriAPI is on.
 	RuntimeHandler string
