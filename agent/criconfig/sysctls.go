@@ -9,8 +9,10 @@ import (
 )
 
 // sysctls returns the sysctls of a pod: its own, and the node's for the namespaces that it does not share with the node.
+// A name written with slashes becomes one with dots, because runtimes accept only these.
 //
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, applyPodSysctls.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, applyPodSysctls;
+// pkg/kubelet/sysctl/util.go, ConvertPodSysctlsVariableToDotsSeparator.
 func sysctls(pod *v1.Pod, node map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range node {
@@ -19,7 +21,7 @@ func sysctls(pod *v1.Pod, node map[string]string) map[string]string {
 		}
 	}
 	for _, s := range podSecurity(pod).Sysctls {
-		out[s.Name] = s.Value
+		out[sysctl.NormalizeName(s.Name)] = s.Value
 	}
 	return out
 }

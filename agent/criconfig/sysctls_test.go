@@ -31,6 +31,13 @@ func TestDefaultSysctls(t *testing.T) {
 			v1.PodSpec{HostNetwork: true, SecurityContext: &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "kernel.shmmax", Value: "9"}}}},
 			[]map[string]string{ipc, {"kernel.shmmax": "9"}},
 		},
+		{
+			"its own value, with slashes",
+			v1.PodSpec{HostIPC: true, SecurityContext: &v1.PodSecurityContext{Sysctls: []v1.Sysctl{
+				{Name: "net/ipv4/ip_local_port_range", Value: "9 10"}, {Name: "net/ipv4/conf/eth0.1/forwarding", Value: "1"},
+			}}},
+			[]map[string]string{network, {"net.ipv4.ip_local_port_range": "9 10", "net.ipv4.conf.eth0/1.forwarding": "1"}},
+		},
 	} {
 		want := map[string]string{}
 		for _, m := range c.want {
