@@ -29,16 +29,17 @@ func (p *parts) criNode() criconfig.Node {
 	k := p.cfg.Kubelet
 	n := criconfig.Node{
 		LogRoot: k.Pods.LogsDir, ClusterDomain: k.DNS.ClusterDomain, MemoryCapacity: p.host.machine.Memory,
-		Allocatable:       p.host.resources.Allocatable,
-		CFSQuota:          k.Cgroups.CPUQuota,
-		CFSPeriod:         k.Cgroups.CPUQuotaPeriod,
-		SeccompDefault:    k.Pods.SeccompDefault,
-		SeccompRoot:       filepath.Join(k.Node.RootDir, "seccomp"),
-		HugePageSizes:     cgroup.HugePageSizes("/sys"),
-		SELinux:           exists("/sys/fs/selinux/enforce"),
-		Sysctls:           k.Kubelet.DefaultPodSysctls,
-		Claims:            k.Cgroups.Claims,
-		StopSignals:       k.Gates.Enabled("ContainerStopSignals"),
+		Allocatable:    p.host.resources.Allocatable,
+		CFSQuota:       k.Cgroups.CPUQuota,
+		CFSPeriod:      k.Cgroups.CPUQuotaPeriod,
+		SeccompDefault: k.Pods.SeccompDefault,
+		SeccompRoot:    filepath.Join(k.Node.RootDir, "seccomp"),
+		HugePageSizes:  cgroup.HugePageSizes("/sys"),
+		SELinux:        exists("/sys/fs/selinux/enforce"),
+		Sysctls:        k.Kubelet.DefaultPodSysctls,
+		Claims:         k.Cgroups.Claims,
+		MaskedPaths:    thermalThrottles("/sys"),
+		StopSignals:    k.Gates.Enabled("ContainerStopSignals"),
 	}
 	if !p.cfg.Simulated { // which has no cgroups
 		n.CgroupV2, n.SingleProcessOOMKill, n.MemoryQoS = cgroup.Unified(cgroupMount), k.Cgroups.SingleProcessOOMKill, k.Cgroups.MemoryQoS

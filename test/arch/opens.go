@@ -46,6 +46,7 @@ var opens = map[string]string{
 	"agent/stats/walk_linux.go":                "containers: directories only, O_NOFOLLOW, 256 names at a time, beside and until the context ends",
 	"agent/stats/walk_other.go":                "volumes, with the simulated runtime: the person who runs it",
 	"agent/userns/userns.go":                   "names in pods' directories: root",
+	"agent/thermal.go":                         "/sys: the kernel",
 	"agent/volume/atomicdir/tidy.go":           "a volume of files: the agent; containers have it read-only",
 	"agent/volume/atomicdir/write.go":          "a volume of files: the agent; containers have it read-only; os.Root",
 	"agent/volume/blockdev/blockdev.go":        "marks of devices, in directories of root's",
