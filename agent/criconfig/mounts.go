@@ -25,6 +25,9 @@ type Volume struct {
 	SELinuxRelabel bool
 	// Image is set for an image volume: the runtime mounts the image itself.
 	Image *runtimeapi.ImageSpec
+	// Missing is why the content of an image volume is not on the node, nil if it is. A container that mounts the volume
+	// cannot be created then.
+	Missing error
 }
 
 // SubPath returns the path below its volume that a mount shows, with subPathExpr expanded from the container's

@@ -77,7 +77,7 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		err = r.makeLogDir(s.Container)
 	}
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+		r.say(ctx, "Warning", "Failed", "Error: "+inShort(err), s.Container)
 		return err
 	}
 	if err := r.preStart(ctx, s); err != nil {
@@ -122,6 +122,9 @@ func (r *run) shownOf(s *Step, req *runtimeapi.CreateContainerRequest) *runtimea
 func (r *run) createRequest(ctx context.Context, s *Step) (*runtimeapi.CreateContainerRequest, error) {
 	c := podspec.Container(r.pod, s.Container)
 	if err := r.needVolumes(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.missing(c); err != nil {
 		return nil, err
 	}
 	sandbox, err := r.configOfSandbox(ctx)

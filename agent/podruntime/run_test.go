@@ -151,6 +151,52 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 	})
 }
 
+// The image of a volume concerns only the containers that mount the volume.
+func TestMissingImageOfVolumeReachesOnlyItsContainer(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web", "log")
+		pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "tools", MountPath: "/tools"}}
+		for _, why := range []*image.Error{
+			{Reason: image.ErrImagePull, Message: "no such image", RetryAt: time.Now().Add(10 * time.Second)},
+			{Reason: image.ImagePullBackOff, Message: "Back-off pulling image", RetryAt: time.Now().Add(10 * time.Second)},
+			{Reason: image.ErrImageNeverPull, Message: "it is not present"},
+		} {
+			w.missing = fmt.Errorf("setup of volume: %w", why)
+			before := len(w.rec.Records())
+			out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+			if !errors.Is(err, why) || out.Running {
+				t.Errorf("outcome %+v, error %v, want that of the image", out, err)
+			}
+			at := why.RetryAt
+			if why.Reason == image.ErrImagePull {
+				at = time.Now().Add(pullCheck)
+			}
+			if !out.RetryAt.Equal(at) {
+				t.Errorf("%s: retry at %s, want %s", why.Reason, out.RetryAt, at)
+			}
+			equal(t, "reasons", map[string]Reason{"web": {Reason: string(why.Reason), Message: why.Message}}, w.rt.Reasons("uid"))
+			var warned []string
+			for _, r := range w.rec.Records()[before:] {
+				if e, ok := r.Event.(*trace.NodeEvent); ok && e.Type == "Warning" {
+					warned = append(warned, e.Field+" "+e.Reason+" "+e.Message)
+				}
+			}
+			equal(t, "warnings", []string{"spec.containers{web} Failed Error: " + string(why.Reason)}, warned)
+			if did := w.did(); slices.Contains(did, "create web") || why.Reason == image.ErrImagePull != slices.Contains(did, "start log") {
+				t.Errorf("%s: did %v, want no web, and log started first", why.Reason, did)
+			}
+			w.show(seen("sandbox:0", "log=running"))
+		}
+		w.missing = nil
+		if out, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil || !out.Running {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+		if did := w.did(); !slices.Contains(did, "mount") || !slices.Contains(did, "start web") {
+			t.Errorf("did %v, want the volumes again, and web started", did)
+		}
+	})
+}
+
 func TestSharedImageReachesAllItsContainers(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("a", "b", "c")

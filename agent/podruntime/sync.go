@@ -255,6 +255,15 @@ func message(err error) string {
 	return err.Error()
 }
 
+// inShort returns the reason of an image that is not available, whose own events have the details, and the message of
+// another error.
+func inShort(err error) string {
+	if img, ok := errors.AsType[*image.Error](err); ok {
+		return string(img.Reason)
+	}
+	return message(err)
+}
+
 // pullCheck is when a pod is synced again whose image could not be pulled, if the back-off lasts longer: its status then says
 // ImagePullBackOff, and its events do. Upstream's first such sync comes with the next relist, a second later, which shows the new sandbox.
 const pullCheck = 2 * time.Second

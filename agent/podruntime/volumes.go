@@ -19,7 +19,26 @@ func (r *run) mount(ctx context.Context) error {
 		return err // the volumes emit the events
 	}
 	r.setMounted(mounted)
+	for _, v := range mounted {
+		if v.Missing != nil {
+			return nil // it is requested again with the next sync
+		}
+	}
 	r.learn(r.pod.UID, func(k *knowledge) { k.mounted = true })
+	return nil
+}
+
+// missing returns why the image of a volume that the container mounts is not on the node, nil if all are.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, toKubeContainerImageVolumes.
+func (r *run) missing(c *v1.Container) error {
+	volumes := r.mounted()
+	for i := range c.VolumeMounts {
+		name := c.VolumeMounts[i].Name
+		if err := volumes[name].Missing; err != nil {
+			return fmt.Errorf("volume %q: %w", name, err)
+		}
+	}
 	return nil
 }
 

@@ -41,6 +41,7 @@ type world struct {
 	truth     *podstate.Pod
 	refreshes int
 	never     error // why the pod's volumes can never be mounted
+	missing   error // why the image of the volume tools is not there
 	cgroup    bool  // whether the pod has one
 	lost      bool  // others unmounted the pod's volumes
 	dead      bool  // the runtime reports the sandbox as not ready
@@ -165,7 +166,10 @@ func (w fakeVolumes) Ready(*v1.Pod) bool {
 }
 
 func (w fakeVolumes) Mount(ctx context.Context, _ *v1.Pod) (map[string]criconfig.Volume, error) {
-	return map[string]criconfig.Volume{}, w.do(ctx, "mount")
+	err := w.do(ctx, "mount")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return map[string]criconfig.Volume{"tools": {HostPath: "/tools", Missing: w.missing}}, err
 }
 func (w fakeVolumes) Unmount(ctx context.Context, _ trace.Pod) error { return w.do(ctx, "unmount") }
 

@@ -50,6 +50,22 @@ func (e *StageError) Error() string { return e.Stage + " failed: " + e.Err.Error
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Err }
 
+// MissingError says that a volume's content is not on the node, such as an image that cannot be pulled. It concerns only the
+// containers that mount the volume. The plugin has emitted the events.
+type MissingError struct{ Err error }
+
+// Error implements error.
+func (e *MissingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// isMissing reports whether an attempt failed with a MissingError.
+func isMissing(err error) bool {
+	_, is := errors.AsType[*MissingError](err)
+	return is
+}
+
 // UnsupportedError says that no plugin supports the volume.
 type UnsupportedError struct {
 	Volume string

@@ -176,7 +176,7 @@ func (m *Manager) awaitHeld(ctx context.Context, obj *v1.Pod, w *waiter, held []
 	err := w.await(bounded)
 	switch {
 	case err == nil:
-		return w.result, nil
+		return m.mounted(ctx, obj, w), nil
 	case !errors.Is(err, told):
 		m.failed(ctx, obj, w.pod, err)
 		return nil, err

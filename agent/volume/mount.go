@@ -17,7 +17,8 @@ import (
 // volumes after a change of the pod, or sets up volumes that were removed.
 //
 // It fails as soon as each volume is either mounted or has failed; the reconciler retries, and a further Mount waits for the next
-// attempt. If ctx ends first, operations in progress continue. The volumes are desired until Unmount. The pod is kept: do not
+// attempt. If ctx ends first, operations in progress continue. A volume whose content is missing ([MissingError]) is not a failure: it is in
+// the result, with the reason, and the further Mount does not wait for its back-off, because the plugin has its own. The volumes are desired until Unmount. The pod is kept: do not
 // change it.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
@@ -68,7 +69,15 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 		m.failed(ctx, obj, p, err)
 		return nil, err
 	}
-	return w.result, nil
+	return m.mounted(ctx, obj, w), nil
+}
+
+// mounted returns the result of a wait. If the content of a volume is missing, the pod is synced again when all of it is there.
+func (m *Manager) mounted(ctx context.Context, obj *v1.Pod, w *waiter) map[string]criconfig.Volume {
+	if w.missing {
+		m.failed(ctx, obj, w.pod, nil)
+	}
+	return w.result
 }
 
 // want replaces the pod's desired volumes. Called with mu.
@@ -77,6 +86,9 @@ func (p *pod) want(ref trace.Pod, span trace.Span, want map[key]*wanted, states 
 		old, s := p.wanted[k], states[k]
 		if s != nil && (p.released || old == nil || old.version != w.version) {
 			s.fresh()
+		}
+		if s != nil && !s.busy && isMissing(s.err) {
+			s.retryAt = time.Time{}
 		}
 	}
 	p.ref, p.span, p.wanted = ref, span, want

@@ -22,7 +22,7 @@ const (
 //
 // Upstream: pkg/volume/util/operationexecutor, GenerateMountVolumeFunc, generateVolumeMsg.
 func (m *Manager) tell(ctx context.Context, j job, err error) {
-	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil || errors.Is(err, ErrReleased) {
+	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil || errors.Is(err, ErrReleased) || isMissing(err) {
 		return
 	}
 	stage, reason := "MountVolume.SetUp", reasonFailedMount
@@ -68,14 +68,14 @@ func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, 
 	return e
 }
 
-// failed is called when the wait of a Mount fails.
+// failed is called when the wait of a Mount fails, or ends without the content of a volume; err is nil then.
 func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 	if errors.Is(err, ErrReleased) || errors.Is(err, ErrStopped) {
 		return
 	}
 	m.mu.Lock()
 	p.failed = !m.settled(p)
-	late := p.failed && time.Since(p.since) >= patience
+	late := p.failed && err != nil && time.Since(p.since) >= patience
 	var e *MountError
 	if late {
 		p.since = time.Now()

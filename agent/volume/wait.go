@@ -26,6 +26,8 @@ type waiter struct {
 	// since is the number of finished attempts when the wait began.
 	since  uint64
 	result map[string]criconfig.Volume
+	// missing says that the content of a volume in result is not on the node.
+	missing bool
 }
 
 // waiter returns a new wait. Called with mu.
@@ -94,7 +96,9 @@ func (w *waiter) look(now time.Time) outcome {
 			continue
 		}
 		if s != nil && s.failed[w.target] > w.since {
-			out.err = and(out.err, s.err)
+			if w.target == tearDown || !isMissing(s.err) {
+				out.err = and(out.err, s.err)
+			}
 			continue
 		}
 		out.pending = append(out.pending, k.name)
@@ -115,16 +119,25 @@ func (w *waiter) look(now time.Time) outcome {
 	}
 	out.done = len(out.pending) == 0
 	if out.done && out.err == nil && w.target == setUp {
-		w.result = map[string]criconfig.Volume{}
-		for k := range w.pod.wanted {
-			for _, name := range w.pod.wanted[k].names {
-				v := w.m.states[k].result
-				v.Name = k.name
-				w.result[name] = v
-			}
-		}
+		w.collect()
 	}
 	return out
+}
+
+// collect sets the result of a wait for mounts. Called with mu.
+func (w *waiter) collect() {
+	w.result, w.missing = map[string]criconfig.Volume{}, false
+	for k, want := range w.pod.wanted {
+		s := w.m.states[k]
+		v := s.result
+		if !s.satisfies(want) && isMissing(s.err) {
+			v, w.missing = criconfig.Volume{Missing: s.err}, true
+		}
+		v.Name = k.name
+		for _, name := range want.names {
+			w.result[name] = v
+		}
+	}
 }
 
 // and joins errors in one line, because they become a pod's status.

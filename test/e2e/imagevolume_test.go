@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// TestImageVolume mounts what is in images: one that has to be pulled, a directory of one, and one that nobody may pull.
+// TestImageVolume mounts what is in images: one that has to be pulled, a directory of one, and one that nobody may pull, which only the
+// container that mounts it waits for.
 func TestImageVolume(t *testing.T) {
 	n := newNode(t)
 	n.forget(lab.ImageHTTP)
@@ -20,12 +22,15 @@ spec:
   terminationGracePeriodSeconds: 0
   containers:
   - {name: main, image: $BUSYBOX, command: $WAIT, volumeMounts: [{name: tools, mountPath: /tools}]}
+  - {name: other, image: $BUSYBOX, command: $WAIT}
   volumes:
   - {name: tools, image: {reference: $HTTP, pullPolicy: Never}}
 `)
-	if e := a.event("never", "FailedMount"); !strings.Contains(e.Message, n.Image(lab.ImageHTTP)) {
+	if e := a.event("never", "ErrImageNeverPull"); !strings.Contains(e.Message, n.Image(lab.ImageHTTP)) {
 		t.Errorf("message %q does not name the image", e.Message)
 	}
+	a.reason("never", "main", "ErrImageNeverPull")
+	a.status("never", "a running container other", func(s trace.PodStatus) bool { return statusOf(s, "other").State == trace.ContainerRunning })
 	n.put("tools.yaml", `
 apiVersion: v1
 kind: Pod

@@ -1,8 +1,8 @@
 // Package image is the volume plugin kubernetes.io/image: the content of an image, mounted by the runtime.
 //
 // It makes sure that the image is on the node before a container is created. The runtime creates the mount, and a
-// subPath in it: the pod's directory has no entry for the volume. It runs no goroutine and publishes no event; the
-// puller and the manager do.
+// subPath in it: the pod's directory has no entry for the volume. An image that is
+// not available is a volume.MissingError. It runs no goroutine and publishes no event; the puller does.
 //
 // Upstream: pkg/volume/image, pkg/kubelet/kuberuntime/kuberuntime_manager.go, getImageVolumes.
 package image
@@ -49,13 +49,17 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 	return string(s.Volume.Image.PullPolicy) + " " + s.Volume.Image.Reference, nil
 }
 
-// SetUp implements volume.Plugin. A pull takes no slot of the volume operations.
+// SetUp implements volume.Plugin. A pull takes no slot of the volume operations. If it fails, only the containers that
+// mount the volume fail.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	var spec *runtimeapi.ImageSpec
 	err := volume.Idle(ctx, func() (err error) {
 		spec, err = p.ensure(ctx, s.Pod, s.Volume.Image)
 		return err
 	})
+	if err != nil && ctx.Err() == nil {
+		err = &volume.MissingError{Err: err}
+	}
 	if err != nil {
 		return criconfig.Volume{}, err
 	}

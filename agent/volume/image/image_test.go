@@ -39,7 +39,7 @@ func TestSetUp(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	got, err = p.SetUp(t.Context(), of("registry.test/b:1", v1.PullNever))
-	if !errors.Is(err, refused) || !cmp.Equal(got, criconfig.Volume{}) {
+	if _, missing := errors.AsType[*volume.MissingError](err); !missing || !errors.Is(err, refused) || !cmp.Equal(got, criconfig.Volume{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if len(asked) != 2 || asked[0] != s.Volume.Image {
