@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/status"
 	"github.com/kubeloupe/kubeloupe/agent/token"
 	"github.com/kubeloupe/kubeloupe/agent/volume/csi"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // cluster has the parts that use the API server. A standalone node has only events and runtime classes, and both are
@@ -101,11 +102,11 @@ func (p *parts) newAPIParts() (err error) {
 }
 
 // pullSecrets finds the image pull secrets of pods; nil finds none.
-func (c *cluster) pullSecrets() *image.PullSecrets {
+func (c *cluster) pullSecrets(bus *trace.Bus) *image.PullSecrets {
 	if c.alone() {
 		return nil
 	}
-	return image.NewPullSecrets(c.objects, c.events)
+	return image.NewPullSecrets(c.objects, c.events, bus)
 }
 
 // joinManager adds the API server's parts to the configuration of the pods' manager. Interfaces stay nil on a

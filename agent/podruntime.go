@@ -22,7 +22,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	p.pods.images = images
-	pullSecrets := p.cluster.pullSecrets()
+	pullSecrets := p.cluster.pullSecrets(p.cfg.Bus)
 	if err := p.newResizes(); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	s := podruntime.Options{
 		Events: c.events, Probes: p.pods.prober, Hooks: hooks, RuntimeHandler: c.classes.Handler, HandlerFeatures: p.state.Supports, ExtraGroups: p.volumes.ExtraGroups,
 		BlockVolumes: p.volumes.BlockVolumes, Resizes: p.pods.resizes, Updates: p.client.Runtime,
-		Pinning: p.host.managers, PullSecrets: pullSecrets.Of, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices, Claims: p.pods.claims,
+		Pinning: p.host.managers, PullSecrets: pullSecrets, SandboxFailed: p.state.SandboxFailed, Devices: p.pods.devices, Claims: p.pods.claims,
 	}
 	if p.cfg.Kubelet.Gates.Enabled(gateResizeVolumes) {
 		s.ResizeVolume = p.volumes.Resize

@@ -16,7 +16,7 @@ type Volumes struct {
 // Ensure makes sure that the image of a volume is on the node, and returns the runtime's reference. Its errors are
 // Puller.Ensure's.
 func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
-	secrets, err := v.Secrets.Of(ctx, pod)
+	secrets, missing, err := v.Secrets.Of(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +24,7 @@ func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSou
 		PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations, PullSecrets: secrets,
 	})
 	if err != nil {
+		v.Secrets.Tell(ctx, pod, missing, err)
 		return nil, err
 	}
 	return res.Spec, nil

@@ -14,9 +14,10 @@ import (
 func (r *run) ensureImage(ctx context.Context, s *Step) error {
 	c := podspec.Container(r.pod, s.Container)
 	var secrets []v1.Secret
+	var missing []string
 	if r.cfg.PullSecrets != nil && len(r.pod.Spec.ImagePullSecrets) > 0 {
 		var err error
-		if secrets, err = r.cfg.PullSecrets(ctx, r.pod); err != nil {
+		if secrets, missing, err = r.cfg.PullSecrets.Of(ctx, r.pod); err != nil {
 			return fmt.Errorf("pull secrets: %w", err)
 		}
 	}
@@ -25,12 +26,25 @@ func (r *run) ensureImage(ctx context.Context, s *Step) error {
 		Annotations: r.pod.Annotations, PullSecrets: secrets,
 	})
 	if err != nil {
+		r.tellSecrets(ctx, missing, err)
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.images[s.ID] = res
 	return nil
+}
+
+// tellSecrets emits the event about missing pull secrets once per run, because all containers have the same ones.
+func (r *run) tellSecrets(ctx context.Context, missing []string, err error) {
+	if len(missing) == 0 {
+		return
+	}
+	r.secretsTold.Lock()
+	defer r.secretsTold.Unlock()
+	if !r.secretsTold.done {
+		r.secretsTold.done = r.cfg.PullSecrets.Tell(ctx, r.pod, missing, err)
+	}
 }
 
 // ephemeral returns an ephemeral container as a regular one.

@@ -74,6 +74,14 @@ type Pinning interface {
 	Started(pod types.UID, container, id string)
 }
 
+// PullSecrets has the image pull secrets of pods.
+type PullSecrets interface {
+	// Of returns the pod's pull secrets, and the names of those that could not be read. Only the end of ctx is an error.
+	Of(ctx context.Context, pod *v1.Pod) (found []v1.Secret, missing []string, err error)
+	// Tell emits an event about missing ones if err says that a pull failed, and reports whether it did.
+	Tell(ctx context.Context, pod *v1.Pod, missing []string, err error) bool
+}
+
 // Options are the parts that a cluster node has and a standalone one may lack. Each may be nil.
 type Options struct {
 	Events events.Publisher
@@ -81,8 +89,8 @@ type Options struct {
 	Probes Probes
 	// Hooks: without it no hook runs.
 	Hooks Hooks
-	// PullSecrets are the pod's image pull secrets that exist.
-	PullSecrets func(ctx context.Context, pod *v1.Pod) ([]v1.Secret, error)
+	// PullSecrets: without it, pods have no image pull secrets.
+	PullSecrets PullSecrets
 	// EnvObjects fetches the ConfigMaps and Secrets of environments.
 	EnvObjects criconfig.Objects
 	// Services are the services that the pod's environment can contain.

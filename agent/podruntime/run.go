@@ -51,6 +51,11 @@ type run struct {
 	said    map[string]bool // containers for which a Killing event was emitted
 	reasons map[string]Reason
 	retryAt time.Time
+	// secretsTold says that the event about missing pull secrets was emitted.
+	secretsTold struct {
+		sync.Mutex
+		done bool
+	}
 	// lateHooks are the preStop hooks that have exceeded the grace period, by container id.
 	lateHooks map[string]preStopHook
 }

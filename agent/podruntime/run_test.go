@@ -151,6 +151,50 @@ func TestFailedImageReachesOnlyItsContainer(t *testing.T) {
 	})
 }
 
+// secretsFake has no pull secret. It says so for a failed pull.
+type secretsFake struct{ told []string }
+
+func (*secretsFake) Of(context.Context, *v1.Pod) ([]v1.Secret, []string, error) {
+	return nil, []string{"gone"}, nil
+}
+
+func (f *secretsFake) Tell(_ context.Context, _ *v1.Pod, missing []string, err error) bool {
+	if e, ok := errors.AsType[*image.Error](err); !ok || e.Reason != image.ErrImagePull {
+		return false
+	}
+	f.told = append(f.told, missing...)
+	return true
+}
+
+// Missing pull secrets do not prevent a pull. If pulls of a sync fail, this is told once.
+func TestMissingPullSecrets(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		f := &secretsFake{}
+		w.rt.cfg.PullSecrets = f
+		pod := always("web", "log", "app")
+		pod.Spec.ImagePullSecrets = []v1.LocalObjectReference{{Name: "gone"}}
+		for _, c := range []struct {
+			fails image.Reason
+			want  []string
+		}{{image.ErrImagePull, []string{"gone"}}, {image.ImagePullBackOff, nil}, {"", nil}} {
+			for _, op := range []string{"image web:1", "image log:1"} {
+				w.on(op, func(context.Context) error {
+					if c.fails == "" {
+						return nil
+					}
+					return &image.Error{Reason: c.fails, Message: "no"}
+				})
+			}
+			f.told = nil
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); (err != nil) != (c.fails != "") {
+				t.Errorf("%s: error %v", c.fails, err)
+			}
+			equal(t, "told of "+string(c.fails), c.want, f.told)
+			w.show(seen("sandbox:0", "app=running"))
+		}
+	})
+}
+
 // The image of a volume concerns only the containers that mount the volume.
 func TestMissingImageOfVolumeReachesOnlyItsContainer(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
