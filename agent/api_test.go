@@ -20,13 +20,15 @@ type apiServer struct {
 	mu      sync.Mutex
 	objects map[string]map[string]any // by path
 	deleted []string                  // deletions of collections: their paths and field selectors
+	refused string                    // the path that it refuses, with what is below
+	listed  map[string]int            // lists by path
 	stopped chan struct{}
 }
 
 // api starts an API server, and returns it with the flags of an agent that uses it.
 func (h *host) api() (*apiServer, []string) {
 	h.t.Helper()
-	a := &apiServer{nodes: make(chan *v1.Node), objects: map[string]map[string]any{}, stopped: make(chan struct{})}
+	a := &apiServer{nodes: make(chan *v1.Node), objects: map[string]map[string]any{}, listed: map[string]int{}, stopped: make(chan struct{})}
 	srv := httptest.NewServer(a)
 	h.t.Cleanup(func() {
 		close(a.stopped)
@@ -106,6 +108,11 @@ func (a *apiServer) answer(r *http.Request, sent map[string]any) (int, any) {
 	defer a.mu.Unlock()
 	path := strings.TrimSuffix(r.URL.Path, "/status")
 	known := a.objects[path]
+	if a.refused != "" && strings.HasPrefix(path, a.refused) {
+		return http.StatusForbidden, metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		}
+	}
 	switch r.Method {
 	case http.MethodPost:
 		if meta, ok := sent["metadata"].(map[string]any); ok && meta["name"] != nil {
@@ -125,6 +132,7 @@ func (a *apiServer) answer(r *http.Request, sent map[string]any) (int, any) {
 		return http.StatusOK, known
 	}
 	if last := path[strings.LastIndexByte(path, '/')+1:]; r.Method == http.MethodGet && strings.HasSuffix(last, "s") {
+		a.listed[path]++
 		return http.StatusOK, map[string]any{"kind": "List", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}}
 	}
 	return http.StatusNotFound, metav1.Status{

@@ -34,6 +34,7 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 	if !p.cluster.alone() {
 		api, err := podsource.NewAPI(podsource.APIConfig{
 			Client: p.cluster.clients.Main.CoreV1(), Node: p.cfg.NodeName, Mirrors: p.cluster.mirrors, Bus: bus,
+			After: p.self.Known(), // a pod that does not match the node's labels and taints is rejected for good
 		})
 		if err != nil {
 			return nil, err

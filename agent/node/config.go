@@ -26,7 +26,7 @@ type Config struct {
 	Self *Self
 	// NoRegister is registerNode: false: the Node object is created by others.
 	NoRegister bool
-	// OnlyExisting keeps the agent from reading the Node object if the API server forbids to create it (feature gate
+	// OnlyExisting keeps the agent from adopting a Node object if the API server forbids to create it (feature gate
 	// KubeletRegistrationGetOnExistsOnly).
 	OnlyExisting bool
 	// Labels, Taints, ProviderID and AttachDetach (enableControllerAttachDetach) are written when the object is created.
@@ -57,7 +57,7 @@ type Config struct {
 	Fresh func() bool
 	// Images lists the images; it is called at most every 30 s.
 	Images func(context.Context) ([]Image, error)
-	// Runtime returns what the runtime reports about itself.
+	// Runtime returns what the runtime reports about itself. It may be called from several goroutines.
 	Runtime func() Runtime
 	// NotReady returns why the node is not ready: runtime, network, PLEG, storage, shutdown. No error is Ready.
 	NotReady func() []error

@@ -4,6 +4,8 @@
 // It owns the Node object's status and the lease in kube-node-lease. It gets its data from callbacks, and never changes pods or the
 // machine.
 //
+// Self.Known says when the labels and taints in the API are known: if the object exists, the first GET, before the registration.
+//
 // Run runs three goroutines: the status, from registration on, the lease, and the watch.
 //
 // It publishes node.described when the description of the node is known and when it changes, node.status for each write, pod.wait

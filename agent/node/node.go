@@ -37,7 +37,7 @@ func New(cfg Config) (*Node, error) {
 	cfg.fill()
 	n := &Node{Self: cfg.Self, cfg: cfg, where: newWhereabouts(&cfg), gone: make(chan struct{}, 1), back: make(chan struct{}, 1)}
 	n.Self.mu.Lock()
-	n.Self.before = n.withResources
+	n.Self.before = n.asRegistered
 	n.Self.mu.Unlock()
 	return n, nil
 }
@@ -56,10 +56,27 @@ func (n *Node) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// withResources returns the object as it would be created, with the node's resources.
-func (n *Node) withResources() *v1.Node {
-	node := n.initial()
+// asRegistered returns the object as it would be registered: created, or adopted if one was found. What the agent sets is this machine's: the
+// found object may be from before a reboot.
+//
+// Upstream: pkg/kubelet/kubelet_node_status.go, initialNode.
+func (n *Node) asRegistered(found *v1.Node) *v1.Node {
+	var node *v1.Node
+	switch {
+	case found == nil:
+		node = n.initial()
+	case n.cfg.NoRegister:
+		node = found.DeepCopy()
+	default:
+		node = n.reconcile(found)
+	}
+	if !n.cfg.ExternalCloud {
+		node.Status.Addresses = nil
+	}
 	node.Status.Capacity, node.Status.Allocatable = n.cfg.Resources()
+	if f := n.cfg.Runtime().Features; f != nil {
+		node.Status.Features = f
+	}
 	return node
 }
 

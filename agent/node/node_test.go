@@ -194,7 +194,7 @@ func TestRegister(t *testing.T) {
 			t.Error("before the API knows the node it is as it would be made")
 		}
 		w.run()
-		if got := w.did(); !slices.Equal(got, []string{"create nodes", "get leases", "create leases"}) {
+		if got := w.did(); !slices.Equal(got, []string{"get nodes", "create nodes", "get leases", "create leases"}) {
 			t.Errorf("calls %v", got)
 		}
 		n := w.stored()
@@ -287,7 +287,7 @@ func TestRestart(t *testing.T) {
 		}
 		w := newWorld(t, nil, old)
 		w.run()
-		if got := w.did(); !slices.Equal(got[:3], []string{"create nodes", "get nodes", "patch nodes"}) {
+		if got := w.did(); !slices.Equal(got[:4], []string{"get nodes", "create nodes", "get nodes", "patch nodes"}) {
 			t.Errorf("calls %v", got)
 		}
 		n := w.stored()
@@ -373,7 +373,7 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// With the feature gate KubeletRegistrationGetOnExistsOnly, an object is not read if its creation is forbidden; one that exists is.
+// With the feature gate KubeletRegistrationGetOnExistsOnly, an object is not adopted if its creation is forbidden.
 func TestOnlyExisting(t *testing.T) {
 	for _, exists := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -390,8 +390,8 @@ func TestOnlyExisting(t *testing.T) {
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if !exists && slices.Contains(w.calls, "get nodes") {
-				t.Errorf("calls %q: the node was read", w.calls)
+			if !exists && slices.Contains(w.calls, "patch nodes") {
+				t.Errorf("calls %q: the node was adopted", w.calls)
 			}
 		})
 	}
@@ -625,5 +625,88 @@ func (g gates) Enabled(name string) bool { return g[name] }
 func TestDeclaredFeatures(t *testing.T) {
 	if got := DeclaredFeatures(gates{"RestartAllContainersOnContainerExits": true}); !slices.Equal(got, []string{"RestartAllContainersOnContainerExits"}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// The labels in the API are known as soon as the object is, also while the registration fails; of another machine's object not before it is
+// adopted. What the agent sets is this machine's.
+func TestKnown(t *testing.T) {
+	object := func(machine string) *v1.Node {
+		return &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "lab-1", UID: "theirs", Labels: map[string]string{"pool": "api"}},
+			Status: v1.NodeStatus{
+				NodeInfo: v1.NodeSystemInfo{MachineID: machine}, Features: &v1.NodeFeatures{},
+				Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "1.2.3.4"}},
+			},
+		}
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", Namespace: "kube-node-lease"}, Spec: coordinationv1.LeaseSpec{
+		RenewTime: new(metav1.NewMicroTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))), LeaseDurationSeconds: new(int32(40)),
+	}}
+	for _, c := range []struct {
+		name           string
+		refused        string // verb
+		noRegister     bool
+		onlyExisting   bool
+		node           *v1.Node
+		at1s, at1m     bool
+		pool           string
+		registeredAt1m bool
+	}{
+		{name: "none is there", at1s: true, at1m: true, pool: "flag", registeredAt1m: true},
+		{name: "none is there and none can be created", refused: "create", pool: "flag"},
+		{name: "it is there", node: object("m1"), at1s: true, at1m: true, pool: "api", registeredAt1m: true},
+		{name: "it is there, and none can be created", refused: "create", onlyExisting: true, node: object("m1"), at1s: true, at1m: true, pool: "api"},
+		{name: "it is there, but cannot be changed", refused: "patch", node: object("m1"), at1s: true, at1m: true, pool: "api"},
+		{name: "it is another machine's", node: object("other"), at1m: true, pool: "api", registeredAt1m: true},
+		{name: "another's, none can be created", refused: "create", onlyExisting: true, node: object("other"), pool: "flag"},
+		{name: "others register it", noRegister: true, node: object("m1"), at1s: true, at1m: true, pool: "api", registeredAt1m: true},
+		{name: "others register it, but it cannot be changed", noRegister: true, refused: "patch", node: object("m1"), at1s: true, at1m: true, pool: "api"},
+		{name: "others have not registered it", noRegister: true, pool: "flag"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objects := []runtime.Object{lease.DeepCopy()}
+				if c.node != nil {
+					objects = append(objects, c.node)
+				}
+				features := &v1.NodeFeatures{SupplementalGroupsPolicy: new(true)}
+				w := newWorld(t, func(cfg *Config) {
+					cfg.Labels = map[string]string{"pool": "flag"}
+					cfg.NoRegister, cfg.OnlyExisting = c.noRegister, c.onlyExisting
+					cfg.Runtime = func() Runtime { return Runtime{Features: features} }
+				}, objects...)
+				if c.refused != "" {
+					w.api.PrependReactor(c.refused, "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+						return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), "lab-1", errors.New("no"))
+					})
+				}
+				w.run()
+				w.pass(time.Second)
+				if closed(w.Known()) != c.at1s {
+					t.Errorf("known after 1 s: %t", closed(w.Known()))
+				}
+				w.pass(time.Minute)
+				if closed(w.Known()) != c.at1m || closed(w.Registered()) != c.registeredAt1m {
+					t.Errorf("known after 1 min: %t, registered %t", closed(w.Known()), closed(w.Registered()))
+				}
+				o := w.Object()
+				if o.Labels["pool"] != c.pool || o.Status.Features == nil || o.Status.Features.SupplementalGroupsPolicy == nil {
+					t.Errorf("labels %v, features %v", o.Labels, o.Status.Features)
+				}
+				if a := o.Status.Addresses; len(a) > 0 && a[0].Address == "1.2.3.4" {
+					t.Errorf("addresses %v of before", a)
+				}
+			})
+		})
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

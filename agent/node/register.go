@@ -24,10 +24,39 @@ func (n *Node) register(ctx context.Context, cause trace.NodeCause) error {
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
+		n.look(ctx)
 		if err := again.wait(ctx, n.cfg.Bus, trace.TargetRegistration, err, nil); err != nil {
 			return err
 		}
 	}
+}
+
+// lookTimeout limits a look: the registration waits for it.
+const lookTimeout = 2 * time.Second
+
+// look finds the node's object in the API unless it is known: its labels and taints count even while the registration fails. That of another
+// machine is not ours before it is adopted.
+func (n *Node) look(ctx context.Context) {
+	select {
+	case <-n.known:
+		return
+	default:
+	}
+	if n.cfg.NoRegister {
+		return // nothing comes before the adoption
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	o, err := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
+	if err == nil && !n.anothers(o) { // an error is published by the registration
+		n.find(o)
+	}
+}
+
+// anothers reports whether an object is another machine's.
+func (n *Node) anothers(o *v1.Node) bool {
+	theirs, ours := o.Status.NodeInfo.MachineID, n.cfg.Info.MachineID
+	return theirs != "" && ours != "" && theirs != ours
 }
 
 func (n *Node) tryRegister(ctx context.Context, cause trace.NodeCause) error {
@@ -69,6 +98,7 @@ func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 	if err := n.taken(ctx, existing); err != nil {
 		return err
 	}
+	n.find(existing)
 	node := existing
 	if !n.cfg.NoRegister {
 		node = n.reconcile(existing)
@@ -81,10 +111,10 @@ func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 // taken returns an error if another running machine has this name: the object is another machine's, and its lease is
 // being renewed.
 func (n *Node) taken(ctx context.Context, o *v1.Node) error {
-	theirs, ours := o.Status.NodeInfo.MachineID, n.cfg.Info.MachineID
-	if theirs == "" || ours == "" || theirs == ours {
+	if !n.anothers(o) {
 		return nil
 	}
+	theirs, ours := o.Status.NodeInfo.MachineID, n.cfg.Info.MachineID
 	decision := trace.Decision{By: trace.ByNode, Subject: n.cfg.Name, Inputs: []trace.KV{{K: "machine in the API", V: theirs}, {K: "this machine", V: ours}}}
 	lease, err := n.cfg.Heartbeat.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, n.cfg.Name, metav1.GetOptions{})
 	if err == nil && lease.Spec.RenewTime != nil && lease.Spec.LeaseDurationSeconds != nil {

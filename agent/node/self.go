@@ -12,16 +12,20 @@ import (
 type Self struct {
 	wake       chan struct{} // something changed
 	registered chan struct{} // closed, once, when the object is first seen
+	known      chan struct{} // closed, once, when the object is first known
 	once       sync.Once
+	knownOnce  sync.Once
 
 	mu     sync.Mutex
-	object *v1.Node        // the newest one; nil before the first. Never changed in place.
-	before func() *v1.Node // returns the object as it would be registered; nil before there is a Node
+	object *v1.Node // the newest one; nil before the first. Never changed in place.
+	found  *v1.Node // the object as the API had it before the registration; nil if it had none. Never changed in place.
+	// before returns the object as it would be registered, with what was found; nil before there is a Node.
+	before func(found *v1.Node) *v1.Node
 }
 
 // NewSelf returns an empty Self, before there is a Node.
 func NewSelf() *Self {
-	return &Self{wake: make(chan struct{}, 1), registered: make(chan struct{})}
+	return &Self{wake: make(chan struct{}, 1), registered: make(chan struct{}), known: make(chan struct{})}
 }
 
 // Changed reports that the node's status may have changed: it is checked and written immediately. It never blocks.
@@ -32,20 +36,26 @@ func (s *Self) Changed() {
 	}
 }
 
-// Registered is closed when the node's object is first seen in the API.
+// Registered is closed when the node's object is registered: created, or adopted.
 func (s *Self) Registered() <-chan struct{} { return s.registered }
 
-// Object returns the node's object as last seen in the API, or before that as it would be created; an empty one before
+// Known is closed when the node's labels and taints in the API are known: at the latest when it is registered. If its object exists, that
+// is earlier, and does not depend on the registration.
+//
+// Upstream: pkg/kubelet/kubelet.go, newNodeHasSyncedFunc.
+func (s *Self) Known() <-chan struct{} { return s.known }
+
+// Object returns the node's object as last seen in the API, or before that as it would be registered; an empty one before
 // there is a Node. It must not be changed.
 func (s *Self) Object() *v1.Node {
 	s.mu.Lock()
-	o, before := s.object, s.before
+	o, found, before := s.object, s.found, s.before
 	s.mu.Unlock()
 	switch {
 	case o != nil:
 		return o
 	case before != nil:
-		return before()
+		return before(found)
 	}
 	return &v1.Node{}
 }
@@ -83,12 +93,21 @@ func (s *Self) see(o *v1.Node) (news, first bool) {
 	s.object = o
 	s.mu.Unlock()
 	s.once.Do(func() { close(s.registered) })
+	s.knownOnce.Do(func() { close(s.known) })
 	return true, old == nil
+}
+
+// find takes the object that is to be registered, as the API has it.
+func (s *Self) find(o *v1.Node) {
+	s.mu.Lock()
+	s.found = o
+	s.mu.Unlock()
+	s.knownOnce.Do(func() { close(s.known) })
 }
 
 // forget drops the object, which no longer exists.
 func (s *Self) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.object = nil
+	s.object, s.found = nil, nil
 }

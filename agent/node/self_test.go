@@ -22,7 +22,7 @@ func TestSelf(t *testing.T) {
 		return &v1.Node{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: version, Labels: map[string]string{"zone": zone}}}
 	}
 	want("before there is a Node", "", "")
-	s.before = func() *v1.Node { return object("", "", "of --node-labels") }
+	s.before = func(*v1.Node) *v1.Node { return object("", "", "of --node-labels") }
 	want("before it is in the API", "", "of --node-labels")
 	s.see(object("10", "u", "a"))
 	<-s.Registered()

@@ -18,6 +18,7 @@ import (
 // object is deleted, it is created again after StatusFrequency, so that an administrator who replaces a node has time
 // to do so. (Upstream's kubelet does not create it again until it is restarted.)
 func (n *Node) keepStatus(ctx context.Context) error {
+	n.look(ctx)
 	if err := n.register(ctx, "start"); err != nil {
 		return ended(ctx, err)
 	}

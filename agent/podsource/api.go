@@ -39,7 +39,7 @@ type APIConfig struct {
 	Node string
 	// Mirrors may be nil: then mirror pods are ignored.
 	Mirrors Mirrors
-	// After is closed when the source may begin; nil means immediately.
+	// After is closed when the source may begin; nil means immediately. Upstream: pkg/kubelet/config/apiserver.go, nodeHasSynced.
 	After <-chan struct{}
 	// Bus may be nil.
 	Bus *trace.Bus

@@ -262,3 +262,22 @@ func TestNewAPI(t *testing.T) {
 		}
 	}
 }
+
+// The source sends nothing before After is closed.
+func TestAPIAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, after, s := &fakeAPI{list: podList("5")}, make(chan struct{}), &sets{}
+		a, err := NewAPI(APIConfig{Client: api, Node: "n1", After: after})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = a.Run(ctx, s.set) }()
+		time.Sleep(time.Hour) //nolint:forbidigo // the bubble's
+		expect(t, "before", api.took())
+		close(after)
+		synctest.Wait()
+		expect(t, "after", api.took(), "list spec.nodeName=n1 rv=0", "watch spec.nodeName=n1 rv=5")
+		cancel()
+	})
+}
