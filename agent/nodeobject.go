@@ -127,7 +127,7 @@ func (p *parts) admission(in *admission.Inputs) {
 	if p.cluster.alone() {
 		return // a standalone node admits pods without these
 	}
-	in.Node, in.Allocatable = p.self.Object(), p.host.resources.Allocatable
+	in.Node, in.Fresh, in.Allocatable = p.self.Object(), p.self.Fresh, p.host.resources.Allocatable
 	uid := in.Pod.UID
 	in.Devices = func(allocatable v1.ResourceList) { p.pods.devices.Offer(uid, allocatable) }
 }

@@ -41,6 +41,9 @@ type Inputs struct {
 	// Node is the node's object in the API, or as the agent would register it; if nil, labels and taints are not
 	// checked.
 	Node *v1.Node
+	// Fresh returns the node's object as the API has it now; nil if that is not known. It is called if only the node's labels do not match,
+	// because Node may be too old. May be nil.
+	Fresh func() *v1.Node
 	// Allocatable is the total that pods may request; if nil, resources are not checked. Check adds the extended resources of Node.
 	Allocatable v1.ResourceList
 	// Devices sets in a list of allocatable resources how many devices of device plugins there are for the pod. Check calls it after
@@ -83,10 +86,7 @@ func Check(in Inputs) Verdict {
 		}
 	}
 	in.Allocatable = in.allocatable()
-	problems := in.resources()
-	problems = append(problems, in.affinity()...)
-	problems = append(problems, in.ports()...)
-	problems = append(problems, in.taints()...)
+	problems := in.freshProblems()
 	if len(problems) > 0 && !podspec.CriticalPod(in.Pod) {
 		return problems[0].Verdict
 	}
@@ -97,6 +97,27 @@ func Check(in Inputs) Verdict {
 		return Verdict{OK: true}
 	}
 	return in.preempt(problems)
+}
+
+// problems returns what speaks against the pod on this node, in upstream's order.
+func (in Inputs) problems() []problem {
+	return slices.Concat(in.resources(), in.affinity(), in.ports(), in.taints())
+}
+
+// freshProblems returns the problems. If the node's labels are the only one, they are checked again with those that the API has now.
+//
+// Upstream: pkg/kubelet/lifecycle/predicate.go, generalFilter.
+func (in Inputs) freshProblems() []problem {
+	problems := in.problems()
+	other := func(p problem) bool { return p.Reason != nodeAffinity }
+	if len(problems) == 0 || in.Fresh == nil || slices.ContainsFunc(problems, other) {
+		return problems
+	}
+	if node := in.Fresh(); node != nil {
+		in.Node = node
+		return in.problems()
+	}
+	return problems
 }
 
 // shuttingDown rejects every pod, as upstream does after all other checks.

@@ -9,6 +9,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
 
+// nodeAffinity is the reason of a pod that does not select the node.
+const nodeAffinity = "NodeAffinity"
+
 // affinity checks the node's labels and name.
 func (in Inputs) affinity() []problem {
 	if in.Node == nil {
@@ -16,7 +19,7 @@ func (in Inputs) affinity() []problem {
 	}
 	var out []problem
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(in.Pod).Match(in.Node); err != nil || !ok {
-		out = append(out, predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))
+		out = append(out, predicate(nodeAffinity, "node(s) didn't match Pod's node affinity/selector"))
 	}
 	if name := in.Pod.Spec.NodeName; name != "" && name != in.Node.Name {
 		out = append(out, predicate("NodeName", "node(s) didn't match the requested node name"))

@@ -187,3 +187,41 @@ func TestExtended(t *testing.T) {
 		t.Errorf("the node's resources have changed: %v", room)
 	}
 }
+
+// A node whose labels do not match is looked up in the API, unless something else is wrong, too.
+func TestFreshNode(t *testing.T) {
+	node := func(disk string) *v1.Node {
+		n := &v1.Node{}
+		n.Name, n.Labels = "n1", map[string]string{"disk": disk}
+		return n
+	}
+	pod := podWith("p")
+	pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	elsewhere := pod.DeepCopy()
+	elsewhere.Spec.NodeName = "n2"
+	gone := node("ssd")
+	gone.Spec.Taints = []v1.Taint{{Key: "gone", Effect: v1.TaintEffectNoExecute}}
+	for _, c := range []struct {
+		name       string
+		pod        *v1.Pod
+		has, fresh *v1.Node
+		asked      int
+		reason     string
+	}{
+		{"it matches", pod, node("ssd"), node("hdd"), 0, ""},
+		{"it matches now", pod, node("hdd"), node("ssd"), 1, ""},
+		{"it still does not match", pod, node("hdd"), node("hdd"), 1, "NodeAffinity"},
+		{"it matches now, but has a taint", pod, node("hdd"), gone, 1, "TaintToleration"},
+		{"the API does not respond", pod, node("hdd"), nil, 1, "NodeAffinity"},
+		{"its name is another one, too", elsewhere, node("hdd"), node("ssd"), 0, "NodeAffinity"},
+	} {
+		asked := 0
+		got := Check(Inputs{Pod: c.pod, Node: c.has, Fresh: func() *v1.Node {
+			asked++
+			return c.fresh
+		}})
+		if got.Reason != c.reason || got.OK != (c.reason == "") || asked != c.asked {
+			t.Errorf("%s: %+v after %d requests, want %q after %d", c.name, got, asked, c.reason, c.asked)
+		}
+	}
+}

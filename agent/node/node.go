@@ -2,10 +2,13 @@ package node
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -19,6 +22,10 @@ type Node struct {
 
 	// rival is the lease of another machine with this name: as last seen, and since when, by our clock.
 	rival struct{ renewed, seen time.Time }
+
+	// fetching serializes fetches; failed is when the last one did, the zero time if it did not.
+	fetching sync.Mutex
+	failed   time.Time
 
 	// Used only by the status goroutine.
 	slow       slowFacts
@@ -37,7 +44,7 @@ func New(cfg Config) (*Node, error) {
 	cfg.fill()
 	n := &Node{Self: cfg.Self, cfg: cfg, where: newWhereabouts(&cfg), gone: make(chan struct{}, 1), back: make(chan struct{}, 1)}
 	n.Self.mu.Lock()
-	n.Self.before = n.asRegistered
+	n.Self.before, n.Self.fetch = n.asRegistered, n.fetch
 	n.Self.mu.Unlock()
 	return n, nil
 }
@@ -78,6 +85,36 @@ func (n *Node) asRegistered(found *v1.Node) *v1.Node {
 		node.Status.Features = f
 	}
 	return node
+}
+
+// A fetch is limited, because the sync loop waits for it: also if the API does not respond and many pods need one.
+const (
+	fetchTimeout = 2 * time.Second
+	fetchPause   = 10 * time.Second // after one that failed
+)
+
+// fetch gets the object from the API.
+func (n *Node) fetch() error {
+	n.fetching.Lock()
+	defer n.fetching.Unlock()
+	if !n.failed.IsZero() && time.Since(n.failed) < fetchPause {
+		return errors.New("the API did not respond a moment ago")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
+	defer cancel()
+	o, err := n.cfg.Heartbeat.CoreV1().Nodes().Get(ctx, n.cfg.Name, metav1.GetOptions{})
+	if err != nil {
+		n.failed = time.Now()
+		return err
+	}
+	n.failed = time.Time{}
+	switch {
+	case n.latest() != nil:
+		n.see(o)
+	case !n.anothers(o):
+		n.find(o)
+	}
+	return nil
 }
 
 // Ready reports whether the API shows the node as ready.

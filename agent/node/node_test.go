@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -709,4 +710,40 @@ func closed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// A fetch gets what the watch has not brought, before and after the registration; while the API does not respond, few wait for it.
+func TestFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.api.PrependWatchReactor("nodes", func(clienttesting.Action) (bool, watch.Interface, error) { return true, watch.NewFake(), nil })
+		if NewSelf().Fresh() != nil || w.Fresh() != nil {
+			t.Error("an object before there is one")
+		}
+		w.pass(fetchPause)
+		w.run()
+		n := w.stored().DeepCopy()
+		n.Labels["new"] = "x"
+		if err := w.api.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
+			t.Fatal(err)
+		}
+		if w.Object().Labels["new"] != "" || w.Fresh().Labels["new"] != "x" || w.Object().Labels["new"] != "x" {
+			t.Errorf("labels %v", w.Object().Labels)
+		}
+		w.did()
+		w.break_(errors.New("no route to host"))
+		for range 10 {
+			if w.Fresh() != nil {
+				t.Error("an object that the API did not send")
+			}
+		}
+		if got := w.did(); len(got) != 1 {
+			t.Errorf("calls %v", got)
+		}
+		w.break_(nil)
+		w.pass(fetchPause)
+		if w.Fresh() == nil {
+			t.Error("no object afterwards")
+		}
+	})
 }

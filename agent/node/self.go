@@ -21,6 +21,7 @@ type Self struct {
 	found  *v1.Node // the object as the API had it before the registration; nil if it had none. Never changed in place.
 	// before returns the object as it would be registered, with what was found; nil before there is a Node.
 	before func(found *v1.Node) *v1.Node
+	fetch  func() error // gets the object from the API; nil before there is a Node
 }
 
 // NewSelf returns an empty Self, before there is a Node.
@@ -58,6 +59,19 @@ func (s *Self) Object() *v1.Node {
 		return before(found)
 	}
 	return &v1.Node{}
+}
+
+// Fresh gets the node's object from the API; nil if that fails or takes longer than 2 s. It must not be changed.
+//
+// Upstream: pkg/kubelet/kubelet_nodecache.go, getNodeSync.
+func (s *Self) Fresh() *v1.Node {
+	s.mu.Lock()
+	fetch := s.fetch
+	s.mu.Unlock()
+	if fetch == nil || fetch() != nil {
+		return nil
+	}
+	return s.Object()
 }
 
 // UID returns the object's UID; "" until it is in the API, and while it is being deleted.
