@@ -40,7 +40,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	if p.pods.prober, err = probe.New(probing); err != nil {
 		return nil, err
 	}
-	options, err := p.options(pullSecrets)
+	options, err := p.options(ctx, pullSecrets)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 }
 
 // options returns the optional parts of the pod runtime, from the cluster and the node's other parts.
-func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, error) {
+func (p *parts) options(ctx context.Context, pullSecrets *image.PullSecrets) (podruntime.Options, error) {
 	c := p.cluster
 	hooks, err := lifecycle.New(lifecycle.Config{Exec: p.client.Runtime, Events: c.events, Bus: p.cfg.Bus})
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *parts) options(pullSecrets *image.PullSecrets) (podruntime.Options, err
 	}
 	if !p.cfg.Simulated {
 		s.SubPath = p.subpaths
-		if err := p.newUserNS(); err != nil {
+		if err := p.newUserNS(ctx); err != nil {
 			return s, err
 		}
 		s.UserNS = userNS{p.userns}
@@ -110,10 +110,14 @@ func (p *parts) watchNetwork() error {
 	return nil
 }
 
-func (p *parts) newUserNS() (err error) {
+// newUserNS creates what allocates IDs to pods with hostUsers: false.
+func (p *parts) newUserNS(ctx context.Context) (err error) {
 	c := userns.Config{RootDir: p.cfg.Kubelet.Node.RootDir, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus}
 	if u := p.cfg.Kubelet.Kubelet.UserNamespaces; u != nil && u.IDsPerPod != nil {
 		c.PerPod = *u.IDsPerPod
+	}
+	if c.Range, err = userns.SystemSubids().Read(ctx); err != nil {
+		return err
 	}
 	p.userns, err = userns.New(c)
 	return err

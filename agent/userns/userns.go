@@ -1,7 +1,8 @@
 // Package userns allocates a range of the host's IDs to each pod with hostUsers: false.
 //
 // It owns the file ROOT/pods/UID/userns, which it reads after a restart, and the choice of ranges: no two pods on the
-// node have the same. It never accesses containers, runs no goroutine, and publishes a Decision for each allocated
+// node have the same. They are in the range of the user kubelet in /etc/subuid and /etc/subgid, if there is one. It never accesses containers,
+// runs no goroutine, and publishes a Decision for each allocated
 // range and a Log for an invalid file.
 //
 // Upstream: pkg/kubelet/userns/userns_manager.go, KEP-127.
@@ -40,10 +41,12 @@ type Config struct {
 	PerPod int64
 	// MaxPods is the number of ranges.
 	MaxPods int
-	Bus     *trace.Bus
+	// Range is the IDs that pods may have.
+	Range Range
+	Bus   *trace.Bus
 }
 
-// Ranges allocates ranges of IDs to pods. The first range begins at PerPod: the host's own IDs are never mapped.
+// Ranges allocates ranges of IDs to pods. By default, the first range begins at PerPod: the host's own IDs are never mapped.
 type Ranges struct {
 	cfg Config
 
@@ -66,7 +69,9 @@ type mapping struct {
 }
 
 // New reads which ranges are in use. An invalid file is reported. While its pod exists, no range is allocated to
-// another pod, because it might be the same one.
+// another pod, because it might be the same one. That a pod has IDs outside of Range is an error.
+//
+// Upstream: pkg/kubelet/userns/userns_manager.go, MakeUserNsManager and record.
 func New(cfg Config) (*Ranges, error) {
 	if cfg.PerPod == 0 {
 		cfg.PerPod = DefaultPerPod
@@ -76,6 +81,11 @@ func New(cfg Config) (*Ranges, error) {
 	}
 	if cfg.PerPod < 0 || cfg.PerPod%DefaultPerPod != 0 || cfg.PerPod*int64(cfg.MaxPods+1) > 1<<32 {
 		return nil, fmt.Errorf("userNamespaces.idsPerPod: %d is not a multiple of %d of which %d fit 32 bits", cfg.PerPod, DefaultPerPod, cfg.MaxPods+1)
+	}
+	if cfg.Range == (Range{}) {
+		cfg.Range = Range{First: cfg.PerPod, Length: 1<<32 - cfg.PerPod}
+	} else if err := cfg.Range.check(cfg.PerPod, int64(cfg.MaxPods)); err != nil {
+		return nil, err
 	}
 	r := &Ranges{cfg: cfg, used: map[uint32]types.UID{}, spoilt: map[types.UID]error{}}
 	files, err := filepath.Glob(filepath.Join(cfg.RootDir, "pods", "*", fileName))
@@ -92,7 +102,12 @@ func New(cfg Config) (*Ranges, error) {
 			})
 			continue
 		}
-		r.used[m.UIDs[0].Host] = uid
+		first := m.UIDs[0].Host
+		if host := int64(first); host < cfg.Range.First || host >= cfg.Range.First+cfg.Range.Length {
+			return nil, fmt.Errorf("%s: hostId is %d, outside of the range %d to %d of user %s in %s: set the former range, or drain the node and remove the pod's directory",
+				f, host, cfg.Range.First, cfg.Range.First+cfg.Range.Length-1, subidUser, subidFiles)
+		}
+		r.used[first] = uid
 	}
 	return r, nil
 }
@@ -178,7 +193,7 @@ func (r *Ranges) free(uid types.UID) uint32 {
 		}
 	}
 	for i := range uint32(r.cfg.MaxPods) {
-		first := uint32(r.cfg.PerPod) * (i + 1)
+		first := uint32(r.cfg.Range.First) + uint32(r.cfg.PerPod)*i
 		if _, taken := r.used[first]; !taken {
 			return first
 		}
