@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -110,6 +111,7 @@ func (p *parts) ensureCgroups(ctx context.Context) error {
 	if p.cgroups == nil {
 		return nil
 	}
+	p.add("limit of all pods", p.keepLimit)
 	if err := errors.Join(p.cgroups.EnsureTiers(ctx), p.cgroups.EnsureReserved(ctx), p.placeProcesses()); err != nil {
 		return err
 	}
@@ -124,16 +126,56 @@ func (p *parts) tellEnforced(ctx context.Context) {
 	if p.cgroups == nil {
 		return
 	}
+	p.tellLimit(ctx, p.cgroups.Refused())
 	enforced := func(text string) { p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", text) }
-	if p.enforcesPods() {
-		enforced("Updated Node Allocatable limit across pods")
-	}
 	for _, r := range p.cgroups.Reserved() {
 		what := "system"
 		if r.Field == "kubeReservedCgroup" {
 			what = "kube"
 		}
 		enforced("Updated limits on " + what + " reserved cgroup " + r.Name)
+	}
+}
+
+// tellLimit sends the Event about the limit of all pods together, which was set or refused.
+func (p *parts) tellLimit(ctx context.Context, err error) {
+	switch {
+	case err != nil:
+		p.cluster.events.Node(ctx, v1.EventTypeWarning, "FailedNodeAllocatableEnforcement", fmt.Sprintf("Failed to update Node Allocatable Limits %q: %v", p.cgroups.AllPods(), err))
+	case p.enforcesPods():
+		p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
+	}
+}
+
+// keepLimit sets the limit of all pods again while the kernel refuses it.
+func (p *parts) keepLimit(ctx context.Context) error {
+	if p.cgroups.Refused() == nil {
+		return nil
+	}
+	return retryLimit(ctx, p.cgroups.RetryRefused, p.tellLimit)
+}
+
+// limitRetry is the time between two attempts.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
+const limitRetry = time.Minute
+
+// retryLimit calls set every minute until it succeeds or ctx ends, and tells the result of each attempt.
+func retryLimit(ctx context.Context, set func(context.Context) error, tell func(context.Context, error)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(limitRetry):
+		}
+		err := set(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it ended
+		}
+		tell(ctx, err)
+		if err == nil {
+			return nil
+		}
 	}
 }
 

@@ -1,8 +1,13 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -103,4 +108,24 @@ func TestCgroupWarnings(t *testing.T) {
 	if got := partsOn(t, "--qos-reserved=memory=50%", "--feature-gates=QOSReserved=true").cgroupWarnings(false); got != nil {
 		t.Errorf("allowed: %q", got)
 	}
+}
+
+// The limit of all pods is set again every minute until the kernel accepts it, and each attempt is told.
+func TestRetryLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, told, start := 0, []error{}, time.Now()
+		busy := errors.New("busy")
+		set := func(context.Context) error {
+			if tries++; tries < 3 {
+				return busy
+			}
+			return nil
+		}
+		if err := retryLimit(t.Context(), set, func(_ context.Context, err error) { told = append(told, err) }); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(told, []error{busy, busy, nil}) || time.Since(start) != 3*time.Minute {
+			t.Errorf("told %v in %v", told, time.Since(start))
+		}
+	})
 }

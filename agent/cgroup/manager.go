@@ -80,6 +80,8 @@ type Manager struct {
 
 	mu     sync.Mutex
 	demand demand // that the tiers were last set for
+	// refused is why kubepods has not the limit of its memory; nil if it has.
+	refused error
 
 	written sync.Mutex
 	figures map[string]map[string]string // by cgroup: the values of files after they were written

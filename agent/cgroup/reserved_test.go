@@ -132,3 +132,35 @@ func TestDelegatesWhatItCan(t *testing.T) {
 		t.Errorf("error %v, want one that names pids", err)
 	}
 }
+
+// The kernel of v1 refuses a limit of all pods below what they use: the others are set, pods can start, and it is tried again.
+func TestLimitBelowTheUse(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{Node: cgroup.Limits{MilliCPU: 1000, Memory: 1 << 30, Pids: 77}})
+	var refusal error
+	m.Refuse(func(file, _ string) error {
+		if strings.HasSuffix(file, "kubepods/memory.max") {
+			return refusal
+		}
+		return nil
+	})
+	refusal = unix.EACCES
+	if err := m.EnsureTiers(t.Context()); !errors.Is(err, unix.EACCES) {
+		t.Errorf("another error: %v", err)
+	}
+	refusal = unix.EBUSY
+	do(t, m.EnsureTiers(t.Context()))
+	do(t, m.EnsurePod(t.Context(), burstable("b-1")))
+	want := "kubepods/memory.max: \nkubepods/pids.max: 77\nkubepods/cpu.weight: 39\nkubepods/burstable/podb-1/cpu.weight: 10"
+	files := []string{"kubepods/memory.max", "kubepods/pids.max", "kubepods/cpu.weight", "kubepods/burstable/podb-1/cpu.weight"}
+	if diff := cmp.Diff(want, contents(t, mount, files...)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if err := m.RetryRefused(t.Context()); !errors.Is(err, unix.EBUSY) || !errors.Is(m.Refused(), unix.EBUSY) {
+		t.Errorf("%v, refused %v", err, m.Refused())
+	}
+	refusal = nil
+	do(t, m.RetryRefused(t.Context()))
+	if got := contents(t, mount, "kubepods/memory.max"); got != "kubepods/memory.max: 1073741824" || m.Refused() != nil {
+		t.Errorf("%s, refused %v", got, m.Refused())
+	}
+}

@@ -2,9 +2,11 @@ package cgroup
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -40,9 +42,12 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, retrySetMemoryReserve.
 func (m *Manager) ensureTier(name string, l limits) error {
+	if name == m.name(tiers()[0]...) {
+		return m.ensureAll(name, l)
+	}
 	err := m.ensure(name, l)
 	limit, limited := l.memory()
-	if err == nil || !limited || m.cfg.QOSReserved == nil || name == m.name(tiers()[0]...) {
+	if err == nil || !limited || m.cfg.QOSReserved == nil {
 		return err
 	}
 	used, ok := m.memoryUsage(name)
@@ -52,6 +57,53 @@ func (m *Manager) ensureTier(name string, l limits) error {
 	l.Memory = &used
 	return m.ensure(name, l)
 }
+
+// ensureAll creates kubepods and sets its limits. On v1, the kernel refuses a limit of the memory below the current use, for example if the
+// reservations have grown: then kubepods has all other limits, until RetryRefused succeeds. m.mu is locked.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
+func (m *Manager) ensureAll(name string, l limits) error {
+	err := m.ensure(name, l)
+	m.refused = nil
+	if _, limited := l.memory(); !limited || !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	l.Memory = nil
+	if err := m.ensure(name, l); err != nil {
+		return err
+	}
+	m.refused = err
+	return nil
+}
+
+// Refused returns why kubepods has not the limit of its memory: pods use more. nil means that it has. Evictions are expected to end this.
+func (m *Manager) Refused() error {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refused
+}
+
+// RetryRefused sets the limits of kubepods again. The error is that of Refused, or another one.
+func (m *Manager) RetryRefused(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	name := m.name(tiers()[0]...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.traced(ctx, trace.CgroupUpdate, name, func(*trace.CgroupOp) error {
+		if err := m.ensureTier(name, m.cfg.planTiers(m.demand)[0]); err != nil {
+			return err
+		}
+		return m.refused
+	})
+}
+
+// AllPods returns the parts of the name of the cgroup of all pods, such as kubepods.
+func (m *Manager) AllPods() []string { return append(split(m.cfg.Root), tiers()[0]...) }
 
 // memoryUsage returns the bytes that a cgroup uses.
 func (m *Manager) memoryUsage(name string) (int64, bool) {
