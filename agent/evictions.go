@@ -35,7 +35,7 @@ func (p *parts) newEviction() error {
 	p.add("stalls", stalls.Run)
 	p.host.eviction, err = eviction.New(eviction.Config{
 		Thresholds: thresholds, Transition: kc.EvictionPressureTransitionPeriod.Duration, MaxGrace: int64(kc.EvictionMaxPodGracePeriod),
-		Isolation: kc.LocalStorageCapacityIsolation == nil || *kc.LocalStorageCapacityIsolation, Observe: p.cfg.Simulated,
+		Isolation: p.isolatesStorage(), Observe: p.cfg.Simulated,
 		Measure: e.measure, Usage: p.host.stats.Pods, Pods: e, Reclaimer: reclaimer{p},
 		Marks:   map[trace.Signal][]trace.Threshold{trace.SignalImageFS: {p.imagePolicy().Threshold()}},
 		Stalled: stalls.C(), Watcher: p.newWatcher(), Counted: p.counted, Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,

@@ -35,8 +35,15 @@ func (p *parts) readMachine() (err error) {
 	p.host.resources, err = allocatable.Compute(p.host.machine, allocatable.Config{
 		MaxPods: k.Pods.Max, PodsPerCore: k.Kubelet.PodsPerCore,
 		KubeReserved: k.Kubelet.KubeReserved, SystemReserved: k.Kubelet.SystemReserved, EvictionHard: evict, ReservedCPUs: k.Kubelet.ReservedSystemCPUs,
+		NoStorage: !p.isolatesStorage(),
 	})
 	return err
+}
+
+// isolatesStorage reports whether ephemeral-storage is a resource of the node, with limits for pods.
+func (p *parts) isolatesStorage() bool {
+	is := p.cfg.Kubelet.Kubelet.LocalStorageCapacityIsolation
+	return is == nil || *is
 }
 
 // newNode creates the node's object in the API.
@@ -52,6 +59,7 @@ func (p *parts) newNode() error {
 		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
 		Declared:  node.DeclaredFeatures(k.Gates),
 		Cgroups:   p.cgroupsInUse(),
+		NoStorage: !p.isolatesStorage(),
 		MaxImages: *kc.NodeStatusMaxImages,
 		Resources: p.resources, Fresh: p.pods.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },

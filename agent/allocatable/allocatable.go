@@ -21,6 +21,8 @@ type Config struct {
 	ReservedCPUs string
 	// EvictionHard has quantities or percentages by signal; memory.available and nodefs.available are reserved.
 	EvictionHard map[string]string
+	// NoStorage is localStorageCapacityIsolation: false: ephemeral-storage is not a resource of the node.
+	NoStorage bool
 }
 
 // Resources are the resources of a node.
@@ -105,16 +107,21 @@ func Compute(m Machine, cfg Config) (Resources, error) {
 	return r, nil
 }
 
+// capacity returns the machine's resources.
+//
+// Upstream: pkg/kubelet/cm/container_manager_linux.go, GetCapacity; pkg/kubelet/cadvisor/util.go, CapacityFromMachineInfo.
 func capacity(m Machine, cfg Config) v1.ResourceList {
 	pods := int64(cfg.MaxPods)
 	if cfg.PodsPerCore > 0 {
 		pods = min(pods, m.CPUs*int64(cfg.PodsPerCore))
 	}
 	list := v1.ResourceList{
-		v1.ResourceCPU:              *resource.NewMilliQuantity(m.CPUs*1000, resource.DecimalSI),
-		v1.ResourceMemory:           *resource.NewQuantity(m.Memory, resource.BinarySI),
-		v1.ResourcePods:             *resource.NewQuantity(pods, resource.DecimalSI),
-		v1.ResourceEphemeralStorage: *resource.NewQuantity(m.Disk, resource.BinarySI),
+		v1.ResourceCPU:    *resource.NewMilliQuantity(m.CPUs*1000, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(m.Memory, resource.BinarySI),
+		v1.ResourcePods:   *resource.NewQuantity(pods, resource.DecimalSI),
+	}
+	if !cfg.NoStorage {
+		list[v1.ResourceEphemeralStorage] = *resource.NewQuantity(m.Disk, resource.BinarySI)
 	}
 	for size, bytes := range m.HugePages {
 		name := v1.ResourceHugePagesPrefix + resource.NewQuantity(size, resource.BinarySI).String()

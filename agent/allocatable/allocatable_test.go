@@ -118,3 +118,18 @@ func TestReadMachine(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// With localStorageCapacityIsolation: false, local storage is not a resource.
+func TestNoStorage(t *testing.T) {
+	got, err := Compute(Machine{CPUs: 4, Memory: gi, Disk: gi}, Config{
+		NoStorage: true, MaxPods: 1, SystemReserved: map[string]string{"ephemeral-storage": "1Gi"}, EvictionHard: map[string]string{"nodefs.available": "10%"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, list := range map[string]v1.ResourceList{"capacity": got.Capacity, "allocatable": got.Allocatable, "enforced": got.Enforced, "kept": got.Kept()} {
+		if q, has := list[v1.ResourceEphemeralStorage]; has {
+			t.Errorf("%s has %s of local storage", what, q.String())
+		}
+	}
+}

@@ -43,6 +43,7 @@ type facts struct {
 	notReady              []error
 	volumes               []v1.UniqueVolumeName
 	volumesKnown          bool
+	noStorage             bool
 }
 
 // told is an event to record when its status has been written.
@@ -54,7 +55,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	n.refresh(ctx, node)
 	f := facts{
 		now: metav1.Now(), info: c.Info, addresses: n.slow.addresses, images: n.slow.images, runtime: c.Runtime(), port: c.Port, declared: c.Declared,
-		pressure: c.Pressure(), notReady: c.NotReady(),
+		pressure: c.Pressure(), notReady: c.NotReady(), noStorage: c.NoStorage,
 	}
 	f.capacity, f.allocatable = c.Resources()
 	f.volumes, f.volumesKnown = c.VolumesInUse()

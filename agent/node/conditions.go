@@ -51,6 +51,9 @@ func setConditions(s *v1.NodeStatus, f facts) (reasons []string) {
 	errs := f.notReady
 	var missing []string
 	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods, v1.ResourceEphemeralStorage} {
+		if name == v1.ResourceEphemeralStorage && f.noStorage {
+			continue
+		}
 		if _, ok := s.Capacity[name]; !ok {
 			missing = append(missing, string(name))
 		}

@@ -38,6 +38,8 @@ type Config struct {
 	ExternalCloud bool
 	// IPs is --node-ip: none, one, or one of each family.
 	IPs []net.IP
+	// NoStorage is localStorageCapacityIsolation: false: a node without ephemeral-storage is ready.
+	NoStorage bool
 	// Info does not change while the agent runs: see ReadInfo. The runtime's version is in Runtime.
 	Info v1.NodeSystemInfo
 	// Cgroups describes the node's cgroups; it is not part of its object.

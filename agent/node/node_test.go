@@ -747,3 +747,21 @@ func TestFetch(t *testing.T) {
 		}
 	})
 }
+
+// A node without ephemeral-storage is ready if localStorageCapacityIsolation is false.
+func TestNoStorage(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, func(c *Config) {
+				list, _ := c.Resources()
+				list = list.DeepCopy()
+				delete(list, v1.ResourceEphemeralStorage)
+				c.NoStorage, c.Resources = off, func() (v1.ResourceList, v1.ResourceList) { return list, list }
+			})
+			w.run()
+			if w.Ready() != off {
+				t.Errorf("localStorageCapacityIsolation %t: ready %t", !off, w.Ready())
+			}
+		})
+	}
+}
