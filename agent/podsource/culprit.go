@@ -104,7 +104,7 @@ func fieldMessage(message, field string) string {
 	case fmt.Sprintf("unknown field %q", field):
 		return "unknown field"
 	case fmt.Sprintf("duplicate field %q", field):
-		return "is given twice"
+		return givenTwice
 	}
 	return message
 }

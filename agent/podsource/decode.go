@@ -22,11 +22,11 @@ const (
 // Decode returns the static pods of a manifest, complete with defaults and identity, and its errors. Valid pods are returned even
 // if others are invalid; the caller decides whether to use them. Nothing is read after the twentieth error or the thousandth
 // document. The users who can write to the directory, and the server of the URL, write the manifest. It holds YAML or JSON
-// documents of kind Pod, PodList or List, and is read strictly: an unknown field is a problem. Path is named in problems and enters
-// the pods' UIDs; node is the node's name.
+// documents of kind Pod, PodList or List. Unknown fields, and those that are given twice, are warnings, at most twenty and one; of an invalid pod
+// they are errors, because they may be why. Path is named in problems and enters the pods' UIDs; node is the node's name.
 //
-// Upstream: pkg/kubelet/config/common.go, tryDecodeSinglePod, which reads one document, leniently.
-func Decode(path string, data []byte, node string) ([]*v1.Pod, []Problem) {
+// Upstream: pkg/kubelet/config/common.go, tryDecodeSinglePod, which reads one document.
+func Decode(path string, data []byte, node string) (pods []*v1.Pod, problems, warnings []Problem) {
 	d := decoder{path: path, node: node, names: make(map[string]struct{})}
 	for doc := range documents(data) {
 		if d.full(doc.line) {
@@ -37,7 +37,7 @@ func Decode(path string, data []byte, node string) ([]*v1.Pod, []Problem) {
 	if len(d.pods) == 0 && len(d.problems) == 0 {
 		d.problems = append(d.problems, Problem{Path: path, Message: "holds no pod: want a manifest with apiVersion: v1 and kind: Pod"})
 	}
-	return d.pods, d.problems
+	return d.pods, d.problems, d.warnings
 }
 
 type decoder struct {
@@ -45,6 +45,7 @@ type decoder struct {
 	names      map[string]struct{}
 	pods       []*v1.Pod
 	problems   []Problem
+	warnings   []Problem
 	read       int // documents and items so far
 	cut        bool
 }
@@ -74,6 +75,31 @@ func (d *decoder) problem(doc *document, field, message string) {
 	}
 }
 
+// ignored is a field that is not used.
+type ignored struct{ field, message string }
+
+// warn adds unused fields of a document as warnings.
+func (d *decoder) warn(doc *document, unused []ignored) {
+	for _, f := range unused {
+		message := f.message + ": ignored"
+		if f.message == givenTwice {
+			message = f.message + lastCounts
+		}
+		d.warning(Problem{Line: doc.locate(f.field), Field: f.field, Message: message})
+	}
+}
+
+func (d *decoder) warning(p Problem) {
+	switch n := len(d.warnings); {
+	case n > maxProblems:
+		return
+	case n == maxProblems:
+		p = Problem{Message: fmt.Sprintf("has more than %d fields that are unknown or given twice: the others are not listed", maxProblems)}
+	}
+	p.Path = d.path
+	d.warnings = append(d.warnings, p)
+}
+
 func (d *decoder) document(doc *document) {
 	data, p := doc.json()
 	if p != nil {
@@ -84,6 +110,9 @@ func (d *decoder) document(doc *document) {
 		p.Path = d.path
 		d.problems = append(d.problems, *p)
 		return
+	}
+	if doc.twice != nil {
+		d.warning(*doc.twice)
 	}
 	if string(data) != "null" {
 		d.object(doc, "", data, "")
@@ -120,9 +149,11 @@ func (d *decoder) list(doc *document, kind string, data []byte) {
 		Metadata        metav1.ListMeta   `json:"metadata"`
 		Items           []json.RawMessage `json:"items"`
 	}
-	if !d.strict(doc, "", data, &list) {
+	unused, ok := d.strict(doc, "", data, &list)
+	if !ok {
 		return
 	}
+	d.warn(doc, unused)
 	implied := ""
 	if kind == "PodList" {
 		implied = "Pod"
@@ -137,57 +168,74 @@ func (d *decoder) list(doc *document, kind string, data []byte) {
 
 func (d *decoder) pod(doc *document, field string, data []byte) {
 	p := new(v1.Pod)
-	if !d.strict(doc, field, data, p) {
+	unused, ok := d.strict(doc, field, data, p)
+	if !ok {
 		return
 	}
+	if d.valid(doc, field, p, unused) {
+		d.warn(doc, unused)
+		d.names[podspec.FullName(p)] = struct{}{}
+		d.pods = append(d.pods, p)
+	}
+}
+
+// valid completes a pod, adds its problems, and reports whether it has none. If it has, the unused fields are problems, too.
+func (d *decoder) valid(doc *document, field string, p *v1.Pod, unused []ignored) bool {
 	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	if p.Name == "" {
+		d.unused(doc, unused)
 		d.problem(doc, join(field, "metadata.name"), "is missing")
-		return
+		return false
 	}
 	podspec.SetDefaults(p)
 	if err := podspec.MakeStatic(p, d.path, d.node); err != nil {
 		d.problem(doc, field, err.Error())
-		return
+		return false
 	}
 	errs := append(podspec.Validate(p), podspec.References(p)...)
+	if len(errs) > 0 {
+		d.unused(doc, unused)
+	}
 	for _, err := range errs {
 		if d.cut {
-			return
+			return false
 		}
 		d.problem(doc, join(field, err.Field), err.ErrorBody())
 	}
 	if len(errs) > 0 {
-		return
+		return false
 	}
 	if _, dup := d.names[podspec.FullName(p)]; dup {
 		d.problem(doc, join(field, "metadata.name"), fmt.Sprintf("pod %s/%s is defined twice in this file", p.Namespace, p.Name))
-		return
+		return false
 	}
-	d.names[podspec.FullName(p)] = struct{}{}
-	d.pods = append(d.pods, p)
+	return true
 }
 
-// strict decodes data into out, adds the problems, and reports whether there were none.
-func (d *decoder) strict(doc *document, field string, data []byte, out any) bool {
-	unknown, err := kjson.UnmarshalStrict(data, out)
+// unused adds unused fields as problems.
+func (d *decoder) unused(doc *document, unused []ignored) {
+	for _, f := range unused {
+		d.problem(doc, f.field, f.message)
+	}
+}
+
+// strict decodes data into out. It returns the fields that are not used, and adds the problem if it cannot be decoded: then ok is false.
+func (d *decoder) strict(doc *document, field string, data []byte, out any) (unused []ignored, ok bool) {
+	strict, err := kjson.UnmarshalStrict(data, out)
 	if err != nil {
 		at, err := culprit(data, out, err)
 		d.problem(doc, join(field, at), typeMessage(err))
-		return false
+		return nil, false
 	}
-	for _, e := range unknown {
-		if d.cut {
-			return false
-		}
+	for _, e := range strict {
 		at, message := "", e.Error()
 		if fe, ok := errors.AsType[kjson.FieldError](e); ok {
 			at = fe.FieldPath()
 			message = fieldMessage(message, at)
 		}
-		d.problem(doc, join(field, at), message)
+		unused = append(unused, ignored{join(field, at), message})
 	}
-	return len(unknown) == 0
+	return unused, true
 }
 
 func join(field, child string) string {

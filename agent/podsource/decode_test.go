@@ -69,9 +69,9 @@ func TestDecode(t *testing.T) {
 		{"syntax in the second", web + "---\n" + strings.Replace(web, "kind: Pod", "kind: Pod: x", 1), []string{"default/web-n1"}, []string{"m.yaml:11: not valid YAML: mapping values are not allowed in this context"}},
 		{"tab", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x\n", nil, []string{"m.yaml:4: not valid YAML: found character that cannot start any token (indent with spaces, not tabs)"}},
 		{"broken JSON", strings.Replace(asJSON, `"v1",`, `"v1"`, 1), nil, []string{"m.yaml:2: not valid YAML: did not find expected ',' or '}'"}},
-		{"given twice", web + "kind: Pod\n", nil, []string{`m.yaml:9: not valid YAML: key "kind" already set in map`}},
-		{"unknown field", strings.Replace(web, "    image:", "    imagee:", 1), nil, []string{"m.yaml:8: spec.containers[0].imagee: unknown field"}},
-		{"two unknown", web + "  contaners: []\nspecs: {}\n", nil, []string{"m.yaml:9: spec.contaners: unknown field", "m.yaml:10: specs: unknown field"}},
+		{"unknown field instead of another", strings.Replace(web, "    image:", "    imagee:", 1), nil, []string{
+			"m.yaml:8: spec.containers[0].imagee: unknown field", "m.yaml:7: spec.containers[0].image: Required value",
+		}},
 		{"type", web + "    command: sh\n", nil, []string{"m.yaml:9: spec.containers[0].command: is a string: want a list"}},
 		{"type in JSON", asJSON, nil, []string{"m.yaml:6: spec.containers[0].tty: is a number: want true or false"}},
 		{"number for a string", web + "    env:\n    - name: OK\n      value: a\n    - name: B\n      value: 5\n", nil, []string{"m.yaml:13: spec.containers[0].env[1].value: is a number: want a string (put it in quotes)"}},
@@ -87,11 +87,14 @@ func TestDecode(t *testing.T) {
 		{"aliases", strings.Replace(web, "  containers:\n  - name: c\n    image: busybox:1\n", "  initContainers:\n  - &c\n    name: c\n    imagee: x\n  containers: [*c]\n", 1), nil, []string{
 			"m.yaml:9: spec.containers[0].imagee: unknown field",
 			"m.yaml:9: spec.initContainers[0].imagee: unknown field",
+			"m.yaml:10: spec.containers[0].image: Required value",
+			`m.yaml:8: spec.initContainers[0].name: Duplicate value: "c"`,
+			"m.yaml:7: spec.initContainers[0].image: Required value",
 		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			pods, problems := Decode("m.yaml", []byte(c.manifest), "n1")
+			pods, problems, _ := Decode("m.yaml", []byte(c.manifest), "n1")
 			if d := cmp.Diff(c.pods, names(pods)); d != "" {
 				t.Errorf("pods (-want +got):\n%s", d)
 			}
@@ -111,13 +114,39 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeIsStable(t *testing.T) {
-	first, _ := Decode("m.yaml", []byte(web), "n1")
-	second, _ := Decode("m.yaml", []byte(web), "n1")
+	first, _, _ := Decode("m.yaml", []byte(web), "n1")
+	second, _, _ := Decode("m.yaml", []byte(web), "n1")
 	if d := cmp.Diff(first, second); d != "" {
 		t.Errorf("the same manifest gives two pods:\n%s", d)
 	}
 	if p := first[0]; p.Spec.RestartPolicy != v1.RestartPolicyAlways || p.Spec.NodeName != "n1" || p.UID == "" {
 		t.Errorf("not defaulted or identified: %+v", p.Spec)
+	}
+}
+
+// Fields that are not used are warnings, as with the kubelet, which ignores them.
+func TestDecodeWarnings(t *testing.T) {
+	list := "apiVersion: v1\nkind: PodList\nextra: 1\nitems:\n- metadata: {name: a}\n  spec: {containers: [{name: c, image: x}], oops: 1}\n"
+	for _, c := range []struct {
+		name, manifest string
+		want           []string
+	}{
+		{"none", web, nil},
+		{"two unknown", web + "  contaners: []\nspecs: {}\n", []string{"m.yaml:9: spec.contaners: unknown field: ignored", "m.yaml:10: specs: unknown field: ignored"}},
+		{"given twice", web + "kind: Pod\n", []string{`m.yaml:9: key "kind" already set in map: the last value counts`}},
+		{"given twice in JSON", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"w","name":"web"},"spec":{"containers":[{"name":"c","image":"x"}]}}`, []string{
+			"m.yaml:1: metadata.name: is given twice: the last value counts",
+		}},
+		{"in a list", list, []string{"m.yaml:3: extra: unknown field: ignored", "m.yaml:6: items[0].spec.oops: unknown field: ignored"}},
+	} {
+		pods, problems, warnings := Decode("m.yaml", []byte(c.manifest), "n1")
+		var got []string
+		for _, w := range warnings {
+			got = append(got, w.Error())
+		}
+		if d := cmp.Diff(c.want, got); d != "" || len(problems) > 0 || len(pods) != 1 {
+			t.Errorf("%s: %d pods, problems %v, warnings (-want +got):\n%s", c.name, len(pods), problems, d)
+		}
 	}
 }
 
@@ -128,7 +157,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\n...\n--- x\n"))
 	f.Add([]byte("a: &a {x: y}\nb: &b [*a, *a]\nc: [*b, *b, *c]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		pods, problems := Decode("m", data, "n1")
+		pods, problems, warnings := Decode("m", data, "n1")
+		if len(warnings) > maxProblems+1 {
+			t.Errorf("%d warnings", len(warnings))
+		}
 		if len(pods) == 0 && len(problems) == 0 {
 			t.Error("neither a pod nor a problem")
 		}
@@ -150,7 +182,7 @@ func FuzzDecode(f *testing.F) {
 
 func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
-		if _, problems := Decode("m.yaml", []byte(web), "n1"); len(problems) > 0 {
+		if _, problems, _ := Decode("m.yaml", []byte(web), "n1"); len(problems) > 0 {
 			b.Fatal(problems)
 		}
 	}

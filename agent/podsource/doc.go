@@ -10,5 +10,5 @@
 //
 // It publishes trace.Source (SET by a source, with the time that reading took; one point per pod and operation by the mux),
 // trace.SourceError, the back-off to a server that does not respond as trace.Wait of the node, and a trace.Log when the kernel
-// gives no inotify or a watch expired.
+// gives no inotify, when a watch expired, and for each field of a manifest that is unknown or given twice.
 package podsource

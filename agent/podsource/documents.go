@@ -20,6 +20,8 @@ type document struct {
 	line int
 	// tree is parsed when a field's line is needed.
 	tree *yaml3.Node
+	// twice is a warning: a key is given twice. It has line and message only.
+	twice *Problem
 }
 
 // documents splits a file at its --- and ... lines and yields the documents that are not empty.
@@ -79,11 +81,24 @@ func (d *document) json() ([]byte, *Problem) {
 			"not valid: its aliases (*name) repeat what they stand for until it is longer than %d bytes, of which it has %d; write out fewer", size, len(d.data))}
 	}
 	out, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, d.syntax(err)
+	if err == nil {
+		return out, nil
 	}
+	p := d.syntax(err)
+	if out, err = yaml.YAMLToJSON(data); err != nil {
+		return nil, p
+	}
+	p.Message = strings.TrimPrefix(p.Message, notYAML) + lastCounts
+	d.twice = p
 	return out, nil
 }
+
+// Parts of messages.
+const (
+	notYAML    = "not valid YAML: " // begins that of a syntax error
+	givenTwice = "is given twice"
+	lastCounts = ": the last value counts" // ends that of a field that is given twice
+)
 
 // maxUnfolded limits a document with its aliases expanded: each may stand for megabytes, and for other aliases.
 const maxUnfolded = 4 * maxManifest
@@ -135,7 +150,7 @@ func (d *document) syntax(err error) *Problem {
 	if strings.Contains(text, "cannot start any token") && bytes.ContainsRune(d.data, '\t') {
 		p.Message += " (indent with spaces, not tabs)"
 	}
-	p.Message = fmt.Sprintf("not valid YAML: %s", p.Message)
+	p.Message = notYAML + p.Message
 	return p
 }
 

@@ -104,6 +104,9 @@ func (n *node) noErrors() {
 
 func image(tag string) string { return strings.Replace(web, "busybox:1", "busybox:"+tag, 1) }
 
+// broken is the manifest with an image that is a number.
+func broken() string { return strings.Replace(web, "busybox:1", "5", 1) }
+
 func TestFileDirectory(t *testing.T) {
 	n := start(t, t.TempDir(), "", never, never)
 	n.expect("ADD") // an empty source reports as well
@@ -161,9 +164,9 @@ func TestFileTurnsBad(t *testing.T) {
 	n.write("other.yaml", podYAML("other"))
 	n.expect("ADD other")
 
-	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
+	n.write("web.yaml", broken())
 	want := trace.SourceError{
-		Source: trace.SourceFile, Path: n.path("web.yaml"), Line: 8, Field: "spec.containers[0].imagee", Message: "unknown field", Kept: true,
+		Source: trace.SourceFile, Path: n.path("web.yaml"), Line: 8, Field: "spec.containers[0].image", Message: "is a number: want a string (put it in quotes)", Kept: true,
 	}
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -180,7 +183,7 @@ func TestFileTurnsBad(t *testing.T) {
 	must(t, os.Remove(n.path("third.yaml")))
 	n.expect("REMOVE third")
 	// The same error is reported again, and removing the file removes the pod.
-	n.write("web.yaml", strings.Replace(web, "image:", "imagee:", 1))
+	n.write("web.yaml", broken())
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -387,17 +390,17 @@ func TestFileBrokenDuplicate(t *testing.T) {
 	if e := n.expectError(); e.Field != "metadata.name" {
 		t.Errorf("not told to be a duplicate: %+v", e)
 	}
-	n.write("a.yaml", strings.Replace(web, "image:", "imagee:", 1))
-	broken := n.expectError()
-	if broken.Field != "spec.containers[0].imagee" || !broken.Kept {
-		t.Errorf("not told to be broken: %+v", broken)
+	n.write("a.yaml", broken())
+	wrong := n.expectError()
+	if wrong.Field != "spec.containers[0].image" || !wrong.Kept {
+		t.Errorf("not told to be broken: %+v", wrong)
 	}
 	if e := n.expectError(); e.Field != "metadata.name" {
 		t.Errorf("not told to be a duplicate: %+v", e)
 	}
 	must(t, os.Remove(n.path("b.yaml")))
 	n.expect("REMOVE web", "ADD web")
-	if d := cmp.Diff(broken, n.expectError()); d != "" {
+	if d := cmp.Diff(wrong, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -591,5 +594,44 @@ func BenchmarkFile(b *testing.B) {
 				break
 			}
 		}
+	}
+}
+
+// Fields that are unknown or given twice are warnings: the pod is used, also after a version that is broken.
+func TestFileUnusedFields(t *testing.T) {
+	n := start(t, t.TempDir(), "", never, time.Millisecond)
+	n.expect("ADD")
+	n.write("web.yaml", web+"  contaners: []\n  contaners: []\n")
+	n.expect("ADD web")
+	warnings := []string{
+		n.path("web.yaml") + `:10: key "contaners" already set in map: the last value counts`,
+		n.path("web.yaml") + ":9: spec.contaners: unknown field: ignored",
+	}
+	n.expectWarnings(warnings...)
+	n.noErrors()
+	n.write("web.yaml", broken())
+	if e := n.expectError(); !e.Kept {
+		t.Errorf("%+v", e)
+	}
+	n.write("web.yaml", image("2")+"  contaners: []\n")
+	n.expect("REMOVE web", "ADD web")
+	if e := n.expectError(); e.Message != "" {
+		t.Errorf("the manifest is not valid again: %+v", e)
+	}
+	n.expectWarnings(append(warnings, n.path("web.yaml")+":9: spec.contaners: unknown field: ignored")...)
+}
+
+// expectWarnings waits for so many warnings, and compares all there are.
+func (n *node) expectWarnings(want ...string) {
+	n.t.Helper()
+	var got []string
+	for end := time.Now().Add(20 * time.Second); len(got) < len(want) && time.Now().Before(end); time.Sleep(time.Millisecond) { //nolint:forbidigo // until it is published
+		got = nil
+		for _, l := range tracetest.Events[trace.Log](n.rec) {
+			got = append(got, l.Message)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		n.t.Errorf("warnings (-want +got):\n%s", d)
 	}
 }

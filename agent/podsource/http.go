@@ -65,6 +65,7 @@ type HTTP struct {
 	delivered      bool
 	wrong          []Problem        // of the latest response
 	problems       map[Problem]bool // as published
+	warnings       map[Problem]bool // as published
 	tries          int              // failures in a row
 }
 
@@ -130,13 +131,15 @@ func (h *HTTP) sleep(ctx context.Context, err error) bool {
 
 // apply uses the pods of a response, unless it has problems and there is an earlier good version.
 func (h *HTTP) apply(data []byte) {
-	pods, problems := []*v1.Pod(nil), []Problem(nil)
+	pods, problems, warnings := []*v1.Pod(nil), []Problem(nil), []Problem(nil)
 	if len(data) == 0 {
 		problems = []Problem{{Path: h.shown, Message: "the response is empty: want a manifest, or a PodList without items"}}
 	} else {
-		pods, problems = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs depend on the complete URL
-		for i := range problems {
-			problems[i].Path, problems[i].Message = h.shown, strings.ReplaceAll(problems[i].Message, h.cfg.URL, h.shown)
+		pods, problems, warnings = Decode(h.cfg.URL, data, h.cfg.Node) // UIDs depend on the complete URL
+		for _, list := range [][]Problem{problems, warnings} {
+			for i := range list {
+				list[i].Path, list[i].Message = h.shown, strings.ReplaceAll(list[i].Message, h.cfg.URL, h.shown)
+			}
 		}
 	}
 	switch {
@@ -148,6 +151,9 @@ func (h *HTTP) apply(data []byte) {
 	}
 	h.wrong = problems
 	h.report(problems)
+	present := map[Problem]bool{}
+	warn(h.cfg.Bus, trace.Span{}, warnings, h.warnings, present)
+	h.warnings = present
 }
 
 // report publishes new problems, and their end.

@@ -39,7 +39,9 @@ type manifest struct {
 	// problems are those of the current version; duplicates are those with other files.
 	problems   []Problem
 	duplicates []Problem
-	// reported are the problems that have been published.
+	// warnings are the fields of the current version that are not used.
+	warnings []Problem
+	// reported are the problems and warnings that have been published.
 	reported map[Problem]bool
 	// told says that a problem of it is published and has not ended.
 	told bool
@@ -132,11 +134,11 @@ func (m *manifest) apply(v *version, node string, span trace.Span) {
 	m.stat, m.sum, m.span, m.renamed, m.due = v.stat, v.sum, span, false, time.Time{}
 	m.reported = nil
 	var pods []*v1.Pod
-	m.problems = nil
+	m.problems, m.warnings = nil, nil
 	if v.problem != nil {
 		m.problems = []Problem{*v.problem}
 	} else {
-		pods, m.problems = Decode(m.path, v.data, node)
+		pods, m.problems, m.warnings = Decode(m.path, v.data, node)
 	}
 	switch {
 	case len(m.problems) == 0:
@@ -147,12 +149,12 @@ func (m *manifest) apply(v *version, node string, span trace.Span) {
 	}
 }
 
-// schedule sets when to report its problems, if there are new ones and nothing is due earlier.
+// schedule sets when to report its problems and warnings, if there are new ones and nothing is due earlier.
 func (m *manifest) schedule(due time.Time) {
 	if !m.due.IsZero() {
 		return
 	}
-	for _, p := range slices.Concat(m.problems, m.duplicates) {
+	for _, p := range slices.Concat(m.problems, m.duplicates, m.warnings) {
 		if !m.reported[p] {
 			m.due = due
 			return
@@ -160,7 +162,7 @@ func (m *manifest) schedule(due time.Time) {
 	}
 }
 
-// report publishes the problems that have not been published yet.
+// report publishes the problems and warnings that have not been published yet.
 func (m *manifest) report(bus *trace.Bus) {
 	present := make(map[Problem]bool)
 	publish := func(problems []Problem, kept bool) {
@@ -173,6 +175,7 @@ func (m *manifest) report(bus *trace.Bus) {
 	}
 	publish(m.problems, m.good && len(m.pods) > 0)
 	publish(m.duplicates, false)
-	m.reported, m.due = present, time.Time{}
 	m.told = m.told || len(present) > 0
+	warn(bus, m.span, m.warnings, m.reported, present)
+	m.reported, m.due = present, time.Time{}
 }

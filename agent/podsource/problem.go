@@ -32,6 +32,16 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
+// warn publishes warnings that have not been published, and adds them to present.
+func warn(bus *trace.Bus, span trace.Span, warnings []Problem, published, present map[Problem]bool) {
+	for _, w := range warnings {
+		if !published[w] && !present[w] {
+			trace.Point(bus, span, trace.Log{Level: trace.LevelWarn, Message: w.Error()})
+		}
+		present[w] = true
+	}
+}
+
 func (p Problem) event(source trace.SourceName, kept bool) trace.SourceError {
 	return trace.SourceError{Source: source, Path: p.Path, Line: p.Line, Field: p.Field, Message: p.Message, Kept: kept}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -35,9 +36,9 @@ func readManifest(file string, in io.Reader, node string) ([]*v1.Pod, error) {
 	if file != "-" {
 		path = absolute(file)
 	}
-	pods, problems := podsource.Decode(path, data, node)
+	pods, problems, warnings := podsource.Decode(path, data, node)
 	var errs []error
-	for _, p := range problems {
+	for _, p := range slices.Concat(problems, warnings) { // somebody who writes a manifest wants to know
 		errs = append(errs, p)
 	}
 	if len(errs) > 0 {

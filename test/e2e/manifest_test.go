@@ -38,7 +38,7 @@ func TestBrokenManifest(t *testing.T) {
 	a.ready("web")
 	before := n.runs("web")
 	a.mark()
-	n.put("web.yaml", web+"    imagee: x\n")
+	n.put("web.yaml", web+"    stdin: x\n")
 	if e := a.sourceError("web.yaml"); !e.Kept {
 		t.Errorf("a manifest that turned bad: %+v, want its earlier version kept", e)
 	}
