@@ -16,6 +16,9 @@ import (
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
+// sysctls checks the names of sysctls.
+//
+// Upstream: pkg/kubelet/sysctl/allowlist.go, NewAllowlist; pkg/apis/policy/validation/validation.go, IsValidSysctlPattern.
 func (c *checker) sysctls() {
 	name := regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 	seen := map[string]bool{}
@@ -32,6 +35,17 @@ func (c *checker) sysctls() {
 			c.add(at, "is set twice, as %s", normal)
 		} else {
 			seen[normal] = true
+		}
+	}
+	pattern := regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$`)
+	for i, s := range c.kc.AllowedUnsafeSysctls {
+		at := index("allowedUnsafeSysctls", i)
+		if len(s) > 253 || !pattern.MatchString(s) {
+			c.add(at, "%q must be the name of a sysctl, such as kernel.msgmax, or its beginning and *, such as net.core.*", s)
+			continue
+		}
+		if ns, _, _ := sysctl.GetNamespace(s); ns == sysctl.UnknownNamespace {
+			c.add(at, "%q belongs to the node, not to a namespace: must be one that each pod has, such as kernel.msgmax, kernel.sem, fs.mqueue.* or net.*", s)
 		}
 	}
 }

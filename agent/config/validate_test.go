@@ -73,6 +73,13 @@ registerWithTaints[0].key: "a/b/c": a valid label key must consist of alphanumer
 		"tracing: {endpoint: 'http://x', samplingRatePerMillion: -1}": `tracing.endpoint: "http://x" must be HOST:PORT or a dns, unix or unix-abstract URL
 tracing.samplingRatePerMillion: -1 is out of range; must be between 0 and 1000000`,
 
+		"allowedUnsafeSysctls: [kernel.msgmax, kernel.msg*, 'net.core.*', net/ipv4/conf/eth0.1/rp_filter, user.max_ipc_namespaces]": "",
+		"allowedUnsafeSysctls: [vm.swappiness, '*', net*, 'net.*.x', NET.core, '']": `allowedUnsafeSysctls[0]: "vm.swappiness" belongs to the node, not to a namespace: must be one that each pod has, such as kernel.msgmax, kernel.sem, fs.mqueue.* or net.*
+allowedUnsafeSysctls[1]: "*" belongs to the node, not to a namespace: must be one that each pod has, such as kernel.msgmax, kernel.sem, fs.mqueue.* or net.*
+allowedUnsafeSysctls[2]: "net*" belongs to the node, not to a namespace: must be one that each pod has, such as kernel.msgmax, kernel.sem, fs.mqueue.* or net.*
+allowedUnsafeSysctls[3]: "net.*.x" must be the name of a sysctl, such as kernel.msgmax, or its beginning and *, such as net.core.*
+allowedUnsafeSysctls[4]: "NET.core" must be the name of a sysctl, such as kernel.msgmax, or its beginning and *, such as net.core.*
+allowedUnsafeSysctls[5]: "" must be the name of a sysctl, such as kernel.msgmax, or its beginning and *, such as net.core.*`,
 		"defaultPodSysctls: {kernel.shmmax: '1'}": `defaultPodSysctls: needs the feature gate DefaultPodSysctls, which is off`,
 		"{featureGates: {DefaultPodSysctls: true}, defaultPodSysctls: {vm.swappiness: '1', net.ipv4.tcp_rmem: '1', net/ipv4/tcp_rmem: '2'}}": `defaultPodSysctls["net/ipv4/tcp_rmem"]: is set twice, as net.ipv4.tcp_rmem
 defaultPodSysctls["vm.swappiness"]: belongs to the node, not to a namespace, so pods cannot have their own`,
