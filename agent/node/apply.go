@@ -46,6 +46,9 @@ type facts struct {
 	noStorage             bool
 }
 
+// rebootedReason is the reason of the event about the first status after a reboot.
+const rebootedReason = "Rebooted"
+
 // told is an event to record when its status has been written.
 type told struct{ eventType, reason, message string }
 
@@ -70,8 +73,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	setPlatform(node)
 	var out []told
 	if was := node.Status.NodeInfo.BootID; was != "" && was != f.info.BootID && !n.rebooted {
-		n.rebooted = true
-		out = append(out, told{v1.EventTypeWarning, "Rebooted", fmt.Sprintf("Node %s has been rebooted, boot id: %s", c.Name, f.info.BootID)})
+		out = append(out, told{v1.EventTypeWarning, rebootedReason, fmt.Sprintf("Node %s has been rebooted, boot id: %s", c.Name, f.info.BootID)})
 	}
 	for _, reason := range setStatus(node, f) {
 		out = append(out, told{v1.EventTypeNormal, reason, fmt.Sprintf("Node %s status is now: %s", c.Name, reason)})

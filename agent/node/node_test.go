@@ -765,3 +765,31 @@ func TestNoStorage(t *testing.T) {
 		})
 	}
 }
+
+// The event about a reboot is recorded once, also if the first write of the status fails.
+func TestRebootedIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}, Status: v1.NodeStatus{NodeInfo: v1.NodeSystemInfo{MachineID: "m1", BootID: "b0"}},
+		})
+		var fails atomic.Bool
+		fails.Store(true)
+		w.api.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return fails.Load(), nil, apierrors.NewInternalError(errors.New("etcd"))
+		})
+		w.run()
+		w.pass(5 * time.Second)
+		if got := w.told(); slices.Contains(got, "Rebooted") {
+			t.Errorf("events %v before the status", got)
+		}
+		fails.Store(false)
+		w.pass(time.Minute)
+		w.ready.Store(false)
+		w.Changed()
+		w.pass(time.Minute)
+		rest := w.told()
+		if i := slices.Index(rest, "Rebooted"); i < 0 || slices.Contains(rest[i+1:], "Rebooted") {
+			t.Errorf("events %v", rest)
+		}
+	})
+}

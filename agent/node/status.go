@@ -152,6 +152,7 @@ func (n *Node) reported(ctx context.Context, after *v1.Node, events []told, chan
 	n.lastReport = time.Now()
 	n.see(after)
 	for _, e := range events {
+		n.rebooted = n.rebooted || e.reason == rebootedReason
 		n.event(ctx, e.eventType, e.reason, e.message)
 	}
 }
