@@ -67,7 +67,7 @@ type Config struct {
 	Pressure func() Pressure
 	// VolumesInUse returns the attachable volumes in use; false if they are not known yet.
 	VolumesInUse func() ([]v1.UniqueVolumeName, bool)
-	// Seen receives the object after each change, so that volumes that are reported in use may be mounted.
+	// Seen receives the object after each change, the newest one last, so that volumes that are reported in use may be mounted.
 	Seen func(*v1.Node)
 	// HeartbeatFailed is called when writing has failed repeatedly; connections may be broken.
 	HeartbeatFailed func()

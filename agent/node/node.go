@@ -19,6 +19,8 @@ type Node struct {
 	cfg  Config
 	gone chan struct{} // the object was deleted
 	back chan struct{} // the object exists (again)
+	// seeing orders the calls of Config.Seen: objects come from the watch and from responses.
+	seeing sync.Mutex
 
 	// rival is the lease of another machine with this name: as last seen, and since when, by our clock.
 	rival struct{ renewed, seen time.Time }
@@ -129,6 +131,8 @@ func (n *Node) Ready() bool {
 
 // see takes an object from an API response or from the watch, unless a newer one is known.
 func (n *Node) see(o *v1.Node) {
+	n.seeing.Lock()
+	defer n.seeing.Unlock()
 	news, first := n.Self.see(o)
 	if !news {
 		return
