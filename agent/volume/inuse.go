@@ -19,6 +19,19 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 	m.looked.Do(m.findLeft)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	in := m.inUse()
+	news := false
+	for name := range in {
+		news = news || m.reported[name] && !m.listed[name]
+	}
+	if m.listed = in; news {
+		m.wakeAll()
+	}
+	return slices.Sorted(maps.Keys(in))
+}
+
+// inUse returns what [Manager.InUse] does. Called with mu.
+func (m *Manager) inUse() map[v1.UniqueVolumeName]bool {
 	in := map[v1.UniqueVolumeName]bool{}
 	for _, p := range m.pods {
 		for _, w := range p.wanted {
@@ -32,7 +45,22 @@ func (m *Manager) InUse() []v1.UniqueVolumeName {
 		in[l.attach] = true
 	}
 	delete(in, "")
-	return slices.Sorted(maps.Keys(in))
+	return in
+}
+
+// confirmed returns the volumes that a controller will not detach: the node's status lists them as in use, and so does the one that is
+// written next. It returns nil, which means all, if nobody has called MarkInUse. Called with mu.
+func (m *Manager) confirmed() map[v1.UniqueVolumeName]bool {
+	if m.reported == nil {
+		return nil
+	}
+	both := map[v1.UniqueVolumeName]bool{}
+	for name := range m.reported {
+		if m.listed[name] {
+			both[name] = true
+		}
+	}
+	return both
 }
 
 // Images returns the images of image volumes, with the runtime's names, until the volumes are gone.
@@ -49,16 +77,33 @@ func (m *Manager) Images() []string {
 }
 
 // MarkInUse sets the volumes that the node's status in the API lists as in use. From the first call on, a volume that a controller attaches
-// is mounted only after it is in that list.
+// is mounted only after it is in that list, and in the latest result of InUse.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, MarkVolumesAsReportedInUse.
 func (m *Manager) MarkInUse(reported []v1.UniqueVolumeName) {
+	if m.mark(reported) && m.cfg.InUseChanged != nil {
+		m.cfg.InUseChanged()
+	}
+}
+
+// mark stores the list, and reports whether it no longer has a volume that is in use.
+func (m *Manager) mark(reported []v1.UniqueVolumeName) (lost bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	was := m.reported
 	m.reported = map[v1.UniqueVolumeName]bool{}
 	for _, name := range reported {
 		m.reported[name] = true
 	}
+	for name := range m.inUse() {
+		lost = lost || was[name] && !m.reported[name]
+	}
+	m.wakeAll()
+	return lost
+}
+
+// wakeAll wakes the reconciler and everyone who waits. Called with mu.
+func (m *Manager) wakeAll() {
 	for _, p := range m.pods {
 		p.wake()
 	}
@@ -70,9 +115,10 @@ func (m *Manager) inUseChanged(want map[key]*wanted) {
 		return
 	}
 	m.mu.Lock()
+	confirmed := m.confirmed()
 	news := false
 	for _, w := range want {
-		news = news || w.attach != "" && !m.reported[w.attach]
+		news = news || w.attach != "" && !confirmed[w.attach]
 	}
 	m.mu.Unlock()
 	if news {

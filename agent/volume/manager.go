@@ -82,8 +82,8 @@ type Manager struct {
 	// left are volumes of an earlier agent that matter to others, whose pods are not known yet.
 	left   map[key]leftover
 	looked sync.Once // for left
-	// reported are the volumes that the node's status lists as in use.
-	reported map[v1.UniqueVolumeName]bool
+	// reported are the volumes that the node's status lists as in use, listed those of the latest InUse, for the next status.
+	reported, listed map[v1.UniqueVolumeName]bool
 	swept    Counts // of the last pass over unknown pods
 	turns    uint64 // number of shared volumes that pods wanted so far
 	labels   map[selinux.Count]int

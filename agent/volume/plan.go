@@ -23,7 +23,7 @@ type op struct {
 // plan returns the operations that lead from the actual to the desired state, in the pods' order of arrival, and when
 // to plan again if nothing else happens (zero: never).
 //
-// reported, if not nil, are the volumes that the node's status lists as in use. A volume that a controller attaches is
+// confirmed, if not nil, are the volumes that the node's status lists as in use. A volume that a controller attaches is
 // not used before that, because the controller might detach it again. Nor is a volume that is mounted with another SELinux label; left are
 // the volumes of pods that are not known yet.
 //
@@ -31,7 +31,7 @@ type op struct {
 // after a restart, its pod may still arrive.
 //
 // Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconcile.
-func plan(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover, reported map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
+func plan(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover, confirmed map[v1.UniqueVolumeName]bool, now time.Time) (ops []op, next time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
@@ -52,7 +52,7 @@ func plan(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover,
 			switch {
 			case p.released:
 			case !s.satisfies(w):
-				if found := s != nil && s.found; found || w.inUse(reported) && holdOf(pods, states, left, k, w) == nil {
+				if found := s != nil && s.found; found || w.inUse(confirmed) && holdOf(pods, states, left, k, w) == nil {
 					add(op{verb: setUp, key: k, adopt: found}, s)
 				}
 			default:
@@ -78,6 +78,6 @@ func plan(pods map[types.UID]*pod, states map[key]*state, left map[key]leftover,
 }
 
 // inUse reports whether the volume's attachment permits its use.
-func (w *wanted) inUse(reported map[v1.UniqueVolumeName]bool) bool {
-	return w.attach == "" || reported == nil || reported[w.attach]
+func (w *wanted) inUse(confirmed map[v1.UniqueVolumeName]bool) bool {
+	return w.attach == "" || confirmed == nil || confirmed[w.attach]
 }

@@ -43,7 +43,7 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	ops, next := plan(m.pods, m.states, m.left, m.reported, now)
+	ops, next := plan(m.pods, m.states, m.left, m.confirmed(), now)
 	for _, o := range ops {
 		p := m.pods[o.key.uid]
 		s := m.states[o.key]

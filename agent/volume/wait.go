@@ -90,6 +90,7 @@ func (w *waiter) look(now time.Time) outcome {
 	}
 	var out outcome
 	working := false
+	confirmed := w.m.confirmed()
 	for _, k := range w.keys() {
 		s := w.m.states[k]
 		if w.target == setUp && s.satisfies(w.pod.wanted[k]) {
@@ -103,7 +104,7 @@ func (w *waiter) look(now time.Time) outcome {
 		}
 		out.pending = append(out.pending, k.name)
 		wait := s.waits(k, w.target, now)
-		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(w.m.reported) {
+		if want := w.pod.wanted[k]; w.target == setUp && want != nil && (s == nil || !s.busy && !s.found) && !want.inUse(confirmed) {
 			wait = trace.Wait{For: trace.WaitAttach, Target: k.target(), Note: "the node's status has to say that it is in use"}
 		}
 		if want := w.pod.wanted[k]; w.target == setUp && want != nil && s == nil {
