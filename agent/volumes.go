@@ -155,9 +155,10 @@ func (p *parts) persistent(c *volume.Config) error {
 	}
 	c.Claims = claims
 	c.NodeLabels = p.self.Labels
+	_, attached := p.attaching()
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
-		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Mounter: p.mounter(), Tokens: p.cluster.tokens,
+		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Attached: attached, Mounter: p.mounter(), Tokens: p.cluster.tokens,
 		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, Bus: p.cfg.Bus,
 	})
 	if err != nil {

@@ -24,15 +24,27 @@ const (
 //
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go, GenerateVerifyControllerAttachedVolumeFunc.
 func WaitAttached(ctx context.Context, bus *trace.Bus, name v1.UniqueVolumeName, of string, attached func(v1.UniqueVolumeName) (string, bool)) (device string, err error) {
-	wait := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: of}, Limit: attachPatience, Note: fmt.Sprintf("the attach-detach controller has to attach %s (volumesAttached in the node's status)", name)}
-	is, err := Poll(ctx, bus, wait, func() (is bool) {
+	is, err := Poll(ctx, bus, AttachWait(name, of), func() (is bool) {
 		device, is = attached(name)
 		return is
 	})
 	if err == nil && !is {
-		err = fmt.Errorf("volume %s is not attached according to the node's status, after %v", name, attachPatience)
+		err = NotAttached(name)
 	}
 	return device, err
+}
+
+// AttachWait is the wait until the node's status lists a volume as attached. of is the volume's name.
+func AttachWait(name v1.UniqueVolumeName, of string) trace.Wait {
+	return trace.Wait{
+		For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: of}, Limit: attachPatience,
+		Note: fmt.Sprintf("the attach-detach controller has to attach %s (volumesAttached in the node's status)", name),
+	}
+}
+
+// NotAttached is the error after an [AttachWait].
+func NotAttached(name v1.UniqueVolumeName) error {
+	return fmt.Errorf("volume %s is not attached according to the node's status, after %v", name, attachPatience)
 }
 
 // Poll returns true as soon as look does, false if it does not within wait.Limit. While it waits, it publishes the Wait, and the slot of the

@@ -84,9 +84,9 @@ type Manager struct {
 	looked sync.Once // for left
 	// reported are the volumes that the node's status lists as in use, listed those of the latest InUse, for the next status.
 	reported, listed map[v1.UniqueVolumeName]bool
-	swept    Counts // of the last pass over unknown pods
-	turns    uint64 // number of shared volumes that pods wanted so far
-	labels   map[selinux.Count]int
+	swept            Counts // of the last pass over unknown pods
+	turns            uint64 // number of shared volumes that pods wanted so far
+	labels           map[selinux.Count]int
 }
 
 // New checks the configuration. It starts nothing; Run does.

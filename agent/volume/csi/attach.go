@@ -20,19 +20,32 @@ const (
 	lastLook  = 2 * time.Second
 )
 
+// errDeleted is the error of a VolumeAttachment that is being deleted.
+var errDeleted = errors.New("volume attachment is being deleted")
+
+// attaching is what is known about the attachment of a volume.
+type attaching struct {
+	// listed says that the node's status lists the volume as attached.
+	listed bool
+	// va is the VolumeAttachment, nil while it is not attached.
+	va *storagev1.VolumeAttachment
+}
+
+func (a attaching) done() bool { return a.listed && a.va != nil }
+
 // attachWait waits until the controller has attached the volume, and returns its publish context for the driver. It
 // waits at most two minutes.
 //
-// Upstream: pkg/volume/csi/csi_attacher.go, WaitForAttach; csi_plugin.go, getPublishContext.
-func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, error) {
-	id := v.attachment(p.cfg.NodeName)
-	va, err := p.attachment(ctx, v, id)
-	if err != nil || va != nil {
-		return publishContext(va), err
+// Upstream: pkg/volume/csi/csi_attacher.go, WaitForAttach; csi_plugin.go, getPublishContext;
+// pkg/volume/util/operationexecutor/operation_generator.go, GenerateVerifyControllerAttachedVolumeFunc.
+func (w *work) attachWait(ctx context.Context) (map[string]string, error) {
+	now, err := w.attaching(ctx)
+	if err != nil || now.done() {
+		return publishContext(now.va), err
 	}
-	wait := trace.Wait{For: trace.WaitAttach, Target: trace.Target{Kind: trace.TargetVolume, Name: v.name}, Limit: timeout, Note: fmt.Sprintf("%s has to attach %s (VolumeAttachment %s)", v.driver, v.handle, id)}
-	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
-	defer func() { trace.End(p.cfg.Bus, span, wait) }()
+	wait := w.attachWaits(now)
+	span := trace.Begin(w.p.cfg.Bus, trace.FromContext(ctx), wait)
+	defer func() { trace.End(w.p.cfg.Bus, span, wait) }()
 	err = volume.Idle(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -42,7 +55,7 @@ func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, erro
 			case <-ctx.Done():
 				t.Stop()
 				if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-					return fmt.Errorf("timed out waiting for external-attacher of %v CSI driver to attach volume %v", v.driver, v.handle)
+					return w.notAttached(now)
 				}
 				return context.Cause(ctx)
 			case <-volume.Released(ctx):
@@ -50,12 +63,49 @@ func (p *Plugin) attachWait(ctx context.Context, v vol) (map[string]string, erro
 				return volume.ErrReleased
 			case <-t.C:
 			}
-			if va, err = p.attachment(ctx, v, id); err != nil || va != nil {
+			if now, err = w.attaching(ctx); err != nil || now.done() {
 				return err
 			}
 		}
 	})
-	return publishContext(va), err
+	return publishContext(now.va), err
+}
+
+// attaching reads the state of the attachment. The node's status is read first: a controller omits the volume there before it detaches it.
+func (w *work) attaching(ctx context.Context) (now attaching, err error) {
+	now.listed = w.listed()
+	now.va, err = w.p.attachment(ctx, w.v, w.v.attachment(w.p.cfg.NodeName))
+	if !now.listed && errors.Is(err, errDeleted) {
+		err = nil // it is being detached; the controller attaches it again
+	}
+	return now, err
+}
+
+// listed reports whether the node's status lists the volume as attached. This is not required of a volume that is mounted already: the
+// status has listed it as in use since then.
+func (w *work) listed() bool {
+	if w.p.cfg.Attached == nil || w.spec.Adopt || w.spec.Refresh {
+		return true
+	}
+	_, is := w.p.cfg.Attached(w.v.unique())
+	return is
+}
+
+// attachWaits is the wait for what is missing.
+func (w *work) attachWaits(now attaching) trace.Wait {
+	wait := volume.AttachWait(w.v.unique(), w.v.name)
+	if now.va == nil {
+		wait.Note = fmt.Sprintf("%s has to attach %s (VolumeAttachment %s)", w.v.driver, w.v.handle, w.v.attachment(w.p.cfg.NodeName))
+	}
+	return wait
+}
+
+// notAttached is the error if the rest is still missing at the end of the wait.
+func (w *work) notAttached(now attaching) error {
+	if now.va != nil {
+		return volume.NotAttached(w.v.unique())
+	}
+	return fmt.Errorf("timed out waiting for external-attacher of %v CSI driver to attach volume %v", w.v.driver, w.v.handle)
 }
 
 func publishContext(va *storagev1.VolumeAttachment) map[string]string {
@@ -80,7 +130,7 @@ func (p *Plugin) attachment(ctx context.Context, v vol, id string) (*storagev1.V
 		}
 		return nil, fmt.Errorf("volume %v has GET error for volume attachment %v: %w", v.handle, id, err)
 	case va.DeletionTimestamp != nil:
-		return nil, errors.New("volume attachment is being deleted")
+		return nil, errDeleted
 	case va.Status.Attached:
 		return va, nil
 	case va.Status.AttachError != nil:

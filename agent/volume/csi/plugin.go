@@ -48,6 +48,9 @@ type Config struct {
 	NodeName string
 	API      API
 	Mounter  Mounter
+	// Attached returns whether the newest status of the node lists a volume as attached. If nil, no controller maintains that list. device
+	// is not used.
+	Attached func(name v1.UniqueVolumeName) (device string, attached bool)
 	// Tokens may be nil: then drivers that require tokens are refused.
 	Tokens Tokens
 	// Events may be nil.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
@@ -153,18 +152,6 @@ func TestAttachment(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
-}
-
-// If the controller never attaches a volume, the plugin gives up after two minutes, with upstream's error.
-func TestAttachTimesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, began := newPlugin(t, fake.NewClientset()), time.Now()
-		_, err := p.attachWait(t.Context(), vol{driver: "d", handle: "h", name: "pv"})
-		want := "timed out waiting for external-attacher of d CSI driver to attach volume h"
-		if took := time.Since(began); fmt.Sprint(err) != want || took != timeout {
-			t.Errorf("got %v after %v, want %s after %v", err, took, want, timeout)
-		}
-	})
 }
 
 func TestPublishRequest(t *testing.T) {

@@ -43,7 +43,7 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 	if v.ephemeral || !w.info.attached() {
 		return w, nil
 	}
-	if w.attached, err = p.attachWait(ctx, v); err != nil {
+	if w.attached, err = w.attachWait(ctx); err != nil {
 		at := "MountVolume.WaitForAttach"
 		if s.Block {
 			at = "MapVolume.WaitForAttach"
