@@ -25,8 +25,9 @@ type driver struct {
 	conn           *grpc.ClientConn
 	node           csipb.NodeClient
 
-	mu   sync.Mutex
-	caps map[csipb.NodeServiceCapability_RPC_Type]bool // nil until requested
+	mu    sync.Mutex
+	caps  map[csipb.NodeServiceCapability_RPC_Type]bool // nil until requested
+	count refreshed
 }
 
 // Register implements pluginwatch.Handler: it gets the node's information from the driver and updates the API.
@@ -114,7 +115,7 @@ func (p *Plugin) dial(name, endpoint string, version *utilversion.Version) (*dri
 	if err != nil {
 		return nil, fmt.Errorf("CSI driver %s at %s: %w", name, endpoint, err)
 	}
-	return &driver{name: name, endpoint: endpoint, version: version, conn: conn, node: csipb.NewNodeClient(conn)}, nil
+	return &driver{name: name, endpoint: endpoint, version: version, conn: conn, node: csipb.NewNodeClient(conn), count: refreshed{at: time.Now()}}, nil
 }
 
 // driver returns a registered driver.

@@ -115,6 +115,16 @@ func (i *csiDriver) attached() bool {
 	return i == nil || i.Spec.AttachRequired == nil || *i.Spec.AttachRequired
 }
 
+// updatePeriod is how often the number of the driver's volumes is updated in the CSINode object; 0 for only when the driver registers.
+//
+// Upstream: pkg/volume/csi/csi_node_updater.go, getNodeAllocatableUpdatePeriod. The API server requires 10 s at least.
+func (i *csiDriver) updatePeriod() time.Duration {
+	if i == nil || i.Spec.NodeAllocatableUpdatePeriodSeconds == nil || *i.Spec.NodeAllocatableUpdatePeriodSeconds <= 0 {
+		return 0
+	}
+	return max(time.Duration(*i.Spec.NodeAllocatableUpdatePeriodSeconds)*time.Second, shortestUpdate)
+}
+
 func (i *csiDriver) podInfo() bool {
 	return i != nil && i.Spec.PodInfoOnMount != nil && *i.Spec.PodInfoOnMount
 }

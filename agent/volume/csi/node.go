@@ -25,8 +25,8 @@ const nodeIDs = "csi.volume.kubernetes.io/nodeid"
 // tries are the delays between attempts to change objects that others change too.
 var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
-// Run creates the CSINode object when the node exists, and returns when that is done or ctx ends. Without it,
-// schedulers do not know that there are no drivers yet.
+// Run creates the CSINode object when the node exists, and keeps the numbers of volumes in it up to date until ctx ends. Without the object,
+// schedulers do not know that there are no drivers yet. It returns nil.
 //
 // Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
 func (p *Plugin) Run(ctx context.Context) error {
@@ -35,6 +35,7 @@ func (p *Plugin) Run(ctx context.Context) error {
 		_, err := p.csiNode(ctx)
 		p.nodeMu.Unlock()
 		if err == nil {
+			p.keepCounts(ctx)
 			return nil
 		}
 		t := time.NewTimer(pauses.Step())
@@ -51,19 +52,15 @@ func (p *Plugin) Run(ctx context.Context) error {
 //
 // Upstream: pkg/volume/csi/nodeinfomanager, InstallCSIDriver.
 func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetInfoResponse) error {
-	if resp.GetNodeId() == "" {
-		return fmt.Errorf("CSI driver %s gives the node no id", name)
+	entry, err := entryOf(name, resp)
+	if err != nil {
+		return err
 	}
-	topology := resp.GetAccessibleTopology().GetSegments()
-	err := p.again(ctx, func() error {
-		return p.patchNode(ctx, topology, func(ids map[string]string) { ids[name] = resp.GetNodeId() })
+	err = p.again(ctx, func() error {
+		return p.patchNode(ctx, resp.GetAccessibleTopology().GetSegments(), func(ids map[string]string) { ids[name] = entry.NodeID })
 	})
 	if err != nil {
 		return fmt.Errorf("error updating Node object with CSI driver node info: %w", err)
-	}
-	entry := storagev1.CSINodeDriver{Name: name, NodeID: resp.GetNodeId(), TopologyKeys: slices.Sorted(maps.Keys(topology))}
-	if n := resp.GetMaxVolumesPerNode(); n > 0 {
-		entry.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(min(n, math.MaxInt32)))}
 	}
 	err = p.again(ctx, func() error {
 		return p.updateCSINode(ctx, func(all []storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return withDriver(all, entry) })
@@ -72,6 +69,20 @@ func (p *Plugin) install(ctx context.Context, name string, resp *csipb.NodeGetIn
 		return fmt.Errorf("error updating CSINode object with CSI driver node info: %w", err)
 	}
 	return nil
+}
+
+// entryOf returns a driver's entry in the CSINode object.
+//
+// Upstream: pkg/volume/csi/nodeinfomanager, installDriverToCSINode.
+func entryOf(name string, resp *csipb.NodeGetInfoResponse) (storagev1.CSINodeDriver, error) {
+	if resp.GetNodeId() == "" {
+		return storagev1.CSINodeDriver{}, fmt.Errorf("CSI driver %s gives the node no id", name)
+	}
+	entry := storagev1.CSINodeDriver{Name: name, NodeID: resp.GetNodeId(), TopologyKeys: slices.Sorted(maps.Keys(resp.GetAccessibleTopology().GetSegments()))}
+	if n := resp.GetMaxVolumesPerNode(); n > 0 {
+		entry.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(min(n, math.MaxInt32)))}
+	}
+	return entry, nil
 }
 
 // uninstall is the reverse of install.
