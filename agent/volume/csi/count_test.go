@@ -225,3 +225,38 @@ func TestCountOfADriverThatGoes(t *testing.T) {
 		c.want("after the driver has gone", "")
 	})
 }
+
+// Controllers and schedulers read which plugins of the kubelet's tree have been replaced by CSI drivers.
+func TestMigratedPlugins(t *testing.T) {
+	const key = "storage.alpha.kubernetes.io/migrated-plugins"
+	const want = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
+	node, old := ownedCSINode()
+	old.Annotations = map[string]string{"mine": "kept", key: "kubernetes.io/aws-ebs"}
+	old.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "x"}}
+	for name, api := range map[string]*fake.Clientset{"a new object": fake.NewClientset(node), "an object of an earlier agent": fake.NewClientset(node, old)} {
+		p := newPlugin(t, api)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 2 { // the second one changes nothing
+			if err := p.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		got, err := api.StorageV1().CSINodes().Get(t.Context(), "n", metav1.GetOptions{})
+		if err != nil || got.Annotations[key] != want {
+			t.Errorf("%s: annotations %v, error %v", name, got.Annotations, err)
+		}
+		if name != "a new object" && (got.Annotations["mine"] != "kept" || len(got.Spec.Drivers) != 1) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		writes := 0
+		for _, a := range api.Actions() {
+			if v := a.GetVerb(); v == "create" || v == "update" {
+				writes++
+			}
+		}
+		if writes != 1 {
+			t.Errorf("%s: %d writes, want 1", name, writes)
+		}
+	}
+}

@@ -22,6 +22,13 @@ import (
 // nodeIDs is the node's annotation with its IDs for drivers.
 const nodeIDs = "csi.volume.kubernetes.io/nodeid"
 
+// migratedPlugins are the plugins of the kubelet's tree whose volumes CSI drivers have now, sorted, in the annotation of the CSINode object
+// that schedulers and controllers read.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, Init.
+const migratedPlugins = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd," +
+	"kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
+
 // tries are the delays between attempts to change objects that others change too.
 var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
@@ -32,7 +39,7 @@ var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250
 func (p *Plugin) Run(ctx context.Context) error {
 	for pauses := backoff.Doubling(time.Second, time.Minute); ; {
 		p.nodeMu.Lock()
-		_, err := p.csiNode(ctx)
+		err := p.updateCSINode(ctx, func([]storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return nil })
 		p.nodeMu.Unlock()
 		if err == nil {
 			p.keepCounts(ctx)
@@ -174,17 +181,22 @@ func nodePatch(node *v1.Node, labels map[string]string, change func(ids map[stri
 	return json.Marshal(map[string]any{"metadata": meta})
 }
 
+// updateCSINode changes the drivers in the CSINode object, and adds the annotation about migrated plugins if it lacks it. change returns nil
+// if the drivers stay.
 func (p *Plugin) updateCSINode(ctx context.Context, change func([]storagev1.CSINodeDriver) []storagev1.CSINodeDriver) error {
 	obj, err := p.csiNode(ctx)
 	if err != nil {
 		return err
 	}
 	drivers := change(slices.Clone(obj.Spec.Drivers))
-	if drivers == nil {
+	if drivers == nil && obj.Annotations[v1.MigratedPluginsAnnotationKey] == migratedPlugins {
 		return nil
 	}
 	obj = obj.DeepCopy()
-	obj.Spec.Drivers = drivers
+	if drivers != nil {
+		obj.Spec.Drivers = drivers
+	}
+	metav1.SetMetaDataAnnotation(&obj.ObjectMeta, v1.MigratedPluginsAnnotationKey, migratedPlugins)
 	_, err = p.cfg.API.StorageV1().CSINodes().Update(ctx, obj, metav1.UpdateOptions{})
 	return err
 }
@@ -216,6 +228,7 @@ func (p *Plugin) csiNode(ctx context.Context) (*storagev1.CSINode, error) {
 	return nodes.Create(ctx, &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            node.Name,
+			Annotations:     map[string]string{v1.MigratedPluginsAnnotationKey: migratedPlugins},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
 		},
 		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{}},
