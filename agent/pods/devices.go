@@ -7,9 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
-	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // unexpectedAdmission is the reason of a pod that did not get its devices.
@@ -42,16 +40,6 @@ func (s *Syncer) allocate(ctx context.Context, pod *v1.Pod) (rejected bool, err 
 		return false, err
 	}
 	s.cfg.Devices.Release(pod.UID)
-	why := podstatus.Reason{Reason: unexpectedAdmission, Message: unexpected(err)}
-	s.cfg.Store.with(pod.UID, func(e *entry) {
-		if e.failed == nil {
-			e.failed = &podstatus.Reason{Reason: why.Reason, Message: "Pod was rejected: " + why.Message}
-		}
-	})
-	trace.Point(s.cfg.Bus, trace.FromContext(ctx), trace.Decision{
-		By: trace.ByAdmission, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictReject, Code: why.Reason, Reason: why.Reason + ": " + why.Message,
-	})
-	s.event(ctx, pod, "Warning", why.Reason, why.Message)
-	s.publishStatus(ctx, pod)
+	s.reject(ctx, pod, podstatus.Reason{Reason: unexpectedAdmission, Message: unexpected(err)})
 	return true, nil
 }

@@ -40,6 +40,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		return worker.Result{Over: rejected}, err
 	}
 	out, err := s.cfg.Runtime.Sync(ctx, pod, order, func(ctx context.Context) { s.PublishStatus(ctx, pod.UID) })
+	if s.rejects(ctx, pod, err) {
+		return worker.Result{Over: true}, nil
+	}
 	s.initWait(ctx, pod, out.Init)
 	if out.Running {
 		s.reached(ctx, pod, trace.MilestoneStarted, !out.Acted)

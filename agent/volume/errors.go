@@ -66,6 +66,30 @@ func isMissing(err error) bool {
 	return is
 }
 
+// LimitError says that a volume is not attached because the node can have no more of this kind.
+type LimitError struct{ Err error }
+
+// Error implements error.
+func (e *LimitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LimitError) Unwrap() error { return e.Err }
+
+// RejectedError is a [LimitError] that lasts: the pod must be rejected.
+type RejectedError struct{ *MountError }
+
+// Error implements error.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, VolumeAttachLimitExceededError.
+func (e *RejectedError) Error() string {
+	return "Node has reached its volume attachment limit, rejecting pod. " + e.MountError.Error()
+}
+
+// Rejection returns the reason of the pod's status.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, VolumeAttachmentLimitExceededReason.
+func (*RejectedError) Rejection() string { return "VolumeAttachmentLimitExceeded" }
+
 // UnsupportedError says that no plugin supports the volume.
 type UnsupportedError struct {
 	Volume string

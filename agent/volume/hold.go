@@ -178,8 +178,7 @@ func (m *Manager) awaitHeld(ctx context.Context, obj *v1.Pod, w *waiter, held []
 	case err == nil:
 		return m.mounted(ctx, obj, w), nil
 	case !errors.Is(err, told):
-		m.failed(ctx, obj, w.pod, err)
-		return nil, err
+		return nil, m.failed(ctx, obj, w.pod, err)
 	}
 	m.mu.Lock()
 	w.pod.failed = !m.settled(w.pod)

@@ -66,8 +66,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 		return m.awaitHeld(ctx, obj, w, held)
 	}
 	if err := w.await(ctx); err != nil {
-		m.failed(ctx, obj, p, err)
-		return nil, err
+		return nil, m.failed(ctx, obj, p, err)
 	}
 	return m.mounted(ctx, obj, w), nil
 }
@@ -75,7 +74,7 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 // mounted returns the result of a wait. If the content of a volume is missing, the pod is synced again when all of it is there.
 func (m *Manager) mounted(ctx context.Context, obj *v1.Pod, w *waiter) map[string]criconfig.Volume {
 	if w.missing {
-		m.failed(ctx, obj, w.pod, nil)
+		_ = m.failed(ctx, obj, w.pod, nil) // there is none
 	}
 	return w.result
 }

@@ -279,6 +279,47 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
+// A pod is rejected if the node can have no more volumes of a kind for as long as a pod may lack volumes.
+func TestNodeHasTooManyVolumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, events := &attachPlugin{}, &toldEvents{}
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, Events: events})
+		p.failing(&StageError{Stage: "MountVolume.WaitForAttach", Err: &LimitError{errors.New("too many")}})
+		began := time.Now()
+		for {
+			_, err := m.Mount(t.Context(), claimPod("u", "data"))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			rejected, ok := errors.AsType[interface {
+				error
+				Rejection() string
+			}](err)
+			if took := time.Since(began); ok != (took >= patience) || took > 2*patience {
+				t.Fatalf("after %v: %v", took, err)
+			}
+			if !ok {
+				continue
+			}
+			want := "Node has reached its volume attachment limit, rejecting pod. unmounted volumes=[data], unattached volumes=[data], " +
+				`failed to process volumes=[]: setup of volume "pv" (test/attach) failed: MountVolume.WaitForAttach failed: too many`
+			if rejected.Rejection() != "VolumeAttachmentLimitExceeded" || rejected.Error() != want {
+				t.Errorf("%s: %v", rejected.Rejection(), rejected)
+			}
+			break
+		}
+		for _, e := range events.take() {
+			if e != `FailedMount: MountVolume.WaitForAttach failed for volume "pv" : too many` {
+				t.Errorf("event %s", e)
+			}
+		}
+		p.failing(nil)
+		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestMountedVolumeGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		small, large := testPV(), testPV()

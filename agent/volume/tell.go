@@ -68,10 +68,12 @@ func (m *Manager) unprocessed(ctx context.Context, obj *v1.Pod, names []string, 
 	return e
 }
 
-// failed is called when the wait of a Mount fails, or ends without the content of a volume; err is nil then.
-func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
+// failed is called when the wait of a Mount fails, or ends without the content of a volume; err is nil then. It returns the error of the Mount.
+//
+// Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
+func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) error {
 	if errors.Is(err, ErrReleased) || errors.Is(err, ErrStopped) {
-		return
+		return err
 	}
 	m.mu.Lock()
 	p.failed = !m.settled(p)
@@ -83,6 +85,9 @@ func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 	}
 	wake := !p.failed
 	m.mu.Unlock()
+	if _, full := errors.AsType[*LimitError](err); late && full && ctx.Err() == nil {
+		return &RejectedError{e}
+	}
 	if late {
 		m.tellUnmounted(ctx, obj, e)
 	}
@@ -90,6 +95,7 @@ func (m *Manager) failed(ctx context.Context, obj *v1.Pod, p *pod, err error) {
 		// The last volume was mounted between the end of the wait and now.
 		m.cfg.Settled(obj.UID)
 	}
+	return err
 }
 
 func (m *Manager) tellUnmounted(ctx context.Context, obj *v1.Pod, e *MountError) {

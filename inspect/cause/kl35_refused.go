@@ -65,6 +65,7 @@ var rejections = map[string]string{
 	"Evicted":                              "The node is under pressure and takes no such pod: free what it is short of (kubectl describe node), or give the pod requests.",
 	"SupplementalGroupsPolicyNotSupported": "The node's runtime does not support supplementalGroupsPolicy Strict: use Merge, or another node.",
 	"InvalidNodeInfo":                      "The kubelet had no Node object yet: a new pod is admitted.",
+	"VolumeAttachmentLimitExceeded":        "The CSI driver cannot attach more volumes to the node: let the scheduler choose another one, or end pods with volumes here (kubectl get csinode NODE -o yaml shows how many the driver can attach).",
 	"ProcMountTypeNotSupported":            "The node does not support procMount Unmasked.",
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +79,32 @@ func (w *work) attaching(ctx context.Context) (now attaching, err error) {
 	if !now.listed && errors.Is(err, errDeleted) {
 		err = nil // it is being detached; the controller attaches it again
 	}
+	if w.full(err) {
+		w.d.recount()
+		w.p.kick()
+		err = &volume.LimitError{Err: err}
+	}
 	return now, err
+}
+
+// full reports whether the driver's controller cannot attach the volume because the node has too many, although schedulers read how many it
+// can have: then others are wrong about the number.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, VerifyExhaustedResource.
+func (w *work) full(err error) bool {
+	e, ok := errors.AsType[attachError](err)
+	return ok && e.exhausted() && w.info.updatePeriod() > 0 && !w.spec.Adopt && !w.spec.Refresh
+}
+
+// attachError is why a volume could not be attached.
+type attachError struct{ *storagev1.VolumeError }
+
+// Error implements error.
+func (e attachError) Error() string { return e.Message }
+
+// Upstream: pkg/volume/csi/csi_plugin.go, isResourceExhaustError.
+func (e attachError) exhausted() bool {
+	return e.ErrorCode != nil && *e.ErrorCode == int32(codes.ResourceExhausted)
 }
 
 // listed reports whether the node's status lists the volume as attached. This is not required of a volume that is mounted already: the
@@ -134,7 +160,7 @@ func (p *Plugin) attachment(ctx context.Context, v vol, id string) (*storagev1.V
 	case va.Status.Attached:
 		return va, nil
 	case va.Status.AttachError != nil:
-		return nil, errors.New(va.Status.AttachError.Message)
+		return nil, attachError{va.Status.AttachError}
 	}
 	return nil, nil
 }

@@ -150,3 +150,34 @@ func TestWhatIsAttached(t *testing.T) {
 		}
 	}
 }
+
+// If the node has too many volumes of a driver, although schedulers know how many it can have, the driver is asked for that number again.
+func TestNodeHasTooManyVolumes(t *testing.T) {
+	exhausted := &storagev1.VolumeError{Message: "too many", ErrorCode: new(int32(8))}
+	for _, c := range []struct {
+		name    string
+		err     *storagev1.VolumeError
+		seconds int64
+		spec    volume.Spec
+		want    bool
+	}{
+		{"too many", exhausted, 60, volume.Spec{}, true},
+		{"the number is not updated", exhausted, 0, volume.Spec{}, false},
+		{"another error", &storagev1.VolumeError{Message: "too many", ErrorCode: new(int32(13))}, 60, volume.Spec{}, false},
+		{"no code", &storagev1.VolumeError{Message: "too many"}, 60, volume.Spec{}, false},
+		{"found on disk", exhausted, 60, volume.Spec{Adopt: true}, false},
+		{"mounted", exhausted, 60, volume.Spec{Refresh: true}, false},
+	} {
+		p := newPlugin(t, attachAPI(time.Now(), attachmentAt{status: storagev1.VolumeAttachmentStatus{AttachError: c.err}}))
+		info := &csiDriver{&storagev1.CSIDriver{}}
+		if c.seconds > 0 {
+			info.Spec.NodeAllocatableUpdatePeriodSeconds = &c.seconds
+		}
+		w := &work{p: p, spec: c.spec, d: &driver{name: "d"}, info: info, v: vol{driver: "d", handle: "h", name: "pv"}}
+		_, err := w.attachWait(t.Context())
+		_, limit := errors.AsType[*volume.LimitError](err)
+		if err == nil || err.Error() != "too many" || limit != c.want || w.d.count.soon != c.want || len(p.kicked) > 0 != c.want {
+			t.Errorf("%s: error %v, that of a limit: %t, want %t; asked soon: %t", c.name, err, limit, c.want, w.d.count.soon)
+		}
+	}
+}

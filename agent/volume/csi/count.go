@@ -24,6 +24,7 @@ const (
 type refreshed struct {
 	at     time.Time
 	asking bool
+	soon   bool   // ask again, whatever the period is
 	failed string // the last error about it that was published
 }
 
@@ -42,6 +43,7 @@ func (p *Plugin) keepCounts(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-arrived:
+		case <-p.kicked:
 		case <-t.C:
 		}
 		t.Stop()
@@ -71,14 +73,32 @@ func (p *Plugin) countAll(ctx context.Context, under *sync.WaitGroup) time.Durat
 func (d *driver) countDue(period time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.count.soon {
+		period = shortestUpdate
+	}
 	if d.count.asking {
 		return period
 	}
 	left := period - time.Since(d.count.at)
 	if left <= 0 {
-		d.count.asking, d.count.at = true, time.Now()
+		d.count = refreshed{at: time.Now(), asking: true, failed: d.count.failed}
 	}
 	return left
+}
+
+// recount requests that the driver is asked soon: its last answer is wrong.
+func (d *driver) recount() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count.soon = true
+}
+
+// kick wakes keepCounts.
+func (p *Plugin) kick() {
+	select {
+	case p.kicked <- struct{}{}:
+	default:
+	}
 }
 
 // counted asks one driver, and publishes an error that is new.

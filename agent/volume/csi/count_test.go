@@ -209,6 +209,40 @@ func TestCountOfBrokenDrivers(t *testing.T) {
 	})
 }
 
+// A driver whose number is wrong is asked at once, but not more often than every 10 s.
+func TestRecount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &infoClient{max: 25}
+		c := newCounting(t, map[string]*infoClient{"d": d}, map[string]int64{"d": 3600})
+		d.set(func() { d.max = 20 })
+		again := func() {
+			c.drivers["d"].recount()
+			c.kick()
+		}
+		again()
+		time.Sleep(shortestUpdate - time.Second)
+		c.want("just after the registration", "d:25")
+		time.Sleep(time.Second)
+		c.want("10 s after the registration", "d:20")
+		time.Sleep(time.Minute)
+		d.set(func() { d.max = 10 })
+		again()
+		c.want("at once", "d:10")
+		for range 30 {
+			again()
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if d.calls() != 5 {
+			t.Errorf("the driver was asked %d times, want 5", d.calls())
+		}
+		time.Sleep(10 * time.Minute)
+		if synctest.Wait(); d.calls() != 5 {
+			t.Errorf("the driver was asked %d times afterwards, want 5", d.calls())
+		}
+	})
+}
+
 // A driver that goes while it is asked does not come back into the CSINode object.
 func TestCountOfADriverThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

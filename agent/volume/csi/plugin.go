@@ -69,6 +69,8 @@ type Plugin struct {
 	locks volume.Locks
 	// nodeMu serializes changes to the CSINode object and the node's annotation.
 	nodeMu sync.Mutex
+	// kicked wakes keepCounts.
+	kicked chan struct{}
 
 	mu      sync.Mutex
 	drivers map[string]*driver
@@ -93,7 +95,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Mounter == nil:
 		return nil, errors.New("csi: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), staged: map[string]volume.Sight{}, leftovers: true}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), kicked: make(chan struct{}, 1), staged: map[string]volume.Sight{}, leftovers: true}, nil
 }
 
 // Name implements volume.Plugin.
