@@ -110,7 +110,7 @@ func (a *apiServer) answer(r *http.Request, sent map[string]any) (int, any) {
 	known := a.objects[path]
 	if a.refused != "" && strings.HasPrefix(path, a.refused) {
 		return http.StatusForbidden, metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: "not allowed",
 		}
 	}
 	switch r.Method {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,5 +50,29 @@ func TestCSIVolumeIsAttachedByTheNodesStatus(t *testing.T) {
 	node.ResourceVersion, node.Status.VolumesAttached = "6", []v1.AttachedVolume{{Name: name}}
 	api.nodes <- node
 	n.until("start", milestone("started", p))
+	n.end()
+}
+
+// A new node is not ready before its CSINode object exists: schedulers would not know how many volumes it can have.
+func TestNodeIsReadyWithItsCSINode(t *testing.T) {
+	h := newHost(t, map[string]sim.Latency{})
+	api, flags := h.api()
+	api.refused = "/apis/storage.k8s.io/v1/csinodes"
+	n := run(t, h.config(append(flags, "--kube-api-content-type", "application/json")...))
+	ready := func(is bool) func(r *trace.Record) bool {
+		return func(r *trace.Record) bool {
+			e, ok := r.Event.(*trace.NodeStatus)
+			return ok && r.Edge == trace.EdgeEnd && e.Op == trace.NodePatch && e.Ready == is
+		}
+	}
+	n.until("the node to be not ready", ready(false))
+	n.until("the reason", func(*trace.Record) bool {
+		info, err := n.Query(t.Context(), "node", nil)
+		return err == nil && strings.Contains(fmt.Sprint(info), "failed to initialize CSINode: not allowed")
+	})
+	api.mu.Lock()
+	api.refused = ""
+	api.mu.Unlock()
+	n.until("the node to be ready", ready(true))
 	n.end()
 }

@@ -31,6 +31,7 @@ type cluster struct {
 	podCerts *podcert.Manager
 	statuses *status.Manager
 	mirrors  *mirror.Manager
+	drivers  *csi.Plugin
 	health   *csi.Health // of volumes; nil without its feature gate
 	secrets  *redact.Vault
 }

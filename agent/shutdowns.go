@@ -43,16 +43,12 @@ func (p *parts) shuttingDown() bool { return p.host.shutdown != nil && p.host.sh
 // notReady returns why the node is not ready.
 func (p *parts) notReady() []error {
 	errs := slices.Clip(p.state.NotReady())
-	if err := p.pleg.Hung(); err != nil {
-		errs = append(errs, err)
+	errs = append(errs, p.pleg.Hung())
+	if p.host.shutdown != nil {
+		errs = append(errs, p.host.shutdown.NotReady())
 	}
-	if p.host.shutdown == nil {
-		return errs
-	}
-	if err := p.host.shutdown.NotReady(); err != nil {
-		errs = append(errs, err)
-	}
-	return errs
+	errs = append(errs, p.noCSINode())
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // endable implements shutdown.Pods.

@@ -159,7 +159,7 @@ func (p *parts) persistent(c *volume.Config) error {
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
 		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Attached: attached, Mounter: p.mounter(), Tokens: p.cluster.tokens,
-		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, Bus: p.cfg.Bus,
+		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, ReadyChanged: p.self.Changed, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (p *parts) persistent(c *volume.Config) error {
 		return err
 	}
 	c.Plugins = append(c.Plugins, drivers, disks, shares)
-	p.pods.plugins["CSIPlugin"] = drivers
+	p.pods.plugins["CSIPlugin"], p.cluster.drivers = drivers, drivers
 	if err := p.newHealth(drivers); err != nil {
 		return err
 	}
@@ -183,6 +183,19 @@ func (p *parts) persistent(c *volume.Config) error {
 		}
 	})
 	return nil
+}
+
+// noCSINode returns why schedulers know nothing of the node's CSI drivers. A node that is ready when the agent starts stays ready while its
+// CSINode object is looked up; upstream's is not ready then.
+func (p *parts) noCSINode() error {
+	if p.cluster.drivers == nil {
+		return nil
+	}
+	err := p.cluster.drivers.NotReady()
+	if errors.Is(err, csi.ErrNoNode) && p.self.Ready() {
+		return nil
+	}
+	return err
 }
 
 // newHealth has the drivers asked about the health of volumes, if the feature gate is on.

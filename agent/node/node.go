@@ -119,16 +119,6 @@ func (n *Node) fetch() error {
 	return nil
 }
 
-// Ready reports whether the API shows the node as ready.
-func (n *Node) Ready() bool {
-	o := n.latest()
-	if o == nil {
-		return false
-	}
-	c := condition(&o.Status, v1.NodeReady)
-	return c != nil && c.Status == v1.ConditionTrue
-}
-
 // see takes an object from an API response or from the watch, unless a newer one is known.
 func (n *Node) see(o *v1.Node) {
 	n.seeing.Lock()

@@ -89,6 +89,16 @@ func (s *Self) Labels() map[string]string { return s.Object().Labels }
 // Addresses returns the addresses in the object's status.
 func (s *Self) Addresses() []v1.NodeAddress { return s.Object().Status.Addresses }
 
+// Ready reports whether the API shows the node as ready.
+func (s *Self) Ready() bool {
+	o := s.latest()
+	if o == nil {
+		return false
+	}
+	c := condition(&o.Status, v1.NodeReady)
+	return c != nil && c.Status == v1.ConditionTrue
+}
+
 func (s *Self) latest() *v1.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()

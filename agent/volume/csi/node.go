@@ -3,6 +3,7 @@ package csi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -38,9 +39,10 @@ var tries = [...]time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250
 // Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
 func (p *Plugin) Run(ctx context.Context) error {
 	for pauses := backoff.Doubling(time.Second, time.Minute); ; {
-		p.nodeMu.Lock()
-		err := p.updateCSINode(ctx, func([]storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return nil })
-		p.nodeMu.Unlock()
+		err := p.again(ctx, func() error {
+			return p.updateCSINode(ctx, func([]storagev1.CSINodeDriver) []storagev1.CSINodeDriver { return nil })
+		})
+		p.initialized(err)
 		if err == nil {
 			p.keepCounts(ctx)
 			return nil
@@ -52,6 +54,32 @@ func (p *Plugin) Run(ctx context.Context) error {
 			return nil
 		case <-t.C:
 		}
+	}
+}
+
+// ErrNoNode says that the CSINode object is not known to exist yet.
+var ErrNoNode = errors.New("CSINode is not yet initialized")
+
+// NotReady returns why the node is not ready: ErrNoNode at first, then why the object could not be created; nil if it exists. Schedulers place
+// pods by this object.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, initializeCSINode.
+func (p *Plugin) NotReady() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.notReady
+}
+
+// initialized stores the result of an attempt to create the CSINode object.
+func (p *Plugin) initialized(err error) {
+	if err != nil {
+		err = fmt.Errorf("failed to initialize CSINode: %w", err)
+	}
+	p.mu.Lock()
+	p.notReady = err
+	p.mu.Unlock()
+	if p.cfg.ReadyChanged != nil {
+		p.cfg.ReadyChanged()
 	}
 }
 

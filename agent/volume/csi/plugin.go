@@ -57,7 +57,9 @@ type Config struct {
 	Events events.Publisher
 	// Registered, if set, is called after a driver registered: volumes that waited for it can continue.
 	Registered func(driver string)
-	Bus        *trace.Bus
+	// ReadyChanged, if set, is called when the result of NotReady may have changed.
+	ReadyChanged func()
+	Bus          *trace.Bus
 	// Secrets learns the values of Secrets that drivers receive; may be nil.
 	Secrets *redact.Vault
 }
@@ -81,6 +83,8 @@ type Plugin struct {
 	staged map[string]volume.Sight
 	// leftovers says that an earlier agent may have left staged volumes of registered drivers.
 	leftovers bool
+	// notReady is why the node is not ready.
+	notReady error
 }
 
 // New returns the plugin.
@@ -95,7 +99,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Mounter == nil:
 		return nil, errors.New("csi: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), kicked: make(chan struct{}, 1), staged: map[string]volume.Sight{}, leftovers: true}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, arrived: make(chan struct{}), kicked: make(chan struct{}, 1), staged: map[string]volume.Sight{}, leftovers: true, notReady: ErrNoNode}, nil
 }
 
 // Name implements volume.Plugin.
