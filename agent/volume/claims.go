@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
@@ -121,27 +122,48 @@ func pvType(pv *v1.PersistentVolume) string {
 	return "(none)"
 }
 
-// growth returns the size to which the volume must be expanded on this node, "" for none.
+// notOnNodes is the annotation of a claim whose volume needs no expansion on nodes.
+//
+// Upstream: pkg/volume/util/types/types.go, NodeExpansionNotRequired.
+const notOnNodes = "volume.kubernetes.io/node-expansion-not-required"
+
+// growth returns the size to which the volume must be expanded on this node, "" for none. has is the size that it has on this node, zero if
+// it is not there.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, checkVolumeFSResize;
 // pkg/volume/util/operationexecutor/node_expander.go, runPreCheck.
-func growth(c resolved, readOnly bool) string {
+func growth(c resolved, readOnly bool, has resource.Quantity) string {
 	if c.pvc == nil || readOnly {
 		return ""
 	}
-	has, want := c.pvc.Status.Capacity[v1.ResourceStorage], c.pv.Spec.Capacity[v1.ResourceStorage]
+	claimed, want := c.pvc.Status.Capacity[v1.ResourceStorage], c.pv.Spec.Capacity[v1.ResourceStorage]
 	pending := c.pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage]
 	switch {
-	case has.IsZero() || want.IsZero():
+	case claimed.IsZero() || want.IsZero():
 		return ""
 	case pending == v1.PersistentVolumeClaimNodeResizePending, pending == v1.PersistentVolumeClaimNodeResizeInProgress:
 		return want.String()
 	case pending != "":
 		return ""
-	case has.Cmp(want) < 0 && resizePending(c.pvc):
+	case claimed.Cmp(want) < 0 && resizePending(c.pvc):
 		return want.String()
+	case claimed.Cmp(want) >= 0 && onEachNode(c.pvc) && !has.IsZero() && has.Cmp(want) < 0:
+		return want.String() // another node has expanded it
 	}
 	return ""
+}
+
+// onEachNode reports whether the volume must be expanded on each of its nodes.
+func onEachNode(pvc *v1.PersistentVolumeClaim) bool {
+	return slices.Contains(pvc.Spec.AccessModes, v1.ReadWriteMany) && !metav1.HasAnnotation(pvc.ObjectMeta, notOnNodes)
+}
+
+// sizeOnNode returns the size that a volume has on this node; zero if it is not there. Called with mu.
+func (m *Manager) sizeOnNode(k key) (has resource.Quantity) {
+	if s := m.states[k]; s != nil {
+		has = s.size.has
+	}
+	return has
 }
 
 // resizePending reports whether a controller that is older than allocatedResourceStatuses requests a resize.
@@ -215,9 +237,9 @@ func (m *Manager) reclaim(uid types.UID, name string, c resolved) {
 		}
 		changed := *w
 		changed.spec.PVC, changed.spec.PV = c.pvc, c.pv
-		changed.size = growth(c, w.spec.ReadOnly)
+		changed.size = growth(c, w.spec.ReadOnly, m.sizeOnNode(k))
 		if s := m.states[k]; s != nil && changed.size == "" {
-			s.size = ""
+			s.size.to = ""
 		}
 		p.wanted[k] = &changed
 		p.claims[name] = c

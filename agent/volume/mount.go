@@ -163,7 +163,10 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 		}
 	}
 	spec.Place = m.place(k)
-	w := &wanted{spec: spec, plugin: plugin, names: []string{v.Name}, size: growth(claim, spec.ReadOnly)}
+	w := &wanted{spec: spec, plugin: plugin, names: []string{v.Name}}
+	m.mu.Lock()
+	w.size = growth(claim, spec.ReadOnly, m.sizeOnNode(k))
+	m.mu.Unlock()
 	var err error
 	if w.version, err = plugin.Version(spec); err == nil {
 		if a, ok := plugin.(Attachable); ok {

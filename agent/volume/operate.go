@@ -155,7 +155,8 @@ func (m *Manager) finish(j job, out done, err error) {
 		if !j.skip {
 			s.version, s.result, s.refreshAt, s.seen = j.want.version, out.result, out.refreshAt, out.seen
 		}
-		s.found, s.mounted, s.size, s.err = false, true, out.size, nil
+		s.found, s.mounted, s.size.to, s.err = false, true, out.size, nil
+		s.sized(j.want, j.grow)
 		s.fresh()
 	default:
 		delete(m.states, j.key)

@@ -59,7 +59,7 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 			s.attach = j.want.attach
 			m.begin(o.key, s, j.want)
 			j.skip = o.quiet && !s.stale && (s.refreshAt.IsZero() || s.refreshAt.After(now))
-			j.grow = j.want.size != "" && s.size != j.want.size
+			j.grow = j.want.size != "" && s.size.to != j.want.size
 			s.stale = false
 		}
 		under.Go(func() { m.operate(ctx, j) })

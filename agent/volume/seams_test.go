@@ -77,11 +77,12 @@ type oneClaim struct {
 	fails int
 	mu    sync.Mutex
 	size  string // of the file system; as large as the volume if empty
+	modes []v1.PersistentVolumeAccessMode
 	grown []string
 }
 
 func (c *oneClaim) pvc() *v1.PersistentVolumeClaim {
-	out := &v1.PersistentVolumeClaim{}
+	out := &v1.PersistentVolumeClaim{Spec: v1.PersistentVolumeClaimSpec{AccessModes: c.modes}}
 	if c.size != "" {
 		out.Status.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(c.size)}
 		if want := c.pv.Spec.Capacity[v1.ResourceStorage]; want.String() != c.size {

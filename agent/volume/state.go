@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
@@ -80,8 +81,8 @@ type state struct {
 	// stale says that the volume's content has changed; refreshAt is when it will change.
 	stale     bool
 	refreshAt time.Time
-	size      string // the size to which it was expanded, or that needed no expansion
-	seen      Sight  // when it was set up
+	size      size
+	seen      Sight // when it was set up
 
 	busy    bool
 	doing   verb
@@ -95,6 +96,13 @@ type state struct {
 	retryAt time.Time
 }
 
+// size is the size of a volume on the node.
+type size struct {
+	to string // to which it was expanded, or that needed no expansion
+	// has is that of its file system, by the claim when it was set up, and by the persistent volume when it was expanded.
+	has resource.Quantity
+}
+
 // satisfies reports whether the volume is usable as desired.
 func (s *state) satisfies(w *wanted) bool {
 	return s != nil && s.mounted && (!s.busy || s.quiet) && s.version == w.version
@@ -102,13 +110,26 @@ func (s *state) satisfies(w *wanted) bool {
 
 // due reports whether a volume that satisfies needs another operation now, and if not, when it will; zero for never.
 func (s *state) due(w *wanted, now time.Time) (bool, time.Time) {
-	if s.stale || w.size != "" && s.size != w.size {
+	if s.stale || w.size != "" && s.size.to != w.size {
 		return true, time.Time{}
 	}
 	if s.refreshAt.IsZero() || s.refreshAt.After(now) {
 		return false, s.refreshAt
 	}
 	return true, time.Time{}
+}
+
+// sized records the size of a volume that was set up, or expanded.
+//
+// Upstream: pkg/kubelet/volumemanager/cache/actual_state_of_world.go, InitializeClaimSize, MarkVolumeAsResized.
+func (s *state) sized(w *wanted, expanded bool) {
+	switch {
+	case w.spec.PVC == nil:
+	case expanded:
+		s.size.has = w.spec.PV.Spec.Capacity[v1.ResourceStorage]
+	case s.size.has.IsZero():
+		s.size.has = w.spec.PVC.Status.Capacity[v1.ResourceStorage]
+	}
 }
 
 // fresh resets the back-off, because the desired state has changed.

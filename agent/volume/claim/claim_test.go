@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 )
 
@@ -143,3 +144,49 @@ func TestGrow(t *testing.T) {
 		})
 	}
 }
+
+// A volume that another node has expanded is expanded here, too: the claim's status says already that this is done, and stays.
+func TestGrowAfterAnotherNode(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		err     error
+		wantErr bool
+	}{
+		{"done", nil, false},
+		{"infeasible", status.Error(codes.OutOfRange, "too big"), true},
+		{"in use", status.Error(codes.FailedPrecondition, "in use"), false},
+		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pod, pvc, pv := objects()
+			pvc.Status.Capacity, pvc.Status.AllocatedResourceStatuses, pvc.Status.Conditions = pv.Spec.Capacity, nil, nil
+			api := fake.NewClientset(pvc, pv)
+			told := &toldEvents{}
+			c, err := New(Config{API: fakeapi.Of(api).CoreV1(), Events: told})
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := ""
+			got, err := c.Grow(t.Context(), pod, pvc, pv, func(_ context.Context, to resource.Quantity) (bool, error) {
+				size = to.String()
+				return true, tc.err
+			})
+			if (err != nil) != tc.wantErr || got != pvc || size != "2Gi" {
+				t.Errorf("expanded to %q, error %v", size, err)
+			}
+			for _, a := range api.Actions() {
+				t.Errorf("a request: %s %s", a.GetVerb(), a.GetResource().Resource)
+			}
+			if want := tc.err == nil; want != (told.reason == "FileSystemResizeSuccessful") {
+				t.Errorf("Event %q", told.reason)
+			}
+		})
+	}
+}
+
+type toldEvents struct {
+	events.Publisher
+	reason string
+}
+
+func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, _ string) { e.reason = reason }

@@ -25,6 +25,9 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	do func(ctx context.Context, size resource.Quantity) (bool, error),
 ) (*v1.PersistentVolumeClaim, error) {
 	size := pv.Spec.Capacity[v1.ResourceStorage]
+	if has := pvc.Status.Capacity[v1.ResourceStorage]; has.Cmp(size) >= 0 && pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage] == "" {
+		return pvc, c.growHere(ctx, pod, pv, do)
+	}
 	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
 		setResize(st, v1.PersistentVolumeClaimNodeResizeInProgress)
 	})
@@ -61,11 +64,35 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	if err != nil {
 		return pvc, fmt.Errorf("update pvc status: %w", err)
 	}
-	if grew && c.cfg.Events != nil {
-		c.cfg.Events.Pod(ctx, pod, "", v1.EventTypeNormal, "FileSystemResizeSuccessful",
-			fmt.Sprintf("MountVolume.NodeExpandVolume succeeded for volume %q %s", pv.Name, pod.Spec.NodeName))
+	if grew {
+		c.tell(ctx, pod, pv)
 	}
 	return pvc, nil
+}
+
+// growHere expands a volume that another node has expanded. The claim's status has its size already, and stays as it is: an error is this
+// node's only. Upstream writes errors to it, and then the other nodes do not expand the volume any more.
+func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume, do func(ctx context.Context, size resource.Quantity) (bool, error)) error {
+	grew, err := do(ctx, pv.Spec.Capacity[v1.ResourceStorage])
+	switch status.Code(cause(err)) {
+	case codes.OK:
+		if grew {
+			c.tell(ctx, pod, pv)
+		}
+		return nil
+	case codes.FailedPrecondition:
+		return nil // the driver cannot expand a volume in use; upstream does not try again either
+	}
+	return err
+}
+
+// tell emits the Event of a volume that was expanded.
+func (c *Claims) tell(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume) {
+	if c.cfg.Events == nil {
+		return
+	}
+	c.cfg.Events.Pod(ctx, pod, "", v1.EventTypeNormal, "FileSystemResizeSuccessful",
+		fmt.Sprintf("MountVolume.NodeExpandVolume succeeded for volume %q %s", pv.Name, pod.Spec.NodeName))
 }
 
 // cause returns the driver's error in an error.
