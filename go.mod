@@ -52,6 +52,7 @@ require (
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.46.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.46.0
 	go.opentelemetry.io/proto/otlp v1.11.1
+	k8s.io/csi-translation-lib v0.37.1
 )
 
 require (

@@ -97,6 +97,8 @@ type UnsupportedError struct {
 	Type string
 	// PV is the persistent volume, if it is one.
 	PV string
+	// Driver is the CSI driver that has volumes of this type now, if there is one.
+	Driver string
 	// Have lists the available plugins.
 	Have []string
 }
@@ -110,6 +112,9 @@ func (e *UnsupportedError) Error() string {
 	if e.Type == "csi" {
 		return of + " is of type csi, which needs an API server, and this agent runs without one"
 	}
+	if e.Driver != "" {
+		return fmt.Sprintf("%s is of type %s, now of the CSI driver %s, which needs an API server, and this agent runs without one", of, e.Type, e.Driver)
+	}
 	if e.Type == "gitRepo" { // upstream: pkg/volume/git_repo/git_repo.go, SetUp
 		return of + " is of type gitRepo: git-repo volume plugin has been disabled: clone the repository in an init container, into an emptyDir"
 	}
@@ -122,33 +127,46 @@ func (e *UnsupportedError) Error() string {
 }
 
 // Check returns an [*UnsupportedError] for a pod with a volume that no plugin supports, and an error for one with
-// claims if there is no API server. It reads only the pod.
+// claims if there is no API server, or with a source that cannot be used. It reads only the pod.
 func (m *Manager) Check(obj *v1.Pod) error {
 	var use usage
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
-		claim := isClaim(v)
-		if claim && m.cfg.Claims != nil || !claim && m.pluginOf(Spec{Volume: v}) != nil {
+		err := m.checkOne(obj, v)
+		if err == nil {
 			continue
 		}
 		if use.mounts == nil {
 			use = usageOf(obj)
 		}
-		switch {
-		case !use.any(v.Name):
-		case claim:
-			return fmt.Errorf("volume %q: %w", v.Name, errNoClaims)
-		default:
-			return m.unsupported(v, nil)
+		if use.any(v.Name) {
+			return err
 		}
 	}
 	return nil
 }
 
-func (m *Manager) unsupported(v *v1.Volume, pv *v1.PersistentVolume) error {
+func (m *Manager) checkOne(obj *v1.Pod, v *v1.Volume) error {
+	if isClaim(v) {
+		if m.cfg.Claims == nil {
+			return fmt.Errorf("volume %q: %w", v.Name, errNoClaims)
+		}
+		return nil
+	}
+	spec, err := specOf(obj, v, resolved{})
+	if err == nil && m.pluginOf(spec) == nil {
+		err = m.unsupported(v, spec)
+	}
+	return err
+}
+
+func (m *Manager) unsupported(v *v1.Volume, s Spec) error {
 	e := &UnsupportedError{Volume: v.Name, Type: typeOf(v)}
-	if pv != nil {
-		e.PV, e.Type = pv.Name, pvType(pv)
+	switch {
+	case s.PVC != nil:
+		e.PV, e.Type = s.PV.Name, pvType(s.PV)
+	case s.PV != nil:
+		e.Driver = s.PV.Spec.CSI.Driver
 	}
 	for _, p := range m.cfg.Plugins {
 		e.Have = append(e.Have, p.Name())

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/volume/migrate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -143,20 +144,21 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 }
 
 func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim resolved) (key, *wanted, error) {
-	spec := Spec{Pod: obj, Volume: v}
-	if claim.pv != nil {
-		spec.Volume, spec.PV, spec.PVC = asVolume(claim.pv), claim.pv, claim.pvc
-		spec.ReadOnly = v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
-		spec.Block = claim.pv.Spec.VolumeMode != nil && *claim.pv.Spec.VolumeMode == v1.PersistentVolumeBlock
+	spec, err := specOf(obj, v, claim)
+	if err != nil {
+		return key{}, nil, err
 	}
 	plugin := m.pluginOf(spec)
 	if plugin == nil {
-		return key{}, nil, m.unsupported(v, claim.pv)
+		return key{}, nil, m.unsupported(v, spec)
 	}
 	if _, can := plugin.(BlockPlugin); spec.Block && !can {
 		return key{}, nil, fmt.Errorf("volume %q has volumeMode Block, which %s does not do", v.Name, plugin.Name())
 	}
-	k := key{obj.UID, plugin.Name(), spec.Volume.Name, spec.Block}
+	k := key{obj.UID, plugin.Name(), flat(spec.Volume.Name), spec.Block}
+	if !element(k.name) {
+		return key{}, nil, fmt.Errorf("volume %q: its source %q cannot name a directory", v.Name, spec.Volume.Name)
+	}
 	if f, ok := plugin.(Family); ok {
 		if k.plugin = f.DriverOf(spec); !element(flat(k.plugin)) {
 			return key{}, nil, fmt.Errorf("volume %q: driver %q: want a name such as example.com/disk", v.Name, k.plugin)
@@ -167,7 +169,6 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 	m.mu.Lock()
 	w.size = growth(claim, spec.ReadOnly, m.sizeOnNode(k))
 	m.mu.Unlock()
-	var err error
 	if w.version, err = plugin.Version(spec); err == nil {
 		if a, ok := plugin.(Attachable); ok {
 			w.attach, err = a.AttachName(ctx, spec)
@@ -177,6 +178,28 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 		return key{}, nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
 	}
 	return k, w, nil
+}
+
+// specOf returns a pod's volume as the plugins get it. A volume in the pod of a type that a CSI driver has now is a persistent volume of that
+// driver, without a claim; claims come translated.
+//
+// Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec.
+func specOf(obj *v1.Pod, v *v1.Volume, claim resolved) (Spec, error) {
+	spec := Spec{Pod: obj, Volume: v}
+	if claim.pv != nil {
+		spec.Volume, spec.PV, spec.PVC = asVolume(claim.pv), claim.pv, claim.pvc
+		spec.ReadOnly = v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
+		spec.Block = claim.pv.Spec.VolumeMode != nil && *claim.pv.Spec.VolumeMode == v1.PersistentVolumeBlock
+		return spec, nil
+	}
+	pv, err := migrate.Inline(v, obj.Namespace)
+	if err != nil {
+		return spec, fmt.Errorf("volume %q: %w", v.Name, err)
+	}
+	if pv != nil {
+		spec.Volume, spec.PV = asVolume(pv), pv
+	}
+	return spec, nil
 }
 
 // named returns the plugin of volumes below this name on the node; nil if the agent has none.

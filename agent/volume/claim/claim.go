@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi"
+	"github.com/kubeloupe/kubeloupe/agent/volume/migrate"
 )
 
 // protection is the finalizer that protects a claim while pods use it.
@@ -48,7 +49,8 @@ func New(cfg Config) (*Claims, error) {
 	return &Claims{cfg}, nil
 }
 
-// Resolve implements volume.Claims. Errors have upstream's text.
+// Resolve implements volume.Claims. A persistent volume of a type that a CSI driver has now comes with the source of that driver. Errors have
+// upstream's text.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec, getPVCExtractPV, getPVSpec.
 func (c *Claims) Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error) {
@@ -73,6 +75,9 @@ func (c *Claims) Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.Pe
 	pv, err := c.volumeOf(ctx, pvc)
 	if err != nil {
 		return nil, nil, fmt.Errorf("error processing PVC %s/%s: %w", pod.Namespace, name, err)
+	}
+	if pv, err = migrate.PV(pv); err != nil {
+		return nil, nil, err
 	}
 	return pvc, pv, nil
 }

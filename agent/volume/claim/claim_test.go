@@ -95,6 +95,24 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A persistent volume of a type that a CSI driver has now comes with the source of the driver, and all the rest.
+func TestResolveMigrated(t *testing.T) {
+	claim := &v1.Volume{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}
+	pod, pvc, pv := objects()
+	pv.Spec.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1", FSType: "xfs"}
+	_, got, err := newClaims(t, pvc, pv).Resolve(t.Context(), pod, claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := got.Spec.CSI; c == nil || c.Driver != "ebs.csi.aws.com" || c.VolumeHandle != "vol-1" || c.FSType != "xfs" || got.Spec.AWSElasticBlockStore != nil || got.Name != "pv" || got.Spec.ClaimRef == nil {
+		t.Errorf("%+v", got)
+	}
+	pv.Spec.AWSElasticBlockStore.VolumeID = "aws://zone/disk"
+	if _, _, err := newClaims(t, pvc, pv).Resolve(t.Context(), pod, claim); err == nil || !strings.HasPrefix(err.Error(), "failed to translate in-tree pv to CSI: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestGrow(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -20,6 +20,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/migrate"
 )
 
 func TestAccessMode(t *testing.T) {
@@ -94,6 +95,22 @@ func TestVolumeOfSpec(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
+	}
+}
+
+// A volume in the pod of a type that the driver has now is persistent, and controllers have the same name for it.
+func TestVolumeOfMigrated(t *testing.T) {
+	pv, err := migrate.Inline(&v1.Volume{Name: "data", VolumeSource: v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1", FSType: "ext4"}}}, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := volume.Spec{PV: pv, Pod: &v1.Pod{}}
+	v, err := volOf(s)
+	if err != nil || v.ephemeral || v.fsType != "ext4" || !(*csiDriver)(nil).groups(v) {
+		t.Errorf("%+v, error %v", v, err)
+	}
+	if name, err := newPlugin(t, fake.NewClientset()).AttachName(t.Context(), s); err != nil || name != "kubernetes.io/csi/ebs.csi.aws.com^vol-1" {
+		t.Errorf("attached as %s, error %v", name, err)
 	}
 }
 
