@@ -14,6 +14,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
 	"github.com/kubeloupe/kubeloupe/agent/dra/driver"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Limits of what an event about a claim has, see trace.ClaimDescribed.
@@ -92,7 +93,7 @@ func (m *Manager) describe() {
 	m.describing.Lock()
 	defer m.describing.Unlock()
 	m.mu.Lock()
-	keys := slices.SortedFunc(maps.Keys(m.touched), byKey)
+	keys := sorting.Keys(m.touched, byKey)
 	clear(m.touched)
 	m.mu.Unlock()
 	for _, key := range keys {
@@ -100,7 +101,7 @@ func (m *Manager) describe() {
 	}
 }
 
-func byKey(a, b types.NamespacedName) int {
+func byKey(a, b *types.NamespacedName) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
@@ -126,7 +127,7 @@ func (m *Manager) describeSome() bool {
 	m.describing.Lock()
 	defer m.describing.Unlock()
 	m.mu.Lock()
-	keys := slices.SortedFunc(maps.Keys(m.later), byKey)
+	keys := sorting.Keys(m.later, byKey)
 	keys = keys[:min(len(keys), laterAtOnce)]
 	for _, key := range keys {
 		delete(m.later, key)

@@ -3,7 +3,6 @@ package gc
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/kubelet/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // ContainerPolicy says which dead containers are kept.
@@ -80,7 +80,7 @@ func planDead(in *ContainerInputs) []Verdict {
 	}
 	var verdicts []Verdict
 	var dead []deadContainer // kept so far; they count toward MaxTotal
-	units := slices.SortedFunc(maps.Keys(byUnit), func(a, b unit) int {
+	units := sorting.Keys(byUnit, func(a, b *unit) int {
 		return cmp.Or(cmp.Compare(a.uid, b.uid), cmp.Compare(a.name, b.name))
 	})
 	for _, u := range units {

@@ -3,12 +3,13 @@ package node
 import (
 	"context"
 	"net"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // AddressesOf returns the addresses by which a node's pods know it: the first of its object that is internal, or external if none is, and the
@@ -67,7 +68,7 @@ func RuntimeOf(info *runtimeapi.VersionResponse, handlers []*runtimeapi.RuntimeH
 			UserNamespaces:          new(h.GetFeatures().GetUserNamespaces()),
 		}})
 	}
-	slices.SortFunc(r.Handlers, func(a, b v1.NodeRuntimeHandler) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(r.Handlers, func(a, b *v1.NodeRuntimeHandler) int { return strings.Compare(a.Name, b.Name) })
 	if features != nil {
 		r.Features = &v1.NodeFeatures{SupplementalGroupsPolicy: new(features.GetSupplementalGroupsPolicy())}
 	}

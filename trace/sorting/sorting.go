@@ -6,6 +6,16 @@ package sorting
 
 import "slices"
 
+// Keys returns the keys of a map, sorted. compare must not change or keep what it gets.
+func Keys[K comparable, V any](of map[K]V, compare func(a, b *K) int) []K {
+	out := make([]K, 0, len(of))
+	for k := range of {
+		out = append(out, k)
+	}
+	Stable(out, compare)
+	return out
+}
+
 // Stable sorts a list in place. Values that compare as equal stay in their order. compare must not change or keep what it gets.
 func Stable[T any](list []T, compare func(a, b *T) int) {
 	from := slices.Clone(list)

@@ -8,6 +8,13 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
+func TestKeys(t *testing.T) {
+	got := sorting.Keys(map[string]int{"b": 1, "c": 2, "a": 3}, func(a, b *string) int { return cmp.Compare(*a, *b) })
+	if want := []string{"a", "b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestStable(t *testing.T) {
 	type pair struct {
 		key  int

@@ -2,13 +2,13 @@ package podresources
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 
 	api "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Limits on what an event says of a claim.
@@ -20,7 +20,7 @@ const (
 
 type claimKey struct{ namespace, name string }
 
-func (k claimKey) compare(o claimKey) int {
+func (k *claimKey) compare(o *claimKey) int {
 	return cmp.Or(cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
 }
 
@@ -32,7 +32,7 @@ type claiming struct {
 
 type deviceKey struct{ driver, pool, device, share string }
 
-func (k deviceKey) compare(o deviceKey) int {
+func (k *deviceKey) compare(o *deviceKey) int {
 	return cmp.Or(cmp.Compare(k.driver, o.driver), cmp.Compare(k.pool, o.pool), cmp.Compare(k.device, o.device), cmp.Compare(k.share, o.share))
 }
 
@@ -72,7 +72,7 @@ func (c *claiming) take(r *api.ClaimResource) {
 // described is what was read, in order.
 func (c *claiming) described(k claimKey) *trace.ClaimDescribed {
 	out := &trace.ClaimDescribed{Namespace: k.namespace, Name: k.name, State: trace.ClaimListed, Count: len(c.devices), Users: len(c.pods)}
-	devices := slices.SortedFunc(maps.Keys(c.devices), deviceKey.compare)
+	devices := sorting.Keys(c.devices, (*deviceKey).compare)
 	for _, d := range devices {
 		if len(out.Drivers) < maxClaimDevices && !slices.Contains(out.Drivers, d.driver) {
 			out.Drivers = append(out.Drivers, d.driver)
@@ -81,7 +81,7 @@ func (c *claiming) described(k claimKey) *trace.ClaimDescribed {
 	for _, d := range devices[:min(len(devices), maxClaimDevices)] {
 		out.Devices = append(out.Devices, trace.ClaimDevice{Driver: d.driver, Pool: d.pool, Device: d.device, Share: d.share, CDI: c.devices[d]})
 	}
-	pods := slices.SortedFunc(maps.Keys(c.pods), func(a, b trace.Pod) int {
+	pods := sorting.Keys(c.pods, func(a, b *trace.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range pods[:min(len(pods), maxClaimPods)] {
@@ -92,12 +92,12 @@ func (c *claiming) described(k claimKey) *trace.ClaimDescribed {
 
 // claimed are the events of the claims that have changed.
 func (f *Fold) claimed(now map[claimKey]*trace.ClaimDescribed, a Answer) (out []trace.Event) {
-	for _, k := range slices.SortedFunc(maps.Keys(f.claims), claimKey.compare) {
+	for _, k := range sorting.Keys(f.claims, (*claimKey).compare) {
 		if now[k] == nil {
 			out = append(out, &trace.ClaimDescribed{Namespace: k.namespace, Name: k.name, State: trace.ClaimGone, Since: a.At})
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(now), claimKey.compare) {
+	for _, k := range sorting.Keys(now, (*claimKey).compare) {
 		c, was := now[k], f.claims[k]
 		switch {
 		case was != nil:

@@ -2,13 +2,13 @@ package podresources
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	api "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/discover"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // Limits on what is kept of an answer.
@@ -121,12 +121,7 @@ type holder struct{ namespace, pod, container string }
 func (k holder) trace() trace.Pod { return trace.Pod{Namespace: k.namespace, Name: k.pod} }
 
 func sortedHolders(of map[holder]*held) []holder {
-	out := make([]holder, 0, len(of))
-	for k := range of {
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(a, b holder) int {
+	return sorting.Keys(of, func(a, b *holder) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod, b.pod), cmp.Compare(a.container, b.container))
 	})
-	return out
 }

@@ -2,10 +2,10 @@ package podresources
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // free is what NUMA nodes have left for containers. What a container has of several nodes is taken from these in their order, as the manager of
@@ -36,7 +36,7 @@ func (m *machine) free(now listed) map[nodeResource]uint64 {
 
 // changedFree is what nodes have left where that is not what they had, one node in each entry.
 func changedFree(was, is map[nodeResource]uint64) (out []trace.NodeMemory) {
-	for _, k := range slices.SortedFunc(maps.Keys(is), nodeResource.compare) {
+	for _, k := range sorting.Keys(is, (*nodeResource).compare) {
 		if old, known := was[k]; !known || old != is[k] {
 			out = append(out, trace.NodeMemory{Resource: k.resource, Bytes: is[k], Nodes: strconv.Itoa(k.node)})
 		}

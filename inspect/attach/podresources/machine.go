@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/cpuset"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // elsewhere is the NUMA node of CPUs of which it is not known.
@@ -96,7 +97,7 @@ func (m *machine) described(free map[nodeResource]uint64) *trace.ResourcesDescri
 	default:
 		d.Reserved = m.all.Difference(m.cpus).String()
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(m.memory), nodeResource.compare) {
+	for _, k := range sorting.Keys(m.memory, (*nodeResource).compare) {
 		node(k.node, "")
 		d.Memory = append(d.Memory, trace.NUMAMemory{Node: k.node, Resource: k.resource, Allocatable: m.memory[k]})
 	}
@@ -113,7 +114,7 @@ func (m *machine) described(free map[nodeResource]uint64) *trace.ResourcesDescri
 	return out
 }
 
-func (k nodeResource) compare(o nodeResource) int {
+func (k *nodeResource) compare(o *nodeResource) int {
 	return cmp.Or(cmp.Compare(k.node, o.node), cmp.Compare(k.resource, o.resource))
 }
 

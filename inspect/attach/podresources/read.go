@@ -2,12 +2,12 @@ package podresources
 
 import (
 	"cmp"
-	"slices"
 
 	api "k8s.io/kubelet/pkg/apis/podresources/v1"
 	"k8s.io/utils/cpuset"
 
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // listed is an answer, cut to the limits.
@@ -112,7 +112,7 @@ func (h *holding) held(container string, nodes map[int]int) *held {
 			on[n] = true
 		}
 	}
-	slices.SortFunc(h.memory, func(a, b trace.NodeMemory) int {
+	sorting.Stable(h.memory, func(a, b *trace.NodeMemory) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	most := min(len(h.memory), maxResources)
