@@ -16,10 +16,10 @@ const lateLimit = time.Minute
 // defers reports whether what a pod needs of a resource is decided later, in Allocate: the resource is in the checkpoint, its plugin has not
 // listed its devices since the agent started, and the runtime has nothing of the pod. An agent that was killed while the pod started left it
 // so, and the plugin will register soon. A pod of which the runtime has something that does not run, as after a restart of the machine, is
-// rejected, as upstream rejects both. So is a pod whose topology policy may reject it, unless it has the devices already: the NUMA nodes of
-// others are not known. Called with mu.
+// rejected, as upstream rejects both. So is a pod that the topology policy may reject, because there are several NUMA nodes, unless it has the
+// devices already: the NUMA nodes of others are not known. Called with mu.
 func (m *Manager) defers(pod *v1.Pod, r *resourceState, has bool) bool {
-	if r.arrived == nil || m.cfg.Exists(pod.UID) || m.cfg.Strict && !has {
+	if r.arrived == nil || m.cfg.Exists(pod.UID) || m.cfg.Strict && len(m.cfg.NUMANodes) > 1 && !has {
 		return false
 	}
 	m.deferred[pod.UID] = true

@@ -85,12 +85,21 @@ func TestLatePlugin(t *testing.T) {
 // With a policy that rejects pods, only a pod that has its devices waits: the NUMA nodes of those of another one are not known.
 func TestLatePluginWithStrictPolicy(t *testing.T) {
 	n, had := restarted(t)
-	n.Manager.cfg.Strict = true
+	n.Manager.cfg.Strict, n.Manager.cfg.NUMANodes = true, []int{0, 1}
 	if err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 1))); err == nil || err.Error() != "no healthy devices present; cannot allocate unhealthy devices "+gpu {
 		t.Errorf("a pod without devices: %v", err)
 	}
 	if err := n.Reserve(t.Context(), had); err != nil {
 		t.Errorf("a pod with devices: %v", err)
+	}
+}
+
+// On one NUMA node, any devices conform to such a policy.
+func TestLatePluginOnOneNode(t *testing.T) {
+	n, _ := restarted(t)
+	n.Manager.cfg.Strict, n.Manager.cfg.NUMANodes = true, []int{0}
+	if err := n.Reserve(t.Context(), podOf("p2", nil, asks("c", 1))); err != nil {
+		t.Errorf("a pod without devices: %v", err)
 	}
 }
 

@@ -31,7 +31,7 @@ type Config struct {
 	Exists func(uid types.UID) bool
 	// NUMANodes are the IDs of the machine's NUMA nodes.
 	NUMANodes []int
-	// Strict says that the topology manager's policy rejects pods whose resources do not come from the same NUMA nodes.
+	// Strict says that the topology manager's policy rejects pods whose resources do not come from the same NUMA nodes. With one node, they do.
 	Strict bool
 	// Changed is called when the numbers of devices have changed; it must not block. It may be nil.
 	Changed func()
