@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubeloupe/kubeloupe/agent"
 	"github.com/kubeloupe/kubeloupe/agent/cri"
@@ -127,6 +128,27 @@ func TestAdoption(t *testing.T) {
 			t.Errorf("the second agent called %s %d times", method, count)
 		}
 	}
+}
+
+// A resize that is made while no agent runs is a resize for the next one: what the pod has is not what its spec requests.
+func TestResizedWhileNoAgentRuns(t *testing.T) {
+	h := newHost(t, nil)
+	requesting := func(cpus string) *v1.Pod {
+		p := podOf("a")
+		p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpus)}
+		return p
+	}
+	n := run(t, h.config())
+	n.source.Set(requesting("100m"))
+	n.until("it runs", milestone("started", nil))
+	n.end()
+	n = run(t, h.config())
+	n.source.Set(requesting("200m"))
+	n.until("the decision about its resize", func(r *trace.Record) bool {
+		d, ok := r.Event.(*trace.Decision)
+		return ok && d.By == trace.ByResize && d.Verdict == trace.VerdictResize
+	})
+	n.end()
 }
 
 // The agent starts even if the runtime does not return the status of one pod: others are adopted or start, and that pod

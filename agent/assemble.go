@@ -162,6 +162,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p.add("syncLoop", syncLoop.Run)
 	p.add("orphans", p.pods.manager.Run)
 	p.add("CPUs", p.host.managers.cpus.Run)
+	p.add("allocated resources", p.pods.resizes.Run)
 	p.add("garbage collection", p.collector.Run)
 	p.add("server", p.server.Run)
 	if err := p.addLocal(); err != nil {

@@ -90,6 +90,16 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	return nil
 }
 
+// ensureCgroup creates the pod's cgroup. If the pod is resized, it still has the limits that it had: the steps of the resize change them, after
+// they have checked what is in use. A new agent knows no limits, and ensures the cgroup first.
+func (r *run) ensureCgroup(ctx context.Context) error {
+	pod := r.pod
+	if r.plan.has(stepGrow) {
+		pod = withGiven(pod, r.given)
+	}
+	return r.cfg.Cgroups.EnsurePod(ctx, pod)
+}
+
 func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qos.DefaultPeriod) }
 
 func (r *run) cfsQuota() bool { return r.cfg.Node.CFSQuota && !r.ownCPUs() }

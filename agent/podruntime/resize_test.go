@@ -84,6 +84,51 @@ func (f *fakeResizes) ResizePod(ctx context.Context, _ *v1.Pod, r qos.Resources)
 	return f.do(ctx, "pod "+resource.NewQuantity(*r.Memory, resource.BinarySI).String())
 }
 
+// ensured stores the pod for which a cgroup was ensured.
+type ensured struct {
+	fakeCgroups
+	pod *v1.Pod
+}
+
+func (c *ensured) EnsurePod(ctx context.Context, pod *v1.Pod) error {
+	c.pod = pod
+	return c.fakeCgroups.EnsurePod(ctx, pod)
+}
+
+// A new agent does not know the limits of the pod's cgroup. It does not make them smaller before it has checked what the pod uses.
+func TestResizeUnderANewAgent(t *testing.T) {
+	for _, tc := range []struct {
+		name, now string
+		used      uint64
+		want      []string
+	}{
+		{"smaller than what is in use", "32Mi", 40 << 20, []string{"mount", "cgroup"}},
+		{"smaller", "32Mi", 10 << 20, []string{"mount", "cgroup", "pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"}},
+		{"larger", "128Mi", 10 << 20, []string{"mount", "cgroup", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				was := sized(containerNamed("web"), "1", "64Mi")
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": was.Resources, "": {}}, used: tc.used}
+				c := &ensured{fakeCgroups: fakeCgroups{w}}
+				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits, w.rt.cfg.Cgroups = f, f, f, c
+				w.show(seen("sandbox:0", "web=running"))
+				_, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, sized(containerNamed("web"), "1", tc.now)), 1, nil)
+				if refused := !slices.Contains(tc.want, "done"); (err != nil) != refused || (f.failed != "") != refused {
+					t.Errorf("error %v, said %q", err, f.failed)
+				}
+				if c.pod == nil || c.pod.Spec.Containers[0].Resources.Limits.Memory().String() != "64Mi" {
+					t.Errorf("the cgroup was ensured for %+v", c.pod)
+				}
+				did := w.did()
+				slices.Sort(did)
+				slices.Sort(tc.want)
+				equal(t, "did", strings.Join(tc.want, ", "), strings.Join(did, ", "))
+			})
+		})
+	}
+}
+
 func TestResize(t *testing.T) {
 	mb := func(n int) uint64 { return uint64(n) << 20 }
 	for _, tc := range []struct {

@@ -250,7 +250,7 @@ func (r *run) act(ctx context.Context, s *Step) error {
 func (r *run) carryOut(ctx context.Context, s *Step) error {
 	switch s.Verb {
 	case trace.VerbCgroup:
-		return r.cfg.Cgroups.EnsurePod(ctx, r.pod)
+		return r.ensureCgroup(ctx)
 	case trace.VerbDirs:
 		return r.makeDirs()
 	case trace.VerbVolumes:

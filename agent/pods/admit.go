@@ -13,8 +13,12 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// admit runs admission and publishes the verdict. It always admits a pod that already runs.
+// admit runs admission and publishes the verdict. It always admits a pod that already runs. A pod that an earlier agent has admitted is
+// admitted with the resources that it was allocated then, not with those of a resize.
 func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Verdict {
+	if m.cfg.Resizes != nil {
+		pod = m.cfg.Resizes.Pod(pod)
+	}
 	in := admission.Inputs{Pod: pod, Others: m.others(pod.UID), MaxPods: m.cfg.MaxPods}
 	if m.cfg.Node != nil {
 		m.cfg.Node(&in)
@@ -47,16 +51,13 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	return v
 }
 
-// reserves returns the part of admission that gives the pod what managers have for single pods, of the resources that it was allocated; nil
-// without managers. A pod that runs already keeps what it has.
+// reserves returns the part of admission that gives the pod what managers have for single pods; nil without managers. A pod that runs already
+// keeps what it has.
 func (m *Manager) reserves(span trace.Span, pod *v1.Pod) func() admission.Verdict {
 	if m.cfg.Resources == nil {
 		return nil
 	}
 	return func() admission.Verdict {
-		if m.cfg.Resizes != nil {
-			pod = m.cfg.Resizes.Pod(pod)
-		}
 		return m.cfg.Resources.Reserve(trace.ContextWith(context.Background(), span), pod)
 	}
 }

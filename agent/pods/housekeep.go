@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
@@ -36,12 +37,20 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 		}
 	}
 	m.cfg.Store.forgetGone(all)
+	m.forgetResizes()
 	did = append(did, m.finishEnding(span)...)
 	select {
 	case m.clean <- span:
 	default: // already requested
 	}
 	return strings.Join(did, "; ")
+}
+
+// forgetResizes removes what pods were allocated that are gone: an earlier agent had them.
+func (m *Manager) forgetResizes() {
+	if m.cfg.Resizes != nil {
+		m.cfg.Resizes.Keep(func(uid types.UID) bool { return m.cfg.Store.Known(uid) || m.cfg.Workers.State(uid) != worker.None })
+	}
 }
 
 // stranger reports whether a pod that the runtime has is unknown. A pod in an observation from before it was gone is

@@ -52,6 +52,8 @@ type Resizes interface {
 	Pod(pod *v1.Pod) *v1.Pod
 	// Waiting returns those of the pods that wait for free resources, in the order in which they get them.
 	Waiting(pods []*v1.Pod) []*v1.Pod
+	// Keep forgets all pods that are not known.
+	Keep(known func(types.UID) bool)
 }
 
 // Devices gives devices to pods. Resources reserves them.

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Actuated returns the resources that were last set for a container, and false for one that has not been resized: it has the
-// resources of its creation. Container "" is the pod itself.
+// Actuated returns the resources that were last set for a container, and false for one that is not known. Container "" is the pod itself.
 func (m *Manager) Actuated(uid types.UID, container string) (v1.ResourceRequirements, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,10 +37,13 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 		return nil // never resized
 	}
 	want := m.infoOf(pod)
-	if container == "" {
+	switch r, ok := want.ContainerResources[container]; {
+	case container == "" && !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources):
 		i.PodLevelResources = want.PodLevelResources
-	} else if r, ok := want.ContainerResources[container]; ok {
+	case ok && !apiequality.Semantic.DeepEqual(i.ContainerResources[container], r):
 		i.ContainerResources[container] = r
+	default:
+		return nil
 	}
 	m.actuated[pod.UID] = i
 	return m.store()

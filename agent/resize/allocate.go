@@ -11,18 +11,35 @@ import (
 
 // Add takes an admitted pod, and returns it with its allocated resources: the spec's, or those from before a restart of
 // the agent. If the two differ, call Update next to decide about a resize.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, AddPod.
 func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.allocated[pod.UID]; !known {
-		m.allocated[pod.UID] = m.infoOf(pod)
-		if m.lost {
-			m.allocated[pod.UID] = m.fromStatus(pod)
-		}
-	} else if _, known := m.conditions[pod.UID]; !known {
+	was, known := m.allocated[pod.UID]
+	if !known {
+		was = m.found(pod)
+	}
+	allocated := as(pod, was)
+	now := m.infoOf(allocated) // also what the checkpoint lacks: another agent may save less
+	if !known || !apiequality.Semantic.DeepEqual(was, now) {
+		m.allocated[pod.UID] = now
+		m.saveLater()
+	}
+	if _, known := m.conditions[pod.UID]; !known {
 		m.recall(pod)
 	}
-	return as(pod, m.allocated[pod.UID])
+	return allocated
+}
+
+// found returns the resources of a pod that is in no checkpoint: those in its spec. If that has changed since an agent wrote the pod's status,
+// the status has the resources.
+func (m *Manager) found(pod *v1.Pod) info {
+	seen := pod.Status.ObservedGeneration
+	if m.lost || seen != 0 && seen < pod.Generation {
+		return m.fromStatus(pod)
+	}
+	return m.infoOf(pod)
 }
 
 // Pod returns the pod with its allocated resources. Workers receive this pod, and it counts when others are admitted.
@@ -87,7 +104,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
 	if fits {
 		before := m.allocated[pod.UID]
-		m.allocated[pod.UID], m.resized[pod.UID] = m.infoOf(pod), true
+		m.allocated[pod.UID] = m.infoOf(pod)
 		if _, known := m.actuated[pod.UID]; !known {
 			m.actuated[pod.UID] = before
 		}
@@ -122,13 +139,6 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
 		trace.Point(m.cfg.Bus, span, d)
 	}
-	if !m.resized[pod.UID] { // the next agent can no longer use the spec instead
-		m.resized[pod.UID] = true
-		if err := m.store(); err != nil {
-			m.resized[pod.UID] = false
-			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
-		}
-	}
 	return allocated
 }
 
@@ -149,26 +159,6 @@ func infoOf(pod *v1.Pod) info {
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for j := range list {
 			i.ContainerResources[list[j].Name] = *list[j].Resources.DeepCopy()
-		}
-	}
-	return i
-}
-
-// fromStatus returns the allocated resources in a pod's status; for containers without them, the spec's.
-func (m *Manager) fromStatus(pod *v1.Pod) info {
-	i := m.infoOf(pod)
-	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for j := range list {
-			s := &list[j]
-			r, ok := i.ContainerResources[s.Name]
-			if !ok || s.AllocatedResources == nil {
-				continue
-			}
-			r.Requests = s.AllocatedResources.DeepCopy()
-			if s.Resources != nil {
-				r.Limits = s.Resources.Limits.DeepCopy()
-			}
-			i.ContainerResources[s.Name] = r
 		}
 	}
 	return i

@@ -89,17 +89,13 @@ func parse(text []byte) (map[types.UID]info, error) {
 func format(pods map[types.UID]info) ([]byte, error) {
 	data, err := json.Marshal(entries{pods})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("save what pods were allocated: %w", err)
 	}
 	return json.Marshal(checkpoint{Data: string(data), Checksum: checksum(string(data))})
 }
 
 // save replaces a checkpoint atomically.
-func save(path string, pods map[types.UID]info) error {
-	text, err := format(pods)
-	if err != nil {
-		return fmt.Errorf("save what pods were allocated: %w", err)
-	}
+func save(path string, text []byte) error {
 	if err := wholefile.Write(path, text, 0o600); err != nil {
 		return fmt.Errorf("save what pods were allocated: %w", err)
 	}

@@ -2,10 +2,11 @@
 // resources gets them.
 //
 // It owns the conditions PodResizePending and PodResizeInProgress and the checkpoints allocated_pods_state and actuated_pods_state,
-// in upstream's format. Only pods that have been resized, or wait for it, are in the checkpoints: for all others, the spec is
-// sufficient. It never touches a container or a cgroup: agent/podruntime does.
+// in upstream's format. All admitted pods are in the checkpoints: the spec of each can change while no agent runs. It never touches a
+// container or a cgroup: agent/podruntime does.
 //
-// It runs no goroutine. It publishes Decision, and NodeEvent if there is no recorder of Kubernetes Events.
+// Run saves added pods; there is no other goroutine. It publishes Decision, Resize and Log, and NodeEvent if there is no recorder of
+// Kubernetes Events.
 //
 // Upstream: pkg/kubelet/allocation.
 package resize

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,11 +55,14 @@ type Refusal struct {
 type Manager struct {
 	cfg Config
 
+	added chan struct{} // requests Run to save
+	disk  sync.Mutex    // held while the checkpoints are written; taken with mu
+
 	mu         sync.Mutex
 	lost       bool // a checkpoint could not be read: the pods' statuses have the allocated resources
+	unsaved    bool // the checkpoints are not as they should be
 	allocated  map[types.UID]info
-	actuated   map[types.UID]info
-	resized    map[types.UID]bool // pods whose entries are saved
+	actuated   map[types.UID]info // of pods that were resized, and of those that an earlier agent saved
 	conditions map[types.UID]conditions
 	waiting    map[types.UID]wait
 	began      map[types.UID]time.Time // when the cgroups of a pod began to change
@@ -77,7 +82,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.Admit == nil {
 		return nil, errors.New("resize: Config needs Dir and Admit")
 	}
-	m := &Manager{cfg: cfg, resized: map[types.UID]bool{}, conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, began: map[types.UID]time.Time{}}
+	m := &Manager{cfg: cfg, added: make(chan struct{}, 1), conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, began: map[types.UID]time.Time{}}
 	var err error
 	if m.allocated, err = m.recover(allocatedFile); err != nil {
 		return nil, err
@@ -87,9 +92,6 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if !cfg.Volumes {
 		ignoreLimits(m.allocated, m.actuated)
-	}
-	for uid := range m.allocated {
-		m.resized[uid] = true
 	}
 	return m, nil
 }
@@ -121,22 +123,18 @@ func (m *Manager) Forget(uid types.UID) {
 	delete(m.allocated, uid)
 	delete(m.actuated, uid)
 	delete(m.conditions, uid)
-	delete(m.resized, uid)
 }
 
-// store writes the checkpoints. Called with mu.
-func (m *Manager) store() error {
-	keep := func(all map[types.UID]info) map[types.UID]info {
-		out := map[types.UID]info{}
-		for uid, i := range all {
-			if m.resized[uid] {
-				out[uid] = i
-			}
+// Keep forgets the pods that are not known: they were deleted while no agent ran.
+//
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, RemoveOrphanedPods.
+func (m *Manager) Keep(known func(types.UID) bool) {
+	m.mu.Lock()
+	all := slices.Collect(maps.Keys(m.allocated))
+	m.mu.Unlock()
+	for _, uid := range all {
+		if !known(uid) {
+			m.Forget(uid)
 		}
-		return out
 	}
-	return errors.Join(
-		save(filepath.Join(m.cfg.Dir, allocatedFile), keep(m.allocated)),
-		save(filepath.Join(m.cfg.Dir, actuatedFile), keep(m.actuated)),
-	)
 }

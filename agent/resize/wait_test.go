@@ -76,6 +76,9 @@ func TestWaitsAcrossRestart(t *testing.T) {
 		m.Add(named("a", "1", 0, false))
 		m.Update(t.Context(), wants, nil, trace.ResizeForUpdated)
 		wants.Status.Conditions = m.Conditions("a")
+		if err := m.saveAdded(); err != nil {
+			t.Fatal(err)
+		}
 		if m, err = New(cfg); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,80 @@
+package pods
+
+import (
+	"context"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubeloupe/kubeloupe/agent/admission"
+	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
+)
+
+// resizing gives the desk resizes, as an agent that has just started, on a node with that many CPUs. dir has the checkpoints.
+func (d *desk) resizing(dir, cpus string) *resize.Manager {
+	d.t.Helper()
+	all := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpus), v1.ResourcePods: resource.MustParse("100")}
+	m, err := resize.New(resize.Config{Dir: dir, Bus: d.rec.Bus(), Admit: admission.Room{Allocatable: all}.Fits})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.cfg.Resizes, d.cfg.Node = m, func(in *admission.Inputs) { in.Allocatable = all }
+	return m
+}
+
+// saved saves what pods are allocated.
+func saved(t *testing.T, m *resize.Manager) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := m.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requesting returns a pod of the API that requests that many CPUs.
+func requesting(name, cpus string, edits ...func(*v1.Pod)) *v1.Pod {
+	p := podOf(name, name, edits...)
+	p.Annotations = map[string]string{podspec.AnnotationSource: podspec.SourceAPI}
+	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpus)}
+	return p
+}
+
+// allocated returns how many CPUs a pod is allocated.
+func (d *desk) allocated(pod *v1.Pod) string {
+	return d.cfg.Resizes.Pod(pod).Spec.Containers[0].Resources.Requests.Cpu().String()
+}
+
+// A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were
+// allocated that are gone is forgotten.
+func TestAdmittedAsAllocated(t *testing.T) {
+	dir := t.TempDir()
+	d := newDesk(t, 0)
+	m := d.resizing(dir, "3")
+	d.send(podsource.OpAdd, requesting("a", "1"), requesting("gone", "2"))
+	saved(t, m)
+
+	d = newDesk(t, 0)
+	d.resizing(dir, "3")
+	a := requesting("a", "4")
+	d.send(podsource.OpAdd, a)
+	d.asked("a: ADD")
+	if got := d.allocated(a); got != "1" {
+		t.Errorf("it is allocated %s, want 1", got)
+	}
+	gone := requesting("gone", "1")
+	if got := d.allocated(gone); got != "2" {
+		t.Errorf("the other pod was allocated %s, want 2", got)
+	}
+	d.allSources()
+	d.Housekeep(t.Context())
+	if got := d.allocated(gone); got != "1" {
+		t.Errorf("a pod that is gone is still allocated %s", got)
+	}
+	if got := d.allocated(a); got != "1" {
+		t.Errorf("after housekeeping it is allocated %s, want 1", got)
+	}
+}
