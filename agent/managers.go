@@ -107,7 +107,7 @@ func (m *managers) Active() []*v1.Pod {
 			out, known[uid] = append(out, pod), true
 		}
 	}
-	for _, pod := range w.store.Counted() {
+	for _, pod := range w.store.Counted(w.registry.State) {
 		if !known[pod.UID] {
 			out = append(out, pod)
 		}

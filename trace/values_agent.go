@@ -61,6 +61,7 @@ const (
 	LoopSync         LoopCase = "sync"         // a sync that a pod worker requested is due
 	LoopProbe        LoopCase = "probe"        // the result of a container's probe changed
 	LoopHousekeeping LoopCase = "housekeeping" // unknown pods and their remains are cleaned up
+	LoopResize       LoopCase = "resize"       // a pod has terminated: resizes that wait for free resources are tried again
 )
 
 // LoopOp is what happened on the channel: for the case config a [SourceOp], for pleg the type of the event, for probe the probe,

@@ -35,6 +35,8 @@ type Handler interface {
 	Sync(ctx context.Context, uid types.UID)
 	// Probed handles a changed probe result.
 	Probed(ctx context.Context, u probe.Update)
+	// Freed handles resources that are free because a pod has terminated.
+	Freed(ctx context.Context)
 	// Housekeep looks for the remains of unknown pods. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
@@ -55,7 +57,7 @@ type Config struct {
 	Lifecycle <-chan pleg.Event
 	// Probes delivers changed probe results; may be nil.
 	Probes <-chan probe.Update
-	// Requests are for syncs and housekeeping; may be nil.
+	// Requests are for syncs, resizes and housekeeping; may be nil.
 	Requests *Requests
 	// Period is the longest time between two rounds of housekeeping; zero means 1 minute.
 	Period time.Duration
@@ -116,6 +118,8 @@ func (l *Loop) Run(ctx context.Context) error {
 		case u := <-l.cfg.Probes:
 			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopProbe, Op: trace.LoopOp(u.Probe.Trace()), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Probed(ctx, u) })
+		case <-l.cfg.Requests.freed:
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopResize}, idle, func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Freed(ctx) })
 		case <-l.cfg.Requests.tidy:
 			l.housekeep(ctx, trace.LoopAsked, idle)
 		case <-tick.C:

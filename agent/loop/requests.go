@@ -9,13 +9,14 @@ import (
 // Requests are the requests of workers and their manager to the loop. They are built before both. Safe for concurrent
 // use.
 type Requests struct {
-	due  chan types.UID
-	tidy chan struct{}
+	due   chan types.UID
+	freed chan struct{}
+	tidy  chan struct{}
 }
 
 // NewRequests returns an empty set.
 func NewRequests() *Requests {
-	return &Requests{due: make(chan types.UID, 1024), tidy: make(chan struct{}, 1)}
+	return &Requests{due: make(chan types.UID, 1024), freed: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
 }
 
 // Sync returns a function that requests a sync of a pod. It waits for the loop until ctx ends.
@@ -28,10 +29,15 @@ func (r *Requests) Sync(ctx context.Context) func(types.UID) {
 	}
 }
 
+// Freed says that resources are free. It does not block.
+func (r *Requests) Freed() { request(r.freed) }
+
 // Housekeep requests housekeeping. It does not block.
-func (r *Requests) Housekeep() {
+func (r *Requests) Housekeep() { request(r.tidy) }
+
+func request(ch chan<- struct{}) {
 	select {
-	case r.tidy <- struct{}{}:
+	case ch <- struct{}{}:
 	default: // already requested
 	}
 }

@@ -26,7 +26,7 @@ type Allocations struct {
 // Pods returns the pods with their allocated resources and without statuses.
 func (a Allocations) Pods() []v1.Pod {
 	var out []v1.Pod
-	for _, p := range a.Store.unfinished() {
+	for _, p := range a.Store.unfinished(a.Workers.State) {
 		if allocated := a.of(p); allocated != nil {
 			out = append(out, *allocated)
 		}
@@ -36,7 +36,7 @@ func (a Allocations) Pods() []v1.Pod {
 
 // Pod returns the pod of that name, nil if there is none.
 func (a Allocations) Pod(namespace, name string) *v1.Pod {
-	for _, p := range a.Store.unfinished() {
+	for _, p := range a.Store.unfinished(a.Workers.State) {
 		if p.Namespace != namespace || p.Name != name {
 			continue
 		}
@@ -48,9 +48,6 @@ func (a Allocations) Pod(namespace, name string) *v1.Pod {
 }
 
 func (a Allocations) of(pod *v1.Pod) *v1.Pod {
-	if a.Workers.State(pod.UID) == worker.Terminated {
-		return nil
-	}
 	allocated, ok := a.Resizes.Allocated(pod)
 	if !ok {
 		return nil
@@ -60,17 +57,13 @@ func (a Allocations) of(pod *v1.Pod) *v1.Pod {
 	return &out
 }
 
-// unfinished returns the pods that terminate, or have not ended as far as their statuses show. A pod that no source has any more is not one
-// of them, even if its containers still end. They must not be changed.
-//
-// Upstream: pkg/kubelet/kubelet_pods.go, GetActivePods and isPodInactive.
-func (s *Store) unfinished() []*v1.Pod {
+// unfinished returns the pods that have resources of the node. They must not be changed.
+func (s *Store) unfinished(states States) []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*v1.Pod
-	for _, e := range s.pods {
-		over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
-		if !e.removed && (!e.ended.IsZero() || !over) {
+	for uid, e := range s.pods {
+		if e.holds(states(uid)) {
 			out = append(out, e.pod)
 		}
 	}

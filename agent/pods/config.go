@@ -32,7 +32,7 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 		case trace.OpSet:
 		}
 	}
-	if u.Op != podsource.OpAdd {
+	if u.Op != podsource.OpAdd && u.Op != podsource.OpDelete { // these free nothing
 		m.retryResizes(ctx, triggerOf(u))
 	}
 	if u.AllSources && !m.SourcesReady() {
@@ -56,6 +56,9 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	adopted := m.cfg.Seen.Get(pod.UID).Active()
 	m.cfg.Store.put(pod, time.Now())
+	if over(pod) && !adopted {
+		m.cfg.Store.with(pod.UID, func(e *entry) { e.freed = true })
+	}
 	trace.Point(m.cfg.Bus, span, seen(pod, adopted))
 	switch {
 	case pod.DeletionTimestamp != nil:

@@ -90,9 +90,9 @@ func (s *Store) Counts(states map[types.UID]worker.State) Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out.Restarted, out.Admitted, out.Preempted = maps.Clone(s.counts.restarted), maps.Clone(s.counts.admitted), maps.Clone(s.counts.preempted)
-	for _, e := range s.pods {
+	for uid, e := range s.pods {
 		static := podspec.IsStatic(e.pod)
-		if e.ended.IsZero() && e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed || e.again != nil {
+		if e.holds(states[uid]) && !e.freed || e.again != nil {
 			out.Active[static]++
 		}
 		out.Ephemeral += len(e.pod.Spec.EphemeralContainers)

@@ -24,22 +24,24 @@ func TestCounts(t *testing.T) {
 	}
 	add("api", podspec.SourceAPI).Spec.EphemeralContainers = make([]v1.EphemeralContainer, 2)
 	add("over", podspec.SourceAPI)
+	add("terminating", podspec.SourceAPI)
 	add("removed", podspec.SourceAPI)
 	static := add("static", podspec.SourceFile)
 	s.with("over", func(e *entry) { e.status.Phase = v1.PodSucceeded })
+	s.with("terminating", func(e *entry) { e.ended, e.status.Phase = now, v1.PodFailed })
 	s.with("removed", func(e *entry) { e.ended, e.removed = now, true })
 	s.with("static", func(e *entry) { e.ended = now })
 	s.again(static)
 	s.preempted(1, v1.ResourceCPU)
 	s.preempted(2, v1.ResourceCPU)
 	got := s.Counts(map[types.UID]worker.State{
-		"api": worker.Syncing, "over": worker.Terminated, "removed": worker.Terminating, "static": worker.Terminating, "unknown": worker.Terminating,
+		"api": worker.Syncing, "over": worker.Terminated, "terminating": worker.Terminating, "removed": worker.Terminating, "static": worker.Terminating, "unknown": worker.Terminating,
 	})
 	want := Counts{
-		Restarted: map[bool]uint64{}, Admitted: map[Admitted]uint64{}, Preempted: map[v1.ResourceName]uint64{v1.ResourceCPU: 3}, Active: map[bool]int{false: 1, true: 1}, Ephemeral: 2,
+		Restarted: map[bool]uint64{}, Admitted: map[Admitted]uint64{}, Preempted: map[v1.ResourceName]uint64{v1.ResourceCPU: 3}, Active: map[bool]int{false: 2, true: 1}, Ephemeral: 2,
 		Working: map[Working]int{
 			{worker.Syncing, "desired", false}: 1, {worker.Terminated, "desired", false}: 1, {worker.Terminating, "orphan", false}: 1,
-			{worker.Terminating, "desired", true}: 1, {worker.Terminating, "runtime_only", false}: 1,
+			{worker.Terminating, "desired", false}: 1, {worker.Terminating, "desired", true}: 1, {worker.Terminating, "runtime_only", false}: 1,
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -159,6 +159,10 @@ func TestAdmission(t *testing.T) {
 	over := func(d *desk, uid types.UID, phase v1.PodPhase) {
 		d.cfg.Store.with(uid, func(e *entry) { e.status.Phase = phase })
 	}
+	ended := podOf("a", "u1", func(p *v1.Pod) {
+		p.Annotations = map[string]string{podspec.AnnotationSource: podspec.SourceAPI}
+		p.Status.Phase = v1.PodSucceeded
+	})
 	for _, c := range []struct {
 		name string
 		max  int
@@ -175,6 +179,33 @@ func TestAdmission(t *testing.T) {
 		{"a rejected one takes no room", 1, func(d *desk) {
 			d.send(podsource.OpAdd, podOf("a", "u1", func(p *v1.Pod) { p.Spec.OS = &v1.PodOS{Name: "plan9"} }))
 		}, podOf("web", "u2"), ""},
+		{"one that terminates takes room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.send(podsource.OpDelete, podOf("a", "u1"))
+		}, podOf("web", "u2"), "OutOfpods"},
+		{"so does its port", 0, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1", hostPort(80)))
+			d.send(podsource.OpDelete, podOf("a", "u1", hostPort(80)))
+		}, podOf("web", "u2", hostPort(80)), "NodePorts"},
+		{"one that has failed and still terminates takes room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			over(d, "u1", v1.PodFailed)
+			d.workers.states["u1"] = worker.Terminating
+		}, podOf("web", "u2"), "OutOfpods"},
+		{"one that has terminated takes no room", 1, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"))
+			d.send(podsource.OpDelete, podOf("a", "u1"))
+			d.workers.states["u1"] = worker.Terminated
+		}, podOf("web", "u2"), ""},
+		{"one that had ended before the agent started takes no room", 1, func(d *desk) { d.send(podsource.OpAdd, ended) }, podOf("web", "u2"), ""},
+		{"unless something of it runs", 1, func(d *desk) {
+			d.seen.run("a", "u1", "running")
+			d.send(podsource.OpAdd, ended)
+		}, podOf("web", "u2", fromAPI), "OutOfpods"},
+		{"a preempted one takes no room", 2, func(d *desk) {
+			d.send(podsource.OpAdd, podOf("a", "u1"), podOf("b", "u3", fromAPI), podOf("critical", "u4"))
+			d.send(podsource.OpRemove, podOf("a", "u1"))
+		}, podOf("web", "u2", fromAPI), ""},
 		{"one that goes takes no room", 1, func(d *desk) {
 			d.send(podsource.OpAdd, podOf("a", "u1"))
 			d.send(podsource.OpRemove, podOf("a", "u1"))

@@ -21,7 +21,7 @@ func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod, s
 		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(v))
 		ctx := trace.ContextWith(ctx, span)
 		why := podstatus.Reason{Reason: "Preempting", Message: "Preempted in order to admit critical pod"}
-		m.cfg.Store.with(v.UID, func(e *entry) { e.failed, e.disrupted = &why, true })
+		m.cfg.Store.with(v.UID, func(e *entry) { e.failed, e.disrupted, e.freed = &why, true, true })
 		trace.Point(m.cfg.Bus, span, trace.Decision{
 			By: trace.ByPreemption, Subject: podspec.Ref(v).String(), Verdict: trace.VerdictEnd, Code: why.Reason, Reason: "it is preempted for " + podspec.Ref(pod).String() + ", which is critical",
 		})

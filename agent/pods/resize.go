@@ -15,7 +15,7 @@ import (
 
 // others returns the other pods that count in an admission or a resize, with their allocated resources.
 func (m *Manager) others(but types.UID) []*v1.Pod {
-	list := m.cfg.Store.active(but)
+	list := m.cfg.Store.counted(but, m.cfg.Workers.State)
 	if m.cfg.Resizes == nil {
 		return list
 	}
@@ -51,6 +51,9 @@ func (m *Manager) retryResizes(ctx context.Context, why trace.ResizeTrigger) {
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: allocated, Cause: worker.Cause{Text: "resize", Span: span}})
 	}
 }
+
+// Freed handles resources that are free because a pod has terminated.
+func (m *Manager) Freed(ctx context.Context) { m.retryResizes(ctx, trace.ResizeForTerminated) }
 
 // triggerOf returns why waiting resizes are tried again after a change of a source.
 func triggerOf(u podsource.Update) trace.ResizeTrigger {

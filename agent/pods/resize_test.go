@@ -3,6 +3,8 @@ package pods
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,6 +48,44 @@ func requesting(name, cpus string, edits ...func(*v1.Pod)) *v1.Pod {
 // allocated returns how many CPUs a pod is allocated.
 func (d *desk) allocated(pod *v1.Pod) string {
 	return d.cfg.Resizes.Pod(pod).Spec.Containers[0].Resources.Requests.Cpu().String()
+}
+
+// A terminating pod still has its resources. A resize that waits gets them when the pod has terminated.
+func TestResizeWaitsForTermination(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := apiBench(t)
+		m, err := resize.New(resize.Config{Dir: t.TempDir(), Admit: admission.Room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}.Fits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		freed := 0
+		b.cfg.Resizes, b.syncer.cfg.Freed = m, func() { freed++ }
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
+		b.rt.clean = func(context.Context, *v1.Pod, bool) error { time.Sleep(10 * time.Second); return nil }
+		b.allSources()
+		big := requesting("a", "2")
+		check := func(what, want string, times int) {
+			t.Helper()
+			if got := m.Pod(big).Spec.Containers[0].Resources.Requests.Cpu().String(); got != want || freed != times {
+				t.Errorf("%s: allocated %s after %d reports of free resources, want %s after %d", what, got, freed, want, times)
+			}
+		}
+		b.send(podsource.OpAdd, requesting("a", "1"), requesting("b", "2"))
+		b.send(podsource.OpUpdate, big)
+		check("the node is full", "1", 0)
+		b.send(podsource.OpDelete, requesting("b", "2"))
+		b.send(podsource.OpReconcile, requesting("b", "2"))
+		check("the other pod terminates", "1", 0)
+		b.Freed(t.Context())
+		check("nothing is free", "1", 0)
+		pass(11 * time.Second)
+		check("the other pod has terminated", "1", 1)
+		b.Freed(t.Context())
+		check("it gets the resources", "2", 1)
+		pass(11 * time.Second)
+		check("the CPUs of the other pod are free, too", "2", 2)
+		b.stop()
+	})
 }
 
 // A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were

@@ -51,6 +51,9 @@ type entry struct {
 	shown *v1.Pod
 	// after are the pods that were preempted for this one, which starts when they have terminated.
 	after []types.UID
+	// freed says that its resources are no longer its own although something of it may run: they are for the pod for which it was preempted. Or
+	// it had ended before this agent started.
+	freed bool
 }
 
 // NewStore returns an empty store. It calls changed when a pod or its status has changed, or the pod is gone; they must not block, nor call
@@ -296,23 +299,36 @@ func (e *entry) copied() *v1.Pod {
 	return p
 }
 
-// Counted returns the pods that count in admission: neither terminating nor finished.
-func (s *Store) Counted() []*v1.Pod { return s.active("") }
+// States returns the states of pods' workers.
+type States func(types.UID) worker.State
 
-// active returns the pods that count in admission: neither terminating nor finished.
-func (s *Store) active(but types.UID) []*v1.Pod {
+// Counted returns the pods that count in admission.
+func (s *Store) Counted(states States) []*v1.Pod { return s.counted("", states) }
+
+// counted returns the pods that count in admission: those that hold resources, and have not given way to a critical pod.
+func (s *Store) counted(but types.UID, states States) []*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*v1.Pod
 	for uid, e := range s.pods {
-		over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
 		switch {
 		case uid == but:
 		case e.again != nil:
 			out = append(out, e.again)
-		case e.ended.IsZero() && !over:
+		case e.holds(states(uid)) && !e.freed:
 			out = append(out, e.pod)
 		}
 	}
 	return out
+}
+
+// holds reports whether a pod has resources of the node: while it terminates, its containers still use them. One that no source has any more
+// has none, even if its containers still run: the scheduler may already use them for other pods. Nor has one that has ended as far as its
+// status shows and need not terminate, such as a rejected one.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, GetActivePods and isPodInactive.
+func (e *entry) holds(state worker.State) bool {
+	over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
+	ends := !e.ended.IsZero() || state == worker.Terminating
+	return !e.removed && state != worker.Terminated && (ends || !over)
 }

@@ -82,6 +82,8 @@ type SyncerConfig struct {
 	Forget func(uid types.UID)
 	// Release frees the CPUs and memory of a pod of which nothing runs; may be nil.
 	Release func(uid types.UID)
+	// Freed is called when a pod has terminated, and again when its CPUs and devices are free. It must not block; may be nil.
+	Freed func()
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for
 	// none. May be nil.
 	LogsBy func(uid types.UID) time.Time

@@ -107,6 +107,10 @@ func (b *bench) send(op podsource.Op, pods ...*v1.Pod) {
 	synctest.Wait()
 }
 
+func (b *bench) allSources() {
+	b.Config(b.t.Context(), podsource.Update{Op: podsource.OpAdd, AllSources: true})
+}
+
 // wake wakes a pod's worker.
 func (b *bench) wake(uid types.UID) {
 	b.t.Helper()

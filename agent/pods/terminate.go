@@ -34,6 +34,7 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
 func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
+	s.freed()
 	next := s.again(pod.UID)
 	keep := next != nil && next.Spec.RestartPolicy == v1.RestartPolicyAlways
 	if err := s.cfg.Runtime.Clean(ctx, pod, remove && !keep, order); err != nil {
@@ -96,5 +97,12 @@ func (s *Syncer) release(pod *v1.Pod) {
 	}
 	if s.cfg.Release != nil {
 		s.cfg.Release(pod.UID)
+	}
+	s.freed()
+}
+
+func (s *Syncer) freed() {
+	if s.cfg.Freed != nil {
+		s.cfg.Freed()
 	}
 }

@@ -20,7 +20,6 @@ func TestTriggerOfResizes(t *testing.T) {
 		{podsource.Update{Op: podsource.OpReconcile, Pods: in(v1.PodRunning)}, trace.ResizeForResized},
 		{podsource.Update{Op: podsource.OpReconcile, Pods: in(v1.PodFailed)}, trace.ResizeForTerminated},
 		{podsource.Update{Op: podsource.OpReconcile, Pods: in(v1.PodSucceeded)}, trace.ResizeForTerminated},
-		{podsource.Update{Op: podsource.OpDelete, Pods: in(v1.PodRunning)}, trace.ResizeForRemoved},
 		{podsource.Update{Op: podsource.OpRemove, Pods: in(v1.PodRunning)}, trace.ResizeForRemoved},
 	} {
 		if got := triggerOf(c.update); got != c.want {

@@ -46,6 +46,13 @@ func (m *Manager) Waiting(pods []*v1.Pod) []*v1.Pod {
 	return out
 }
 
+// AnyWaiting reports whether the resize of a pod waits for free resources.
+func (m *Manager) AnyWaiting() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.waiting) > 0
+}
+
 // grows reports whether the pod requests more CPU or memory than it is allocated. Called with mu.
 func (m *Manager) grows(pod *v1.Pod) bool {
 	has := resourcehelper.PodRequests(as(pod, m.allocated[pod.UID]), resourcehelper.PodResourcesOptions{})
