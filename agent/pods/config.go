@@ -32,15 +32,15 @@ func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 		case trace.OpSet:
 		}
 	}
-	if u.Op != podsource.OpAdd && u.Op != podsource.OpDelete { // these free nothing
-		m.retryResizes(ctx, triggerOf(u))
-	}
 	if u.AllSources && !m.SourcesReady() {
 		close(m.complete)
 		if m.cfg.Mirrors != nil {
 			m.cfg.Mirrors.Complete()
 		}
 		m.tidy()
+	}
+	if frees := u.Op != podsource.OpAdd && u.Op != podsource.OpDelete; frees || m.undecided {
+		m.retryResizes(ctx, triggerOf(u))
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	}
 	m.giveWay(ctx, pod, v.Preempt, v.Short)
 	m.replace(span, pod)
-	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(ctx, pod), Cause: worker.Cause{Text: "ADD", Span: span}})
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
 // over reports whether the pod finished before this agent started.
@@ -180,13 +180,7 @@ func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
 	old := m.cfg.Store.Newest(pod.UID)
 	m.cfg.Store.put(pod, time.Now())
 	m.register(pod)
-	if m.cfg.Resizes != nil {
-		if old != nil {
-			m.cfg.Resizes.Requested(ctx, old, pod)
-		}
-		pod = m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForUpdated)
-	}
-	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})
+	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.resize(ctx, old, pod), Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})
 }
 
 func (m *Manager) end(span trace.Span, pod *v1.Pod, why string, grace *int64, remove bool) {

@@ -42,7 +42,8 @@ type Objects interface {
 
 // Resizes has the allocated resources of pods, which may be less or more than their specs request.
 type Resizes interface {
-	// Add takes a pod that was admitted and returns it as allocated.
+	// Add takes a pod that was admitted, or a new version of it before every source has reported, and returns it as allocated. If it is not as
+	// allocated, Waiting returns it.
 	Add(pod *v1.Pod) *v1.Pod
 	// Requested takes two versions of a pod before Update.
 	Requested(ctx context.Context, old, pod *v1.Pod)
@@ -50,7 +51,7 @@ type Resizes interface {
 	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) *v1.Pod
 	// Pod returns a pod as allocated.
 	Pod(pod *v1.Pod) *v1.Pod
-	// Waiting returns those of the pods that wait for free resources, in the order in which they get them.
+	// Waiting returns those of the pods that wait for free resources or a decision, in the order in which they get them.
 	Waiting(pods []*v1.Pod) []*v1.Pod
 	// Keep forgets all pods that are not known.
 	Keep(known func(types.UID) bool)
@@ -115,6 +116,8 @@ type Manager struct {
 	clean    chan trace.Span // requests Run to clean, with the cause
 	complete chan struct{}   // closed when every source has reported
 	rejected map[types.UID]bool
+	// undecided says that the resize of a pod was not decided yet.
+	undecided bool
 }
 
 // New returns a manager without pods.

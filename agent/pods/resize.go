@@ -25,26 +25,42 @@ func (m *Manager) others(but types.UID) []*v1.Pod {
 	return list
 }
 
-// allocate allocates resources to an admitted pod: those of its spec, or those of a resize that an earlier agent
-// allowed.
-func (m *Manager) allocate(ctx context.Context, pod *v1.Pod) *v1.Pod {
+// allocate allocates resources to an admitted pod: those of its spec, or those that an earlier agent allocated. Whether it gets what it
+// requests now is decided when all pods are known.
+//
+// Upstream: pkg/kubelet/kubelet.go, HandlePodAdditions.
+func (m *Manager) allocate(pod *v1.Pod) *v1.Pod {
 	if m.cfg.Resizes == nil {
 		return pod
 	}
 	allocated := m.cfg.Resizes.Add(pod)
-	if allocated == pod {
-		return pod
-	}
-	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForAdded)
+	m.undecided = m.undecided || allocated != pod
+	return allocated
 }
 
-// retryResizes retries the resizes that wait for free resources: another pod may have released some.
+// resize decides about the resources that a pod's new spec requests, and returns the pod as allocated.
+func (m *Manager) resize(ctx context.Context, old, pod *v1.Pod) *v1.Pod {
+	if m.cfg.Resizes == nil {
+		return pod
+	}
+	if old != nil {
+		m.cfg.Resizes.Requested(ctx, old, pod)
+	}
+	if !m.SourcesReady() {
+		return m.allocate(pod)
+	}
+	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForUpdated)
+}
+
+// retryResizes retries the resizes that wait for free resources: another pod may have released some. Before every source has reported, it does
+// nothing, because pods that are not known yet have resources, too.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, RetryPendingResizes.
 func (m *Manager) retryResizes(ctx context.Context, why trace.ResizeTrigger) {
-	if m.cfg.Resizes == nil {
+	if m.cfg.Resizes == nil || !m.SourcesReady() {
 		return
 	}
+	m.undecided = false
 	for _, pod := range m.cfg.Resizes.Waiting(m.cfg.Store.all()) {
 		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 		allocated := m.cfg.Resizes.Update(trace.ContextWith(ctx, span), pod, m.others(pod.UID), why)
@@ -57,7 +73,9 @@ func (m *Manager) Freed(ctx context.Context) { m.retryResizes(ctx, trace.ResizeF
 
 // triggerOf returns why waiting resizes are tried again after a change of a source.
 func triggerOf(u podsource.Update) trace.ResizeTrigger {
-	switch u.Op { //nolint:exhaustive // of the others, nothing is retried
+	switch u.Op { //nolint:exhaustive // the others free what pods had
+	case podsource.OpAdd:
+		return trace.ResizeForAdded
 	case podsource.OpUpdate:
 		return trace.ResizeForUpdated
 	case podsource.OpReconcile:

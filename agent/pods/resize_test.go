@@ -118,3 +118,47 @@ func TestAdmittedAsAllocated(t *testing.T) {
 		t.Errorf("after housekeeping it is allocated %s, want 1", got)
 	}
 }
+
+// After a restart of the agent, a resize is decided when all pods of all sources are known: others have resources that it must not get. Pods get
+// what is free by their order, not in that of their source.
+func TestResizesAreDecidedWhenAllPodsAreKnown(t *testing.T) {
+	for _, c := range []struct {
+		name, cpus string
+		update     bool // the pods are resized when the agent has started
+		a, b       string
+	}{
+		{"the node is full", "3", false, "1", "1"},
+		{"the node is full, and they are updated", "3", true, "1", "1"},
+		{"room for one", "4", false, "1", "2"},
+		{"room for one, and they are updated", "4", true, "1", "2"},
+		{"room for both", "5", false, "2", "2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			d := newDesk(t, 0)
+			m := d.resizing(dir, c.cpus)
+			small := []*v1.Pod{requesting("a", "1"), requesting("b", "1")}
+			d.send(podsource.OpAdd, small...)
+			saved(t, m)
+
+			d = newDesk(t, 0)
+			d.resizing(dir, c.cpus)
+			a, b := requesting("a", "2"), requesting("b", "2", func(p *v1.Pod) { p.Spec.Priority = new(int32(5)) })
+			if c.update {
+				d.send(podsource.OpAdd, small...)
+				d.send(podsource.OpUpdate, a, b)
+			} else {
+				d.send(podsource.OpAdd, a, b)
+			}
+			if d.allocated(a) != "1" || d.allocated(b) != "1" {
+				t.Errorf("before all pods are known, they are allocated %s and %s", d.allocated(a), d.allocated(b))
+			}
+			d.workers.took()
+			d.Config(t.Context(), podsource.Update{Op: podsource.OpAdd, Pods: []*v1.Pod{requesting("static", "1")}, AllSources: true})
+			if d.allocated(a) != c.a || d.allocated(b) != c.b {
+				t.Errorf("they are allocated %s and %s, want %s and %s", d.allocated(a), d.allocated(b), c.a, c.b)
+			}
+			d.asked("static: ADD", "b: resize", "a: resize")
+		})
+	}
+}

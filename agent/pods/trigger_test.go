@@ -16,6 +16,7 @@ func TestTriggerOfResizes(t *testing.T) {
 		update podsource.Update
 		want   trace.ResizeTrigger
 	}{
+		{podsource.Update{Op: podsource.OpAdd}, trace.ResizeForAdded},
 		{podsource.Update{Op: podsource.OpUpdate, Pods: in(v1.PodRunning)}, trace.ResizeForUpdated},
 		{podsource.Update{Op: podsource.OpReconcile, Pods: in(v1.PodRunning)}, trace.ResizeForResized},
 		{podsource.Update{Op: podsource.OpReconcile, Pods: in(v1.PodFailed)}, trace.ResizeForTerminated},

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Add takes an admitted pod, and returns it with its allocated resources: the spec's, or those from before a restart of
-// the agent. If the two differ, call Update next to decide about a resize.
+// Add takes an admitted pod, or a new version of one about whose resize nobody can decide yet. It returns the pod with its allocated
+// resources: the spec's, or those from before a restart of the agent. If the two differ, the pod is one of Waiting.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, AddPod.
 func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
@@ -28,6 +28,9 @@ func (m *Manager) Add(pod *v1.Pod) *v1.Pod {
 	}
 	if _, known := m.conditions[pod.UID]; !known {
 		m.recall(pod)
+	}
+	if allocated != pod {
+		m.undecided[pod.UID] = true
 	}
 	return allocated
 }
@@ -77,6 +80,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	if !known {
 		return pod
 	}
+	delete(m.undecided, pod.UID)
 	allocated := as(pod, was)
 	span := trace.FromContext(ctx)
 	if allocated == pod { // no resize requested, or it was reverted

@@ -65,6 +65,7 @@ type Manager struct {
 	actuated   map[types.UID]info // of pods that were resized, and of those that an earlier agent saved
 	conditions map[types.UID]conditions
 	waiting    map[types.UID]wait
+	undecided  map[types.UID]bool      // pods whose resize was not decided since they were added
 	began      map[types.UID]time.Time // when the cgroups of a pod began to change
 }
 
@@ -82,7 +83,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.Admit == nil {
 		return nil, errors.New("resize: Config needs Dir and Admit")
 	}
-	m := &Manager{cfg: cfg, added: make(chan struct{}, 1), conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, began: map[types.UID]time.Time{}}
+	m := &Manager{cfg: cfg, added: make(chan struct{}, 1), conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, undecided: map[types.UID]bool{}, began: map[types.UID]time.Time{}}
 	var err error
 	if m.allocated, err = m.recover(allocatedFile); err != nil {
 		return nil, err
@@ -120,6 +121,7 @@ func (m *Manager) Forget(uid types.UID) {
 	defer m.mu.Unlock()
 	m.waited(trace.Span{}, uid, trace.Resize{End: trace.ResizeTerminated, Priority: UnknownPriority})
 	delete(m.began, uid)
+	delete(m.undecided, uid)
 	delete(m.allocated, uid)
 	delete(m.actuated, uid)
 	delete(m.conditions, uid)

@@ -25,10 +25,11 @@ func named(name, cpu string, priority int32, guaranteed bool) *v1.Pod {
 }
 
 // Free resources go to the pods that request no more than they have, then by priority, then to guaranteed pods, then to those that wait longest.
+// A pod about which nobody has decided waits since now.
 func TestWaitingOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := false
-		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return room, false, "no room" }})
+		never := false
+		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, never, "no room" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,13 +54,24 @@ func TestWaitingOrder(t *testing.T) {
 		}
 		m.Add(named("content", "1", 0, false))
 		pods = append(pods, named("content", "1", 0, false))
-		var got []string
-		for _, p := range m.Waiting(pods) {
-			got = append(got, p.Name)
+		m.Add(named("undecided", "1", -1, false))
+		undecided := named("undecided", "2", -1, false)
+		m.Add(undecided)
+		pods = append([]*v1.Pod{undecided}, pods...)
+		check := func(want string) {
+			t.Helper()
+			var got []string
+			for _, p := range m.Waiting(pods) {
+				got = append(got, p.Name)
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s, want %s", got, want)
+			}
 		}
-		if want := "smaller important late-guaranteed late early early-too"; strings.Join(got, " ") != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		check("smaller important late-guaranteed late early early-too undecided")
+		never = true
+		m.Update(t.Context(), undecided, nil, trace.ResizeForAdded)
+		check("smaller important late-guaranteed late early early-too")
 	})
 }
 

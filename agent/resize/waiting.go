@@ -12,8 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
-// Waiting returns those of the pods whose resize waits for free resources, in the order in which they get them. Call Update for each
-// when there may be some.
+// Waiting returns those of the pods whose resize waits for free resources or for a first decision, in the order in which they get them. Call
+// Update for each when there may be some.
 //
 // Upstream: pkg/kubelet/allocation/allocation_manager.go, sortPendingResizes.
 func (m *Manager) Waiting(pods []*v1.Pod) []*v1.Pod {
@@ -28,12 +28,17 @@ func (m *Manager) Waiting(pods []*v1.Pod) []*v1.Pod {
 	}
 	var line []place
 	for _, pod := range pods {
-		if c := m.conditions[pod.UID].pending; c != nil && c.Reason == v1.PodReasonDeferred {
-			line = append(line, place{
-				pod: pod, more: number(m.grows(pod)), rank: corev1.PodPriority(pod), class: number(qos.Class(pod) != v1.PodQOSGuaranteed),
-				waited: c.LastTransitionTime.Time,
-			})
+		c := m.conditions[pod.UID].pending
+		if !m.undecided[pod.UID] && (c == nil || c.Reason != v1.PodReasonDeferred) {
+			continue
 		}
+		since := time.Now()
+		if c != nil {
+			since = c.LastTransitionTime.Time
+		}
+		line = append(line, place{
+			pod: pod, more: number(m.grows(pod)), rank: corev1.PodPriority(pod), class: number(qos.Class(pod) != v1.PodQOSGuaranteed), waited: since,
+		})
 	}
 	sorting.Stable(line, func(a, b *place) int {
 		return cmp.Or(cmp.Compare(a.more, b.more), cmp.Compare(b.rank, a.rank), cmp.Compare(a.class, b.class), a.waited.Compare(b.waited),
