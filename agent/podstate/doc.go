@@ -1,5 +1,5 @@
 // Package podstate is the state of a pod in the runtime: its sandboxes and containers, as plain values.
 //
-// It owns the types and their look-ups. It never talks to a runtime, runs no
+// It owns the types, their look-ups and the order of a pod's addresses. It never talks to a runtime, runs no
 // goroutine and publishes nothing.
 package podstate

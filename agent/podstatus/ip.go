@@ -1,14 +1,13 @@
 package podstatus
 
 import (
-	"net/netip"
-
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // ips sets the addresses of node and pod. A finished pod keeps its addresses: they are still needed when its network is
-// gone. Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus and sortPodIPs; pkg/kubelet/pleg/generic.go,
-// getPodIPs.
+// gone. Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus; pkg/kubelet/pleg/generic.go, getPodIPs.
 func (g *generator) ips(s *v1.PodStatus) {
 	for _, ip := range g.in.HostIPs {
 		s.HostIPs = append(s.HostIPs, v1.HostIP{IP: ip})
@@ -31,37 +30,11 @@ func (g *generator) ips(s *v1.PodStatus) {
 	}
 }
 
-// podIPs returns at most one address of each family from the current sandbox, the node's primary family first.
+// podIPs returns the addresses of the current sandbox.
 func (g *generator) podIPs() []string {
 	sandbox := g.seen.Sandbox()
 	if sandbox == nil || !sandbox.Ready {
 		return nil
 	}
-	primary6 := len(g.in.HostIPs) > 0 && is6(g.in.HostIPs[0])
-	var ordered [2]string
-	for _, ip := range sandbox.IPs {
-		addr, err := netip.ParseAddr(ip)
-		if err != nil {
-			continue
-		}
-		slot := &ordered[0]
-		if is6(ip) != primary6 {
-			slot = &ordered[1]
-		}
-		if *slot == "" {
-			*slot = addr.Unmap().String()
-		}
-	}
-	var ips []string
-	for _, ip := range ordered {
-		if ip != "" {
-			ips = append(ips, ip)
-		}
-	}
-	return ips
-}
-
-func is6(ip string) bool {
-	addr, err := netip.ParseAddr(ip)
-	return err == nil && !addr.Unmap().Is4()
+	return podstate.PodIPs(sandbox.IPs, g.in.HostIPs)
 }

@@ -37,7 +37,7 @@ type Config struct {
 	Mirrors Mirrors
 	// Events may be nil: then they are only published on the bus.
 	Events events.Publisher
-	// HostIPs returns the node's addresses, primary first, for pods with hostNetwork. It must not block. May be nil: then they are unknown.
+	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
 	// CPU returns how long the CPU limits of a container and its pod have throttled it; zero if unknown. It is called when an attempt fails,
 	// and when one takes half of its timeout. It may be nil.

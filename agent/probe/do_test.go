@@ -50,6 +50,38 @@ func newProber(t *testing.T, exec Exec) *Prober {
 	return p
 }
 
+// shows is a pod in the runtime.
+type shows struct{ pod *podstate.Pod }
+
+func (s shows) Get(types.UID) *podstate.Pod { return s.pod }
+
+// Network probes go to the address that is the pod's in its status.
+func TestPodIP(t *testing.T) {
+	of := func(ips ...string) *podstate.Pod { return &podstate.Pod{Sandboxes: []podstate.Sandbox{{IPs: ips}}} }
+	for _, c := range []struct {
+		name    string
+		onHost  bool
+		seen    *podstate.Pod
+		hostIPs []string
+		want    string
+	}{
+		{"as the node prefers", false, of("10.0.0.5", "fd00::5"), []string{"2001:db8::1", "192.0.2.1"}, "fd00::5"},
+		{"not as the runtime has it", false, of("fd00::5", "10.0.0.5"), []string{"192.0.2.1"}, "10.0.0.5"},
+		{"only the other family", false, of("fd00::5"), []string{"192.0.2.1"}, "fd00::5"},
+		{"none", false, of(), []string{"192.0.2.1"}, ""},
+		{"no sandbox", false, nil, nil, ""},
+		{"the node's", true, nil, []string{"192.0.2.1"}, "192.0.2.1"},
+	} {
+		p, err := New(Config{Exec: noExec{}, Observer: shows{c.seen}, HostIPs: func() []string { return c.hostIPs }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.podIP(&v1.Pod{Spec: v1.PodSpec{HostNetwork: c.onHost}}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func once(t *testing.T, p *Prober, h v1.ProbeHandler) outcome {
 	t.Helper()
 	c := &v1.Container{Name: "web", Env: []v1.EnvVar{{Name: "F", Value: "/ok"}}}

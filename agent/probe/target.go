@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -129,7 +130,9 @@ func bare(id string) string {
 	return id
 }
 
-// podIP returns a pod's primary address; "" if it has none.
+// podIP returns a pod's primary address, as its status has it; "" if it has none.
+//
+// Upstream: pkg/kubelet/prober/prober.go, runProbe.
 func (p *Prober) podIP(pod *v1.Pod) string {
 	if pod.Spec.HostNetwork {
 		if ips := p.cfg.HostIPs(); len(ips) > 0 {
@@ -137,8 +140,10 @@ func (p *Prober) podIP(pod *v1.Pod) string {
 		}
 		return ""
 	}
-	if s := p.cfg.Observer.Get(pod.UID).Sandbox(); s != nil && len(s.IPs) > 0 {
-		return s.IPs[0]
+	if s := p.cfg.Observer.Get(pod.UID).Sandbox(); s != nil {
+		if ips := podstate.PodIPs(s.IPs, p.cfg.HostIPs()); len(ips) > 0 {
+			return ips[0]
+		}
 	}
 	return ""
 }
