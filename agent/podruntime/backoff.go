@@ -1,10 +1,14 @@
 package podruntime
 
 import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
@@ -18,11 +22,21 @@ const (
 	crashReset = 10 * time.Minute
 )
 
-// crashKey is the key of a back-off: a new image or name starts without one.
+// crashKey is the key of a back-off: a container with another image or name, or with other resources, starts without one.
 type crashKey struct {
 	uid  types.UID
 	name string
-	hash uint64
+	hash uint64 // of the image and the resources
+}
+
+// keyOf returns the key of a container with its allocated resources.
+//
+// Upstream: pkg/kubelet/kuberuntime/helpers.go, GetBackoffKey.
+func keyOf(pod *v1.Pod, c *v1.Container) crashKey {
+	resources, _ := json.Marshal(c.Resources) // never an error: names and amounts
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s/%s", c.Image, resources) // a hash never returns an error
+	return crashKey{uid: pod.UID, name: c.Name, hash: h.Sum64()}
 }
 
 type crash struct {

@@ -1,8 +1,11 @@
 package podruntime
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // The wall clock is set by an hour, before or after a container's exit was seen: this neither skips nor extends its
@@ -49,5 +52,33 @@ func TestBackoffOfEarlierVersions(t *testing.T) {
 	}
 	if _, ok := b.m[crashKey{"u", "other", 1}]; !ok {
 		t.Error("another container is forgotten")
+	}
+}
+
+// A container that waits for its back-off starts at once when the pod is resized, because its resources may be why it crashes. One that has
+// the same amounts continues to wait.
+func TestBackoffOfAResizedContainer(t *testing.T) {
+	for name, c := range map[string]struct {
+		now    v1.Container
+		starts bool
+	}{
+		"more memory":    {sized(containerNamed("web"), "1", "128Mi"), true},
+		"less CPU":       {sized(containerNamed("web"), "500m", "64Mi"), true},
+		"the same":       {sized(containerNamed("web"), "1000m", "65536Ki"), false},
+		"another policy": {sized(containerNamed("web"), "1", "64Mi", v1.ResourceMemory), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				was := podOf(v1.RestartPolicyAlways, sized(containerNamed("web"), "1", "64Mi"))
+				w.rt.cfg.Backoff.next(keyOf(was, &was.Spec.Containers[0]), time.Now(), time.Now())
+				crashed := seen("sandbox:0", "web=exited/1")
+				crashed.Containers[0].FinishedAt = time.Now()
+				w.show(crashed)
+				out, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, c.now), 1, nil)
+				if starts := slices.Contains(w.did(), "start web"); err != nil || starts != c.starts || out.RetryAt.IsZero() != c.starts {
+					t.Errorf("it starts: %t, tried again at %s, %v; want %t", starts, out.RetryAt, err, c.starts)
+				}
+			})
+		})
 	}
 }

@@ -215,10 +215,6 @@ func (r *Runtime) allRunning(pod *v1.Pod, seen *podstate.Pod, run *run) bool {
 	return true
 }
 
-func keyOf(pod *v1.Pod, c *v1.Container) crashKey {
-	return crashKey{uid: pod.UID, name: c.Name, hash: criconfig.Hash(c)}
-}
-
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
