@@ -42,6 +42,7 @@ func keyOf(pod *v1.Pod, c *v1.Container) crashKey {
 type crash struct {
 	delay time.Duration
 	at    time.Time // when the last restart was decided
+	since time.Time // when the container had ended for that restart, by our clock
 	told  time.Time // when the container ended after that, as the runtime reported it
 	ended time.Time // the same by our clock: setting the wall clock neither ends nor extends a back-off
 }
@@ -93,6 +94,20 @@ func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	return c.ended.Add(c.delay)
 }
 
+// untilAgain returns when a container may start again that runs and is killed. Its back-off began with the exit before its last start, so one
+// that has run for long enough since starts at once.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff: it knows no later exit when it kills a container and starts the next.
+func (b *CrashBackoff) untilAgain(k crashKey) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, ok := b.m[k]
+	if !ok {
+		return time.Time{}
+	}
+	return c.since.Add(c.delay)
+}
+
 // next stores a restart, decided now, of a container that ended at finished.
 func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	b.mu.Lock()
@@ -104,7 +119,7 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	} else {
 		c.delay = min(2*c.delay, b.maximum)
 	}
-	c.at = now
+	c.at, c.since = now, c.ended
 	b.m[k] = c
 	// Forget earlier versions of the container whose restarts no longer matter: a pod may live for years and change
 	// often.

@@ -82,3 +82,58 @@ func TestBackoffOfAResizedContainer(t *testing.T) {
 		})
 	}
 }
+
+// failing implements Probes: the liveness probe of one container has failed.
+type failing string
+
+func (f failing) Failed(id string) (probe, message string, failed bool) {
+	return "liveness", "", id == string(f)
+}
+func (failing) Started(*v1.Pod, *v1.Container, string) bool { return true }
+
+// A container that restarted after a back-off, and whose probe fails, has waited since its exit before: it does not wait again if that is long
+// enough ago. If not, it waits from the exit that the kill causes.
+func TestBackoffAfterAFailedProbe(t *testing.T) {
+	for name, c := range map[string]struct {
+		runs   time.Duration // after a crash, 10 s of back-off and a restart, until its probe fails; the next back-off is 20 s
+		starts bool
+	}{
+		"too early":                          {9 * time.Second, false},
+		"when the back-off has ended":        {10 * time.Second, true},
+		"later, but soon after its restart":  {15 * time.Second, true},
+		"after it has run for a long time":   {time.Hour, true},
+		"at the moment when it is restarted": {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				pod := always("web")
+				key := keyOf(pod, &pod.Spec.Containers[0])
+				w.rt.cfg.Backoff.next(key, time.Now(), time.Now())
+				crashed := time.Now()
+				time.Sleep(10 * time.Second)
+				w.rt.cfg.Backoff.next(key, crashed, time.Now())
+				time.Sleep(c.runs)
+				w.rt.cfg.Probes = failing("web-2")
+				p := seen("sandbox:0", "web#2=running", "web#1=exited/1")
+				p.Containers[1].FinishedAt = crashed
+				w.show(p)
+				out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+				did := w.did()
+				if starts := slices.Contains(did, "start web"); err != nil || starts != c.starts || !slices.Contains(did, "stop web-2") {
+					t.Errorf("did %q, %v; want it to start: %t", did, err, c.starts)
+				}
+				if c.starts {
+					return
+				}
+				equal(t, "the back-off ends", crashed.Add(20*time.Second), out.RetryAt)
+				equal(t, "says", "back-off 20s restarting failed container=web pod=p_default(uid)", w.rt.Reasons("uid")["web"].Message)
+				p = seen("sandbox:0", "web#2=exited/137", "web#1=exited/1")
+				p.Containers[0].FinishedAt, p.Containers[1].FinishedAt = time.Now(), crashed
+				w.show(p)
+				out, err = w.rt.Sync(t.Context(), pod, 1, nil)
+				equal(t, "with its own exit, it ends", time.Now().Add(20*time.Second), out.RetryAt)
+				equal(t, "error", nil, err)
+			})
+		})
+	}
+}

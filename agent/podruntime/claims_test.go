@@ -40,6 +40,7 @@ func TestClaimsInPlans(t *testing.T) {
 		p := Make(Inputs{
 			Pod: podWith(v1.RestartPolicyAlways, "web"), Seen: seen(c.seen...), Now: noon.Add(time.Hour), There: There{Cgroup: true, Dirs: true, Volumes: true, Claims: c.state},
 			NotBefore: func(*v1.Container, *podstate.Container) time.Time { return time.Time{} },
+			AfterKill: func(*v1.Container) time.Time { return time.Time{} },
 		})
 		var got []string
 		for _, s := range p.Steps {

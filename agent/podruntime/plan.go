@@ -19,8 +19,9 @@ type Inputs struct {
 	Pod  *v1.Pod
 	Seen *podstate.Pod
 	Now  time.Time
-	// NotBefore gives the end of a container's crash-loop back-off.
+	// NotBefore gives the end of the crash-loop back-off of a container that exited, AfterKill that of a running one whose probe failed.
 	NotBefore func(c *v1.Container, last *podstate.Container) time.Time
+	AfterKill func(c *v1.Container) time.Time
 	// There is what all containers of a pod share. It is checked before each plan: other programs can remove it, and an earlier attempt may
 	// have failed.
 	There There

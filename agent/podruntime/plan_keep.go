@@ -28,7 +28,7 @@ func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bo
 		kill.Message = fmt.Sprintf("%s %s failed %s probe", kind, c.Name, probe)
 		kill.Grace = probeGrace(p.Pod, c, probe)
 		if last := lastExited(p.Seen, c.Name); last != nil {
-			notBefore = p.NotBefore(c, last)
+			notBefore = p.AfterKill(c)
 		}
 	} else if kind := p.resizeOf(c); kind == resizeRestart {
 		kill.Reason = "its new resources need a restart"

@@ -495,7 +495,7 @@ func TestMake(t *testing.T) {
 				tc.backoff = func(*v1.Container, *podstate.Container) time.Time { return time.Time{} }
 			}
 			plan := Make(Inputs{
-				Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, There: There{Cgroup: !tc.fresh, Dirs: !tc.fresh, Volumes: !tc.fresh},
+				Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, AfterKill: func(c *v1.Container) time.Time { return tc.backoff(c, nil) }, There: There{Cgroup: !tc.fresh, Dirs: !tc.fresh, Volumes: !tc.fresh},
 				Failed:  func(id string) (string, bool) { return tc.failed[id], tc.failed[id] != "" },
 				Started: func(c *v1.Container, _ string) bool { return c.Name != tc.waits },
 				Attempt: func(string) uint32 { return tc.logged },

@@ -26,6 +26,7 @@ func TestRandomPlans(t *testing.T) {
 			NotBefore: func(*v1.Container, *podstate.Container) time.Time {
 				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
 			},
+			AfterKill: func(*v1.Container) time.Time { return noon.Add(time.Duration(r.IntN(3)-1) * time.Second) },
 		}
 		bad := map[string]string{"": "liveness", names[r.IntN(len(names))] + "-2": "startup", "a-1": "liveness"}
 		if r.IntN(2) == 0 {

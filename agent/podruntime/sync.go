@@ -75,7 +75,8 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 		NotBefore: func(c *v1.Container, last *podstate.Container) time.Time {
 			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt, now)
 		},
-		Attempt: func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
+		AfterKill: func(c *v1.Container) time.Time { return r.cfg.Backoff.untilAgain(keyOf(pod, c)) },
+		Attempt:   func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
 	}
 	if r.resizes() {
 		in.Given = func(name string) (v1.ResourceRequirements, bool) { return r.cfg.Resizes.Actuated(pod.UID, name) }
