@@ -57,12 +57,44 @@ func sandboxResources(pod *v1.Pod, node Node, exclusiveCPUs bool) (sum, overhead
 	if exclusiveCPUs && node.CFSQuota {
 		sum.CpuQuota = -1
 	}
-	overhead = &runtimeapi.LinuxContainerResources{}
-	if pod.Spec.Overhead != nil {
-		cpu := pod.Spec.Overhead[v1.ResourceCPU]
-		overhead = linuxResources(cpu, cpu, pod.Spec.Overhead[v1.ResourceMemory], node)
+	return sum, overheadOf(pod, node)
+}
+
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go, convertOverheadToLinuxResources.
+func overheadOf(pod *v1.Pod, node Node) *runtimeapi.LinuxContainerResources {
+	if pod.Spec.Overhead == nil {
+		return &runtimeapi.LinuxContainerResources{}
 	}
-	return sum, overhead
+	cpu := pod.Spec.Overhead[v1.ResourceCPU]
+	return linuxResources(cpu, cpu, pod.Spec.Overhead[v1.ResourceMemory], node)
+}
+
+// SandboxUpdate returns the request that tells the runtime which limits the pod's cgroup gets: they include the overhead, the request has it
+// apart. -1 means no limit.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, generateUpdatePodSandboxResourcesRequest.
+func SandboxUpdate(pod *v1.Pod, sandbox string, limits qos.Resources, node Node) *runtimeapi.UpdatePodSandboxResourcesRequest {
+	cpu, memory := pod.Spec.Overhead.Cpu().MilliValue(), pod.Spec.Overhead.Memory().Value()
+	without := func(limit *int64, overhead int64) int64 {
+		if limit == nil || *limit <= 0 {
+			return -1
+		}
+		return *limit - overhead
+	}
+	r := &runtimeapi.LinuxContainerResources{
+		CpuShares: limits.CPUShares, CpuPeriod: node.period().Microseconds(),
+		CpuQuota:           without(limits.CPUQuota, qos.Quota(cpu, node.period())),
+		MemoryLimitInBytes: without(limits.Memory, memory),
+	}
+	if cpu > 0 {
+		r.CpuShares = qos.Shares(qos.Milli(limits.CPUShares) - cpu)
+	}
+	if node.CgroupV2 {
+		for file, value := range node.MemoryQoS.Pod(pod) {
+			unified(r, file, value)
+		}
+	}
+	return &runtimeapi.UpdatePodSandboxResourcesRequest{PodSandboxId: sandbox, Overhead: overheadOf(pod, node), Resources: r}
 }
 
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, calculateLinuxResources.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
@@ -126,6 +127,54 @@ func TestSandboxKillsAllProcesses(t *testing.T) {
 		}
 		if got := files(cfg.Linux.Overhead); got != want {
 			t.Errorf("overhead: %q, want %q", got, want)
+		}
+	}
+}
+
+// A resize tells the runtime the limits of the pod's cgroup without the overhead, which is apart; -1 means no limit.
+func TestSandboxUpdate(t *testing.T) {
+	protected := quantities("memory", "16Mi")
+	for _, c := range []struct {
+		name     string
+		overhead v1.ResourceList
+		limits   qos.Resources
+		want     *runtimeapi.UpdatePodSandboxResourcesRequest
+	}{
+		{
+			"limits", nil,
+			qos.Resources{CPUShares: 512, CPUQuota: new(int64(50_000)), CPUPeriod: new(int64(100_000)), Memory: new(int64(64 << 20))},
+			&runtimeapi.UpdatePodSandboxResourcesRequest{
+				Resources: &runtimeapi.LinuxContainerResources{CpuShares: 512, CpuPeriod: 100_000, CpuQuota: 50_000, MemoryLimitInBytes: 64 << 20},
+				Overhead:  &runtimeapi.LinuxContainerResources{},
+			},
+		},
+		{
+			"overhead", quantities("cpu", "50m", "memory", "16Mi"),
+			qos.Resources{CPUShares: 563, CPUQuota: new(int64(55_000)), CPUPeriod: new(int64(100_000)), Memory: new(int64(80 << 20))},
+			&runtimeapi.UpdatePodSandboxResourcesRequest{
+				Resources: &runtimeapi.LinuxContainerResources{CpuShares: 512, CpuPeriod: 100_000, CpuQuota: 50_000, MemoryLimitInBytes: 64 << 20},
+				Overhead:  &runtimeapi.LinuxContainerResources{CpuShares: 51, CpuPeriod: 100_000, CpuQuota: 5_000, MemoryLimitInBytes: 16 << 20},
+			},
+		},
+		{
+			"no limits", quantities("memory", "16Mi"),
+			qos.Resources{CPUShares: 2, CPUQuota: new(int64(-1))},
+			&runtimeapi.UpdatePodSandboxResourcesRequest{
+				Resources: &runtimeapi.LinuxContainerResources{CpuShares: 2, CpuPeriod: 100_000, CpuQuota: -1, MemoryLimitInBytes: -1},
+				Overhead:  &runtimeapi.LinuxContainerResources{CpuShares: 2, CpuPeriod: 100_000, MemoryLimitInBytes: 16 << 20},
+			},
+		},
+	} {
+		pod := &v1.Pod{Spec: v1.PodSpec{Overhead: c.overhead, Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: protected}}}}}
+		c.want.PodSandboxId = "sb"
+		diffProto(t, c.name, c.want, criconfig.SandboxUpdate(pod, "sb", c.limits, criconfig.Node{CFSQuota: true}))
+		got := criconfig.SandboxUpdate(pod, "sb", c.limits, criconfig.Node{CgroupV2: true, MemoryQoS: &qos.MemoryPolicy{Tiered: true}})
+		want := "low=16777216"
+		if c.overhead != nil {
+			want = "low=33554432"
+		}
+		if diff := cmp.Diff(want, files(got.GetResources())); diff != "" {
+			t.Errorf("%s, with the gate MemoryQoS (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

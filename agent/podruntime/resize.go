@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +20,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
-
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -34,8 +37,9 @@ type Resizes interface {
 	Failed(ctx context.Context, pod *v1.Pod, message string)
 }
 
-// Updates is the part of the CRI that changes the limits of a running container.
+// Updates is the part of the CRI that changes the limits of running containers and sandboxes.
 type Updates interface {
+	UpdatePodSandboxResources(context.Context, *runtimeapi.UpdatePodSandboxResourcesRequest, ...grpc.CallOption) (*runtimeapi.UpdatePodSandboxResourcesResponse, error)
 	UpdateContainerResources(context.Context, *runtimeapi.UpdateContainerResourcesRequest, ...grpc.CallOption) (*runtimeapi.UpdateContainerResourcesResponse, error)
 	ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatsResponse, error)
 }
@@ -59,7 +63,7 @@ func (r *run) given(container string) (v1.ResourceRequirements, bool) {
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doPodResizeAction.
 func (r *run) resizePod(ctx context.Context, s *Step) error {
-	limits := r.podLimits()
+	limits, before := r.podLimits(), r.grown
 	if s.ID == stepGrow {
 		r.cfg.Resizes.Begin(r.pod.UID)
 		if err := r.resizeVolumes(stepGrow); err != nil {
@@ -68,12 +72,14 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}
-		limits = most(limits, qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod()))
+		before = qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
+		limits = most(limits, before)
 	}
-	if err := r.cfg.PodLimits.ResizePod(ctx, r.pod, limits); err != nil {
+	if err := r.setPodLimits(ctx, before, limits); err != nil {
 		return err
 	}
 	if s.ID == stepGrow {
+		r.grown = limits
 		return nil
 	}
 	if err := r.resizeVolumes(stepSettle); err != nil {
@@ -88,6 +94,42 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	}
 	r.cfg.Resizes.Done(ctx, r.pod)
 	return nil
+}
+
+// setPodLimits changes the limits of the pod's cgroup from those before. The runtime, whose sandbox may be a virtual machine, is told first and can
+// refuse them. If they cannot be set, it is told that those before apply.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doPodResizeAction.
+func (r *run) setPodLimits(ctx context.Context, before, limits qos.Resources) error {
+	if err := r.tellRuntime(ctx, before, limits); err != nil {
+		return fmt.Errorf("resize rejected by the runtime: %w", err)
+	}
+	err := r.cfg.PodLimits.ResizePod(ctx, r.pod, limits)
+	if err != nil {
+		_ = r.tellRuntime(ctx, limits, before) // the call is published, and the resize has failed anyway
+	}
+	return err
+}
+
+// tellRuntime tells the runtime which limits the sandbox gets, if they differ.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, updatePodSandboxResources.
+func (r *run) tellRuntime(ctx context.Context, before, limits qos.Resources) error {
+	req := criconfig.SandboxUpdate(r.pod, r.sandboxID, limits, r.cfg.Node)
+	if proto.Equal(req, criconfig.SandboxUpdate(r.pod, r.sandboxID, before, r.cfg.Node)) {
+		return nil
+	}
+	_, err := r.cfg.Updates.UpdatePodSandboxResources(ctx, req)
+	if unimplemented(err) {
+		return nil
+	}
+	return err
+}
+
+// unimplemented reports whether the runtime does not have a call. Containerd 2.2 has it, and answers that it is not implemented.
+func unimplemented(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unimplemented || code == codes.Unknown && strings.Contains(err.Error(), "not implemented")
 }
 
 // ensureCgroup creates the pod's cgroup. If the pod is resized, it still has the limits that it had: the steps of the resize change them, after

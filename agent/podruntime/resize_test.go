@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,6 +77,10 @@ func (f *fakeResizes) UpdateContainerResources(ctx context.Context, r *runtimeap
 	return &runtimeapi.UpdateContainerResourcesResponse{}, f.do(ctx, "update "+r.GetContainerId()+" "+resource.NewQuantity(r.GetLinux().GetMemoryLimitInBytes(), resource.BinarySI).String())
 }
 
+func (f *fakeResizes) UpdatePodSandboxResources(ctx context.Context, r *runtimeapi.UpdatePodSandboxResourcesRequest, _ ...grpc.CallOption) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
+	return &runtimeapi.UpdatePodSandboxResourcesResponse{}, f.do(ctx, "tell "+r.GetPodSandboxId()+" "+resource.NewQuantity(r.GetResources().GetMemoryLimitInBytes(), resource.BinarySI).String())
+}
+
 func (f *fakeResizes) ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest, ...grpc.CallOption) (*runtimeapi.ContainerStatsResponse, error) {
 	return &runtimeapi.ContainerStatsResponse{Stats: &runtimeapi.ContainerStats{
 		Memory: &runtimeapi.MemoryUsage{UsageBytes: &runtimeapi.UInt64Value{Value: f.used}},
@@ -103,8 +110,8 @@ func TestResizeUnderANewAgent(t *testing.T) {
 		want      []string
 	}{
 		{"smaller than what is in use", "32Mi", 40 << 20, []string{"mount", "cgroup"}},
-		{"smaller", "32Mi", 10 << 20, []string{"mount", "cgroup", "pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"}},
-		{"larger", "128Mi", 10 << 20, []string{"mount", "cgroup", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"}},
+		{"smaller", "32Mi", 10 << 20, []string{"mount", "cgroup", "pod 64Mi", "update web-0 32Mi", "tell sb0 32Mi", "pod 32Mi", "done"}},
+		{"larger", "128Mi", 10 << 20, []string{"mount", "cgroup", "tell sb0 128Mi", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, nil, func(t *testing.T, w *world) {
@@ -142,11 +149,11 @@ func TestResize(t *testing.T) {
 		{name: "nothing changed", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1000m", "64Mi")},
 		{
 			name: "larger", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "2", "128Mi"),
-			want: []string{"pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"},
+			want: []string{"tell sb0 128Mi", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"},
 		},
 		{
 			name: "smaller", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(10),
-			want: []string{"pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"},
+			want: []string{"pod 64Mi", "update web-0 32Mi", "tell sb0 32Mi", "pod 32Mi", "done"},
 		},
 		{
 			name: "smaller than what is in use", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(40),
@@ -158,7 +165,7 @@ func TestResize(t *testing.T) {
 		},
 		{
 			name: "larger than what the pod uses", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(10), pod: mb(31),
-			want: []string{"pod 64Mi", "update web-0 32Mi", "pod 32Mi", "done"},
+			want: []string{"pod 64Mi", "update web-0 32Mi", "tell sb0 32Mi", "pod 32Mi", "done"},
 		},
 		{
 			name: "both are in use", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "32Mi"), used: mb(32), pod: mb(32),
@@ -167,11 +174,11 @@ func TestResize(t *testing.T) {
 		},
 		{
 			name: "with a restart", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "1", "128Mi", v1.ResourceMemory),
-			want: []string{"create web", "done", "image web:1", "mount", "pod 128Mi", "pod 128Mi", "start web", "stop web-0"},
+			want: []string{"create web", "done", "image web:1", "mount", "pod 128Mi", "pod 128Mi", "start web", "stop web-0", "tell sb0 128Mi"},
 		},
 		{
 			name: "of the other kind, without", was: sized(containerNamed("web"), "1", "64Mi"), now: sized(containerNamed("web"), "2", "64Mi", v1.ResourceMemory),
-			want: []string{"pod 64Mi", "update web-0 64Mi", "pod 64Mi", "done"},
+			want: []string{"tell sb0 64Mi", "pod 64Mi", "update web-0 64Mi", "pod 64Mi", "done"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -202,6 +209,44 @@ func TestResize(t *testing.T) {
 				if given := f.given["web"]; tc.failed == "" && !given.Limits.Memory().Equal(*tc.now.Resources.Limits.Memory()) {
 					t.Errorf("given %v", given)
 				}
+			})
+		})
+	}
+}
+
+// The runtime is told before the pod's cgroup changes. If it refuses, nothing changes; if it does not know the call, that does not matter; and if
+// the cgroup cannot be changed, it is told so.
+func TestRuntimeIsToldOfAResize(t *testing.T) {
+	full := status.Error(codes.ResourceExhausted, "no memory left for the virtual machine")
+	for _, tc := range []struct {
+		name, now    string
+		tell, cgroup error
+		want         []string
+		failed       string
+	}{
+		{"refused", "128Mi", full, nil, []string{"tell sb0 128Mi"}, "no memory left for the virtual machine"},
+		{"refused at the end", "32Mi", full, nil, []string{"pod 64Mi", "update web-0 32Mi", "tell sb0 32Mi"}, "no memory left for the virtual machine"},
+		{"not known", "128Mi", status.Error(codes.Unimplemented, "unknown method"), nil, []string{"tell sb0 128Mi", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"}, ""},
+		{"of containerd 2.2", "128Mi", status.Error(codes.Unknown, "not implemented yet"), nil, []string{"tell sb0 128Mi", "pod 128Mi", "update web-0 128Mi", "pod 128Mi", "done"}, ""},
+		{"the cgroup fails", "128Mi", nil, errors.New("busy"), []string{"tell sb0 128Mi", "pod 128Mi", "tell sb0 64Mi"}, "busy"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": sized(containerNamed("web"), "1", "64Mi").Resources, "": {}}}
+				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+				w.show(seen("sandbox:0", "web=running"))
+				pod := podOf(v1.RestartPolicyAlways, sized(containerNamed("web"), "1", tc.now))
+				w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+				w.setCgroup(true)
+				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				w.on("tell sb0 "+tc.now, func(context.Context) error { return tc.tell })
+				w.on("pod "+tc.now, func(context.Context) error { return tc.cgroup })
+				_, err := w.rt.Sync(t.Context(), pod, 1, nil)
+				equal(t, "did", tc.want, w.did())
+				equal(t, "said", tc.failed, f.failed)
+				equal(t, "failed", tc.failed != "", err != nil)
 			})
 		})
 	}

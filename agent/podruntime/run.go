@@ -16,6 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -38,6 +39,7 @@ type run struct {
 	sandboxID     string
 	sandboxConfig *runtimeapi.PodSandboxConfig // nil if this run creates no sandbox
 	podIPs        []string
+	grown         qos.Resources // the limits of the pod's cgroup while its containers are resized
 
 	mu      sync.Mutex
 	volumes map[string]criconfig.Volume

@@ -71,7 +71,7 @@ func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceReq
 	}
 	if r.CPUShares >= qos.MinShares {
 		// Rounded up, because requests are rounded down to shares.
-		out.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity((r.CPUShares*1000+1023)/1024, resource.DecimalSI)
+		out.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(qos.Milli(r.CPUShares), resource.DecimalSI)
 	}
 	if r.CPUPeriod > 0 && r.CPUQuota > 0 {
 		out.Limits[v1.ResourceCPU] = *resource.NewMilliQuantity(r.CPUQuota*1000/r.CPUPeriod, resource.DecimalSI)

@@ -20,6 +20,16 @@ func Shares(milliCPU int64) int64 {
 	return min(max(milliCPU*1024/1000, MinShares), MaxShares)
 }
 
+// Milli converts cpu.shares to thousandths of a CPU, rounded up.
+//
+// Upstream: pkg/kubelet/cm/helpers_linux.go, SharesToMilliCPU.
+func Milli(shares int64) int64 {
+	if shares < MinShares {
+		return 0
+	}
+	return (shares*1000 + 1023) / 1024
+}
+
 // Quota converts thousandths of a CPU to microseconds of CPU time per period, at least 1 ms.
 // 0 means no limit and gives 0.
 //
