@@ -27,7 +27,7 @@ func (h *handler) Config(context.Context, podsource.Update) { time.Sleep(h.slow)
 func (h *handler) Lifecycle(context.Context, pleg.Event)    { h.told <- struct{}{} }
 func (h *handler) Sync(context.Context, types.UID)          {}
 func (h *handler) Probed(context.Context, probe.Update)     {}
-func (h *handler) Freed(context.Context)                      {}
+func (h *handler) Freed(context.Context)                    {}
 func (h *handler) Housekeep(context.Context) (found string) { return "" }
 func (h *handler) Ready() (ok bool, why string)             { return true, "" }
 func (h *handler) Changed() <-chan struct{}                 { return nil }
