@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"k8s.io/utils/cpuset"
+
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 // arrangement is the whole machine, with the average numbers of CPUs that upstream compares with.
@@ -45,7 +47,7 @@ func (p *picker) nodesOutside() bool { return p.sockets >= p.nodes }
 // sorted sorts numbers of a level by their free CPUs, then by number.
 func (p *picker) sorted(ids []int, of level) []int {
 	free := p.free.count(of)
-	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(cmp.Compare(free[a], free[b]), cmp.Compare(a, b)) })
+	sorting.Stable(ids, func(a, b *int) int { return cmp.Or(cmp.Compare(free[*a], free[*b]), cmp.Compare(*a, *b)) })
 	return ids
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/internal/ring"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
 
 const (
@@ -126,9 +127,12 @@ func (w *window) count() int { return len(w.head) + len(w.kept) + w.tail.Len() +
 // records appends everything that is kept, in order.
 func (w *window) records(out []trace.Record) []trace.Record {
 	w.each(func(it *Item) { out = append(out, it.Record) })
-	bySeq := func(a, b trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) }
-	if !slices.IsSortedFunc(out, bySeq) {
-		slices.SortStableFunc(out, bySeq)
+	bySeq := func(a, b *trace.Record) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq)) }
+	for i := 1; i < len(out); i++ {
+		if bySeq(&out[i-1], &out[i]) > 0 {
+			sorting.Stable(out, bySeq)
+			break
+		}
 	}
 	return out
 }

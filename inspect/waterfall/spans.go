@@ -240,7 +240,7 @@ func longest(rows []Row, n int) []Row {
 	for i, r := range rows {
 		durs[i] = r.Dur()
 	}
-	slices.SortFunc(durs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	sorting.Stable(durs, func(a, b *time.Duration) int { return cmp.Compare(*b, *a) })
 	least := durs[n-1]
 	kept := rows[:0]
 	for _, r := range rows {

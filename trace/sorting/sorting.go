@@ -18,13 +18,20 @@ func Keys[K comparable, V any](of map[K]V, compare func(a, b *K) int) []K {
 
 // Stable sorts a list in place. Values that compare as equal stay in their order. compare must not change or keep what it gets.
 func Stable[T any](list []T, compare func(a, b *T) int) {
-	from := slices.Clone(list)
-	at := make([]*T, len(from))
-	for i := range from {
-		at[i] = &from[i]
+	from := make([]T, len(list))
+	copy(from, list)
+	for i, at := range order(len(list), func(a, b *int) int { return compare(&from[*a], &from[*b]) }) {
+		list[i] = from[*at]
+	}
+}
+
+// order returns the places of n values in their order. It is linked once, whatever the values are, and sorts addresses as others do.
+func order(n int, compare func(a, b *int) int) []*int {
+	places, at := make([]int, n), make([]*int, n)
+	for i := range places {
+		places[i] = i
+		at[i] = &places[i]
 	}
 	slices.SortStableFunc(at, compare)
-	for i, v := range at {
-		list[i] = *v
-	}
+	return at
 }
