@@ -186,7 +186,7 @@ func TestDispatch(t *testing.T) {
 		}
 		equal(t, "published", []string{
 			`1 config ADD 2 "file" idle 0s caused`, `2 pleg ContainerDied 1 "ns/p" idle 0s caused`, `3 sync  1 "" idle 0s`,
-			`4 resize  0 "" idle 0s`, `5 housekeeping asked 0 "swept" idle 0s`, `6 housekeeping period 0 "swept" idle 1m0s`,
+			"4 " + string(trace.LoopResize) + `  0 "" idle 0s`, `5 housekeeping asked 0 "swept" idle 0s`, `6 housekeeping period 0 "swept" idle 1m0s`,
 		}, got)
 	})
 }
