@@ -79,6 +79,13 @@ func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Wri
 	if err := os.MkdirAll(raw, 0o755); err != nil {
 		return r, err
 	}
+	if err := c.MapCDI(ctx); err != nil {
+		return r, err
+	}
+	agent := c.Agent()
+	if agent == nil {
+		return r, errors.New("no agent runs")
+	}
 	tests, err := lab.ConformanceTests(ctx, out)
 	if err != nil {
 		return r, err
@@ -92,7 +99,8 @@ func test(ctx context.Context, c *lab.Cluster, o options, dir string, out io.Wri
 		"--procs="+strconv.Itoa(o.procs), "--timeout=2h", "--no-color", "--output-dir="+raw, "--json-report=report.json",
 		"--focus="+o.focus, "--skip="+o.skip, tests, "--",
 		"--provider=skeleton", "--kubeconfig="+c.Kubeconfig, "--kubectl-path="+c.Program("kubectl"),
-		"--container-runtime-endpoint="+c.RuntimeEndpoint, "--num-nodes=1", "--dns-domain=cluster.local")
+		"--container-runtime-endpoint="+c.RuntimeEndpoint, "--kubelet-root-dir="+agent.RootDir,
+		"--num-nodes=1", "--dns-domain=cluster.local")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = raw, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

@@ -60,6 +60,7 @@ func (c *Cluster) filler() *strings.Replacer {
 	port := func(which int) string { return strconv.Itoa(c.port(which)) }
 	return strings.NewReplacer(
 		"${DIR}", c.path(),
+		"${CDI}", filepath.Join(c.Dir, cdiDir),
 		"${TOKEN_ID}", id,
 		"${TOKEN_SECRET}", secret,
 		"${NODE_NAME}", NodeName,

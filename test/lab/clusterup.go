@@ -128,18 +128,25 @@ func (l *Lab) upCluster(ctx context.Context, gates string) (*Cluster, error) {
 func (c *Cluster) apply(ctx context.Context) error {
 	var last error
 	ok := poll(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
-		out, err := c.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", c.path("cluster.yaml"))
-		if err != nil {
-			err = fmt.Errorf("make the cluster's objects: %w: %s", err, out)
-		}
-		last = err
-		return err == nil
+		last = c.applyFile(ctx, "cluster.yaml")
+		return last == nil
 	})
 	if !ok && last == nil {
 		last = ctx.Err()
 	}
 	return last
 }
+
+func (c *Cluster) applyFile(ctx context.Context, name string) error {
+	out, err := c.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", c.path(name))
+	if err != nil {
+		return fmt.Errorf("make the cluster's objects of %s: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+// MapCDI gives pods that mount the host's directory of CDI specifications the one of the lab's runtime. Kubernetes' tests of DRA write there.
+func (c *Cluster) MapCDI(ctx context.Context) error { return c.applyFile(ctx, "cdi.yaml") }
 
 // Kubectl runs kubectl as the administrator and returns what it said.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {

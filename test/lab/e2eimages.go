@@ -75,7 +75,11 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 		if err != nil {
 			return err
 		}
-		nmeter, err := b.compileNmeter(ctx)
+		nmeter, err := b.compileProgram(ctx, "nmeter")
+		if err != nil {
+			return err
+		}
+		proxy, err := b.compileProgram(ctx, "hostpathplugin")
 		if err != nil {
 			return err
 		}
@@ -92,7 +96,7 @@ func (b builder) e2eImages(ctx context.Context, base, programs string) (string, 
 			return err
 		}
 		return writeE2EImages(tmp, e2eParts{
-			busybox: busybox, sh: sh, nmeter: nmeter, devicePlugin: device, bash: bash, tools: tools, pause: pause, programs: programs,
+			busybox: busybox, sh: sh, nmeter: nmeter, hostPathPlugin: proxy, devicePlugin: device, bash: bash, tools: tools, pause: pause, programs: programs,
 		})
 	})
 }
@@ -116,13 +120,13 @@ func (b builder) compileShell(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "sh"))
 }
 
-// compileNmeter builds what Debian's busybox lacks and upstream's image has.
-func (b builder) compileNmeter(ctx context.Context) ([]byte, error) {
-	source, err := e2eSource.ReadFile("e2eimages/nmeter/main.go")
+// compileProgram builds a stand-in for a program of upstream's images: nmeter, which Debian's busybox lacks, or hostpathplugin.
+func (b builder) compileProgram(ctx context.Context, name string) ([]byte, error) {
+	source, err := e2eSource.ReadFile(path.Join("e2eimages", name, "main.go"))
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "kubeloupe-nmeter-*")
+	dir, err := os.MkdirTemp("", "kubeloupe-"+name+"-*")
 	if err != nil {
 		return nil, err
 	}
@@ -131,10 +135,10 @@ func (b builder) compileNmeter(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	env := []string{"CGO_ENABLED=0", "GO111MODULE=off", "GOFLAGS=", "GOOS=", "GOARCH="}
-	if err := b.run(ctx, dir, env, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", "nmeter", "main.go"); err != nil {
+	if err := b.run(ctx, dir, env, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", name, "main.go"); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, "nmeter"))
+	return os.ReadFile(filepath.Join(dir, name))
 }
 
 // sampleDevicePlugin builds the device plugin that Kubernetes' tests of a node run in a pod.
@@ -162,6 +166,8 @@ type e2eParts struct {
 	sh []byte
 	// nmeter prints the time with milliseconds.
 	nmeter []byte
+	// hostPathPlugin is the proxy of the tests of DRA.
+	hostPathPlugin []byte
 	// devicePlugin is upstream's sample of a device plugin.
 	devicePlugin []byte
 	// bash and tools are files by their place in the image.
@@ -220,6 +226,11 @@ func writeE2EImages(dir string, parts e2eParts) error {
 			with(func(t *tarWriter) { t.file("sampledeviceplugin", 0o755, parts.devicePlugin) }),
 			v1.Config{Entrypoint: []string{"/sampledeviceplugin", "-alsologtostderr"}},
 		},
+		// The newest version in the manifests of Kubernetes' storage tests: those of DRA take it from there.
+		"sig-storage/hostpathplugin:v1.17.1": {
+			with(func(t *tarWriter) { t.file("hostpathplugin", 0o755, parts.hostPathPlugin) }),
+			v1.Config{Entrypoint: []string{"/hostpathplugin"}},
+		},
 		"agnhost:2.55":   {agn, v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}}},
 		"agnhost:2.66.1": {agn, v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}}},
 		"nginx:1.27.0-2": {agn, serve},
@@ -251,7 +262,10 @@ func writeE2EImages(dir string, parts e2eParts) error {
 		if err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
 		}
-		if err := add("e2e-test-images/"+name, img); err != nil {
+		if !strings.Contains(name, "/") {
+			name = "e2e-test-images/" + name
+		}
+		if err := add(name, img); err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
 		}
 	}
