@@ -148,7 +148,7 @@ func TestResizedCPUs(t *testing.T) {
 	}
 	of := policies{cpu: cpus.Static, memory: memory.None, resizesCPUs: true}
 	m, err := resize.New(resize.Config{
-		Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" },
+		Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" },
 		Refuse: func(pod, allocated *v1.Pod) resize.Refusal { return refuseResize(of, criconfig.Node{}, pod, allocated) },
 		Try: func(ctx context.Context, pod, allocated *v1.Pod) (func(bool), bool, string) {
 			return tryResize(ctx, of, top, pod, allocated)

@@ -41,7 +41,7 @@ const (
 	ResizeAccepted   ResizeEnd = "accepted"   // there are enough now
 	ResizeReverted   ResizeEnd = "reverted"   // the spec requests what the pod has
 	ResizeTerminated ResizeEnd = "terminated" // the pod has ended
-	ResizeHopeless   ResizeEnd = "infeasible" // the spec requests more than the node has
+	ResizeHopeless   ResizeEnd = "infeasible" // it is not possible on this node
 )
 
 // ResizeTrigger is what made the agent try a resize.

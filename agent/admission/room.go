@@ -13,16 +13,10 @@ type Room struct {
 	Claims qos.Claims
 }
 
-// Fits reports whether a pod with its requested resources fits together with the others, and if not, why. Infeasible means that it
-// would not fit on an empty node either.
+// Fits reports whether a pod with its requested resources fits together with the others, and if not, why, with the reason of a rejected pod.
 //
-// Upstream: pkg/kubelet/allocation/allocation_manager.go, canResizePod.
-func (r Room) Fits(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string) {
-	in := Inputs{Pod: pod, Others: others, Allocatable: r.Allocatable, Claims: r.Claims}
-	v := Resources(in)
-	if v.OK {
-		return true, false, ""
-	}
-	in.Others = nil
-	return false, !Resources(in).OK, v.Message
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, canAdmitPod.
+func (r Room) Fits(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string) {
+	v := Resources(Inputs{Pod: pod, Others: others, Allocatable: r.Allocatable, Claims: r.Claims})
+	return v.OK, v.Reason, v.Message
 }

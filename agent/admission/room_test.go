@@ -16,17 +16,17 @@ func TestRoomFits(t *testing.T) {
 	}
 	room := Room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("2"), v1.ResourcePods: resource.MustParse("10")}}
 	for _, c := range []struct {
-		name             string
-		cpu, other       string
-		fits, infeasible bool
+		name       string
+		cpu, other string
+		fits       bool
 	}{
 		{name: "beside another", cpu: "1", other: "1", fits: true},
 		{name: "not beside another", cpu: "1500m", other: "1"},
-		{name: "never", cpu: "3", other: "1", infeasible: true},
+		{name: "not on an empty node either", cpu: "3", other: "1"},
 	} {
-		fits, infeasible, message := room.Fits(asking(c.cpu), []*v1.Pod{asking(c.other)})
-		if fits != c.fits || infeasible != c.infeasible || (message == "") != fits || !fits && !strings.Contains(message, "cpu") {
-			t.Errorf("%s: fits %v, infeasible %v, want %v and %v; message %q", c.name, fits, infeasible, c.fits, c.infeasible, message)
+		fits, reason, message := room.Fits(asking(c.cpu), []*v1.Pod{asking(c.other)})
+		if fits != c.fits || (message == "") != fits || !fits && (!strings.Contains(message, "cpu") || reason != "OutOfcpu") {
+			t.Errorf("%s: fits %v, want %v; %s: %s", c.name, fits, c.fits, reason, message)
 		}
 	}
 }

@@ -92,9 +92,9 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	if m.cfg.Refuse != nil {
 		refused = m.cfg.Refuse(pod, allocated)
 	}
-	fits, infeasible, message := false, true, refused.Message
+	fits, reason, message := false, v1.PodReasonInfeasible, refused.Message
 	if refused == (Refusal{}) {
-		fits, infeasible, message = m.cfg.Admit(pod, others)
+		fits, reason, message = m.cfg.Admit(pod, others)
 	}
 	end := func(bool) {}
 	if fits && m.cfg.Try != nil {
@@ -102,7 +102,10 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		if tried != nil {
 			end = tried
 		} else {
-			fits, infeasible, message = false, never, why
+			fits, reason, message = false, v1.PodReasonDeferred, why
+			if never {
+				reason = v1.PodReasonInfeasible
+			}
 		}
 	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
@@ -127,16 +130,16 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		trace.Point(m.cfg.Bus, span, d)
 		return pod
 	}
-	reason, event := v1.PodReasonDeferred, "ResizeDeferred"
+	condition, event := v1.PodReasonDeferred, "ResizeDeferred"
 	d.Verdict, d.Reason = trace.VerdictDeferred, message
-	if infeasible {
-		reason, event = v1.PodReasonInfeasible, "ResizeInfeasible"
+	if reason == v1.PodReasonInfeasible {
+		condition, event = reason, "ResizeInfeasible"
 		d.Verdict = trace.VerdictInfeasible
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeHopeless, Priority: Priority(pod)})
 	} else {
 		m.wait(pod)
 	}
-	if m.setPending(pod, reason, message) {
+	if m.setPending(pod, condition, message) {
 		if refused.Ground != "" {
 			trace.Point(m.cfg.Bus, span, trace.Resize{Op: trace.ResizeRefused, Ground: refused.Ground})
 		}

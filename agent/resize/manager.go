@@ -28,9 +28,9 @@ const (
 type Config struct {
 	// Dir is the kubelet's root directory.
 	Dir string
-	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why.
-	// Infeasible means that it never will.
-	Admit func(pod *v1.Pod, others []*v1.Pod) (fits, infeasible bool, message string)
+	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why. The reason is
+	// that of a rejected pod; it is tried again, unless the reason is Infeasible.
+	Admit func(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string)
 	// Refuse says why a pod can never be resized as its spec requests, whatever is free on the node; the zero Refusal if it can. May be
 	// nil. allocated is the pod as it is now.
 	Refuse func(pod, allocated *v1.Pod) Refusal

@@ -53,9 +53,9 @@ func waits(m *Manager, pod *v1.Pod) bool { return len(m.Waiting([]*v1.Pod{pod}))
 
 func TestResize(t *testing.T) {
 	dir, events, rec := t.TempDir(), &told{}, tracetest.New(t)
-	room, infeasible := true, false
-	cfg := Config{Dir: dir, Events: events, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) {
-		return room, infeasible, "Node didn't have enough resource: cpu"
+	room, reason := true, "OutOfcpu"
+	cfg := Config{Dir: dir, Events: events, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) {
+		return room, reason, "Node didn't have enough resource: cpu"
 	}}
 	m, err := New(cfg)
 	if err != nil {
@@ -90,10 +90,10 @@ func TestResize(t *testing.T) {
 	}
 	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 	check("no room", "1", "1", "PodResizePending Deferred")
-	infeasible = true
+	reason = v1.PodReasonInfeasible
 	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 	check("never any room", "1", "1", "PodResizePending Infeasible")
-	infeasible = false
+	reason = "OutOfcpu"
 	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 
 	room = true
@@ -122,7 +122,7 @@ func TestResize(t *testing.T) {
 	}
 	m.Done(t.Context(), two)
 	check("done", "2", "2", "")
-	want := "Warning ResizeDeferred Pod resize Deferred,Warning ResizeInfeasible Pod resize Infeasible,Warning ResizeDeferred Pod resize Deferred,Normal ResizeStarted Pod resize started,Warning ResizeError Pod resize error,Normal ResizeCompleted Pod resize completed"
+	want := "Warning ResizeDeferred Pod resize OutOfcpu,Warning ResizeInfeasible Pod resize Infeasible,Warning ResizeDeferred Pod resize OutOfcpu,Normal ResizeStarted Pod resize started,Warning ResizeError Pod resize error,Normal ResizeCompleted Pod resize completed"
 	if got := strings.Join(events.reasons, ","); got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
@@ -145,7 +145,7 @@ func TestPinned(t *testing.T) {
 	var was string
 	rec := tracetest.New(t)
 	m, err := New(Config{
-		Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" },
+		Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" },
 		Refuse: func(pod, allocated *v1.Pod) Refusal {
 			was = cpu(allocated) + " to " + cpu(pod)
 			return Refusal{Ground: trace.ResizeOfOwnCPUs, Message: "it has CPUs for itself"}
@@ -212,7 +212,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			m, err := New(Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, false, "no cpu" }})
+			m, err := New(Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, "OutOfcpu", "no cpu" }})
 			if err != nil {
 				t.Errorf("%s %s: %v", name, file, err)
 				continue
@@ -236,7 +236,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 // A pod that waits for resources continues to wait under the next agent, which repeats no event.
 func TestPendingOutlivesTheAgent(t *testing.T) {
 	dir, events := t.TempDir(), &told{}
-	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, false, "no cpu" }}
+	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, "OutOfcpu", "no cpu" }}
 	m, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestFoundAsUpstreamLeavesIt(t *testing.T) {
 				}
 				saveAs(t, filepath.Join(dir, file), map[types.UID]info{"u": i})
 			}
-			m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return true, false, "" }})
+			m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" }})
 			if err != nil {
 				t.Fatal(err)
 			}

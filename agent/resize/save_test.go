@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-func roomy(*v1.Pod, []*v1.Pod) (fits, infeasible bool, message string) { return true, false, "" }
+func roomy(*v1.Pod, []*v1.Pod) (fits bool, reason, message string) { return true, "", "" }
 
 // agentIn returns the manager of an agent that has just started.
 func agentIn(t *testing.T, dir string, bus *trace.Bus) *Manager {

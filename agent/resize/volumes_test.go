@@ -30,7 +30,7 @@ func limits(p *v1.Pod) string {
 // The limit of a volume in memory is allocated and actuated as other resources are, and the next agent knows it.
 func TestVolumes(t *testing.T) {
 	room := false
-	cfg := Config{Dir: t.TempDir(), Volumes: true, Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return room, false, "no room" }}
+	cfg := Config{Dir: t.TempDir(), Volumes: true, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, "OutOfcpu", "no room" }}
 	m, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

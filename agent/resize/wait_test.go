@@ -28,8 +28,8 @@ func named(name, cpu string, priority int32, guaranteed bool) *v1.Pod {
 // A pod about which nobody has decided waits since now.
 func TestWaitingOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		never := false
-		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return false, never, "no room" }})
+		reason := "OutOfcpu"
+		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, reason, "no room" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestWaitingOrder(t *testing.T) {
 			}
 		}
 		check("smaller important late-guaranteed late early early-too undecided")
-		never = true
+		reason = v1.PodReasonInfeasible
 		m.Update(t.Context(), undecided, nil, trace.ResizeForAdded)
 		check("smaller important late-guaranteed late early early-too")
 	})
@@ -79,7 +79,7 @@ func TestWaitingOrder(t *testing.T) {
 func TestWaitsAcrossRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, room, dir := tracetest.New(t), false, t.TempDir()
-		cfg := Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return room, false, "no room" }}
+		cfg := Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, "OutOfcpu", "no room" }}
 		m, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -111,8 +111,8 @@ func TestWaitsAcrossRestart(t *testing.T) {
 // What is requested, how long a pod waited and how that ended, and how long its cgroups took to change is reported once.
 func TestReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rec, room, never := tracetest.New(t), false, false
-		m, err := New(Config{Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, bool, string) { return room, never, "no room" }})
+		rec, room, reason := tracetest.New(t), false, "OutOfcpu"
+		m, err := New(Config{Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, reason, "no room" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestReported(t *testing.T) {
 			m.Add(named(string(uid), "1", 5, false))
 			m.Update(t.Context(), named(string(uid), "2", 5, false), nil, trace.ResizeForUpdated)
 		}
-		never = true
+		reason = v1.PodReasonInfeasible
 		m.Update(t.Context(), named("c", "3", 5, false), nil, trace.ResizeForUpdated)
 		m.Forget("b")
 		m.Forget("c")
