@@ -257,7 +257,7 @@ func TestTerminating(t *testing.T) {
 			w.memory, w.endsAfter = 150, time.Hour
 			w.add(aPod("a", 0), 60)
 		}, func(w *world, _ *Manager) {
-			time.Sleep(110 * time.Second)
+			time.Sleep(111 * time.Second) // between two looks
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.memory = 20

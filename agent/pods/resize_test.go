@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,16 +59,16 @@ func TestResizeWaitsForTermination(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		freed := 0
-		b.cfg.Resizes, b.syncer.cfg.Freed = m, func() { freed++ }
+		var freed atomic.Int64
+		b.cfg.Resizes, b.syncer.cfg.Freed = m, func() { freed.Add(1) }
 		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
 		b.rt.clean = func(context.Context, *v1.Pod, bool) error { time.Sleep(10 * time.Second); return nil }
 		b.allSources()
 		big := requesting("a", "2")
-		check := func(what, want string, times int) {
+		check := func(what, want string, times int64) {
 			t.Helper()
-			if got := m.Pod(big).Spec.Containers[0].Resources.Requests.Cpu().String(); got != want || freed != times {
-				t.Errorf("%s: allocated %s after %d reports of free resources, want %s after %d", what, got, freed, want, times)
+			if got := m.Pod(big).Spec.Containers[0].Resources.Requests.Cpu().String(); got != want || freed.Load() != times {
+				t.Errorf("%s: allocated %s after %d reports of free resources, want %s after %d", what, got, freed.Load(), want, times)
 			}
 		}
 		b.send(podsource.OpAdd, requesting("a", "1"), requesting("b", "2"))
