@@ -3,6 +3,7 @@ package volume
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +17,14 @@ import (
 type inUseNode struct {
 	*Manager
 	plugin  *attachPlugin
-	changed int
+	changed atomic.Int64
 	mounted chan error
 }
 
 func newInUseNode(t *testing.T) *inUseNode {
 	t.Helper()
 	n := &inUseNode{plugin: &attachPlugin{}, mounted: make(chan error, 1)}
-	n.Manager = running(t, Config{Plugins: []Plugin{n.plugin}, Claims: &oneClaim{pv: testPV()}, InUseChanged: func() { n.changed++ }})
+	n.Manager = running(t, Config{Plugins: []Plugin{n.plugin}, Claims: &oneClaim{pv: testPV()}, InUseChanged: func() { n.changed.Add(1) }})
 	n.MarkInUse(nil)
 	return n
 }
@@ -53,16 +54,16 @@ func reused(t *testing.T) *inUseNode {
 	if in := n.InUse(); len(in) != 0 {
 		t.Fatalf("in use: %v", in)
 	}
-	n.changed = 0
+	n.changed.Store(0)
 	n.wants(t, "b")
 	return n
 }
 
-func (n *inUseNode) want(t *testing.T, when string, setUps, changed int) {
+func (n *inUseNode) want(t *testing.T, when string, setUps int, changed int64) {
 	t.Helper()
 	synctest.Wait()
-	if got := n.plugin.count(); got != setUps || n.changed != changed {
-		t.Errorf("%s: %d set-ups and %d notices, want %d and %d", when, got, n.changed, setUps, changed)
+	if got := n.plugin.count(); got != setUps || n.changed.Load() != changed {
+		t.Errorf("%s: %d set-ups and %d notices, want %d and %d", when, got, n.changed.Load(), setUps, changed)
 	}
 }
 

@@ -248,8 +248,10 @@ func TestCountOfADriverThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &infoClient{max: 25}
 		c := newCounting(t, map[string]*infoClient{"d": d}, map[string]int64{"d": 10})
+		c.mu.Lock()
 		old := c.drivers["d"]
 		delete(c.drivers, "d")
+		c.mu.Unlock()
 		if err := c.uninstall(t.Context(), "d"); err != nil {
 			t.Fatal(err)
 		}

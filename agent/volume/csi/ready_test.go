@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,16 +18,16 @@ func TestNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node, _ := ownedCSINode()
 		api := fake.NewClientset(node)
-		fails := errors.New("down")
-		api.PrependReactor("create", "csinodes", func(clienttesting.Action) (bool, runtime.Object, error) { return fails != nil, nil, fails })
+		var up atomic.Bool
+		api.PrependReactor("create", "csinodes", func(clienttesting.Action) (bool, runtime.Object, error) { return !up.Load(), nil, errors.New("down") })
 		p := newPlugin(t, api)
-		changed := 0
-		p.cfg.ReadyChanged = func() { changed++ }
-		want := func(text string, changes int) {
+		var changed atomic.Int64
+		p.cfg.ReadyChanged = func() { changed.Add(1) }
+		want := func(text string, changes int64) {
 			t.Helper()
 			synctest.Wait()
-			if got := fmt.Sprint(p.NotReady()); got != text || changed != changes {
-				t.Errorf("not ready: %s after %d changes, want %s after %d", got, changed, text, changes)
+			if got := fmt.Sprint(p.NotReady()); got != text || changed.Load() != changes {
+				t.Errorf("not ready: %s after %d changes, want %s after %d", got, changed.Load(), text, changes)
 			}
 		}
 		want("CSINode is not yet initialized", 0)
@@ -36,7 +37,7 @@ func TestNotReady(t *testing.T) {
 		want("CSINode is not yet initialized", 0) // a conflict, for example, is over soon
 		time.Sleep(2 * time.Second)
 		want("failed to initialize CSINode: down", 1)
-		fails = nil
+		up.Store(true)
 		time.Sleep(2 * time.Second)
 		want("<nil>", 2)
 		cancel()
