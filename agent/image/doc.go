@@ -1,8 +1,8 @@
 // Package image makes sure that a container's image is on the node.
 //
 // It owns the pull policies, the queue of pulls (serial, or a number at the same time), the registry's rate limit, the back-off per
-// pod and image, and Kubernetes' reasons (ErrImagePull, ImagePullBackOff, ErrImageNeverPull, ...). Pods of a namespace
-// that want the same image with the same credentials at the same time share one pull. Credentials are the pod's secrets, then the node's docker config, then
+// pod and image, and Kubernetes' reasons (ErrImagePull, ImagePullBackOff, ErrImageNeverPull, ...). Pods of a namespace that want the same
+// image with the same credentials at the same time share one pull. Credentials are the pod's secrets, then the node's docker config, then
 // those of exec providers (agent/image/provider); agent/image/pulled decides who may use a pulled image.
 //
 // It never removes an image (agent/gc does), never retries by itself and never sleeps during a back-off: it returns when to retry

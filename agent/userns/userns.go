@@ -2,8 +2,7 @@
 //
 // It owns the file ROOT/pods/UID/userns, which it reads after a restart, and the choice of ranges: no two pods on the
 // node have the same. They are in the range of the user kubelet in /etc/subuid and /etc/subgid, if there is one. It never accesses containers,
-// runs no goroutine, and publishes a Decision for each allocated
-// range and a Log for an invalid file.
+// runs no goroutine, and publishes a Decision for each allocated range and a Log for an invalid file.
 //
 // Upstream: pkg/kubelet/userns/userns_manager.go, KEP-127.
 package userns

@@ -19,8 +19,8 @@ import (
 //
 // It fails as soon as each volume is either mounted or has failed; the reconciler retries, and a further Mount waits for the next
 // attempt. If ctx ends first, operations in progress continue. A volume whose content is missing ([MissingError]) is not a failure: it is in
-// the result, with the reason, and the further Mount does not wait for its back-off, because the plugin has its own. The volumes are desired until Unmount. The pod is kept: do not
-// change it.
+// the result, with the reason, and the further Mount does not wait for its back-off, because the plugin has its own. The volumes are desired
+// until Unmount. The pod is kept: do not change it.
 //
 // Upstream: pkg/kubelet/volumemanager/volume_manager.go, WaitForAttachAndMount.
 func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.Volume, error) {

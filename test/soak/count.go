@@ -133,6 +133,7 @@ func (s *soak) liveMiB(ctx context.Context) (float64, error) {
 	return 0, errors.New("the agent's profile of its heap does not say how much is in use")
 }
 
+// goroutines returns how many the agent runs.
 func (s *soak) goroutines(ctx context.Context) (float64, error) {
 	text, err := s.profile(ctx, "goroutine", nil)
 	if err != nil {

@@ -11,8 +11,8 @@
 // A [Health] asks the drivers about the health of volumes and of their storage backends, beside all operations.
 //
 // It runs no goroutine but Run, which writes the CSINode object, one for each driver that Run is asking for its number of volumes, and those
-// of a Health: its Run, and for each driver
-// that is being asked one, with at most four for its calls. It publishes CSICall begin/end around each call of a driver,
+// of a Health: its Run, and for each driver that is being asked one, with at most four for its calls. It publishes CSICall begin/end around
+// each call of a driver,
 // Wait begin/end while a volume is not attached, is in use by another pod's operation, or was found on disk and its
 // driver has not registered yet, and a Decision for each change of the health of a volume or a storage backend.
 //
