@@ -3,7 +3,8 @@
 // It owns the list of sockets and of registered plugins. A [Handler] uses the plugin, by the type that the plugin reports. The
 // package calls only the plugin's registration service, and never removes a socket.
 //
-// Goroutines: Run is the loop; inotify has a reader; each socket has at most one registration in progress.
+// Goroutines: Run is the loop; inotify has a reader; each socket has at most one registration in progress; at most 64 lookups of symbolic
+// links hang.
 //
 // It publishes a Decision for each plugin that is registered, refused or gone.
 //

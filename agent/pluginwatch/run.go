@@ -41,6 +41,7 @@ type Config struct {
 type Watcher struct {
 	cfg   Config
 	ended chan outcome
+	links *follower
 	// known is changed only by the loop, with mu.
 	known map[string]*entry
 	mu    sync.Mutex
@@ -73,11 +74,11 @@ func New(cfg Config) (*Watcher, error) {
 	if len(cfg.Handlers) == 0 {
 		return nil, errors.New("pluginwatch: Config.Handlers is empty")
 	}
-	return &Watcher{cfg: cfg, ended: make(chan outcome), known: map[string]*entry{}}, nil
+	return &Watcher{cfg: cfg, ended: make(chan outcome), links: newFollower(), known: map[string]*entry{}}, nil
 }
 
 // Run watches until ctx ends, and returns nil then. Plugins stay registered. If the kernel's limit of inotify instances is reached, it looks
-// at the directory periodically.
+// at the directory periodically. Lookups of symbolic links that hang outlive it.
 func (w *Watcher) Run(ctx context.Context) error {
 	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("plugin registry: %w", err)
@@ -114,8 +115,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // pass scans the registry, starts operations and returns the time until the next pass. watch is nil without inotify.
 func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.WaitGroup) time.Duration {
-	found := scan(w.cfg.Dir)
-	seen, limit := found.sockets, period
+	found, limit := scan(ctx, w.cfg.Dir, w.links), period
 	if watch == nil || found.linked {
 		limit = unwatched
 	}
@@ -127,12 +127,14 @@ func (w *Watcher) pass(ctx context.Context, watch *inotify.Signal, under *sync.W
 			w.decide(ctx, d, trace.VerdictUnwatched, err.Error())
 		}
 	}
-	if again := scan(w.cfg.Dir).sockets; len(again) != len(seen) {
-		seen = again // a socket appeared between the scan and the watch
+	if again := scan(ctx, w.cfg.Dir, w.links); len(again.sockets) != len(found.sockets) {
+		found = again // a socket appeared between the scan and the watch
 	}
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	found.keep(w.known)
+	seen := found.sockets
 	ops, next := plan(seen, w.known, now)
 	for _, o := range ops {
 		if o.step == forget {

@@ -1,8 +1,8 @@
 package pluginwatch
 
 import (
+	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,14 +15,18 @@ type scanned struct {
 	dirs []string
 	// linked says that there are symbolic links. No watch sees a change of their targets.
 	linked bool
+	// unanswered are the symbolic links whose targets are not known, because their file system does not answer in time.
+	unanswered []string
 }
 
 // scan lists the sockets in and below dir, and the symbolic links to sockets. It omits hidden files and those that disappear meanwhile, and
 // does not follow links to directories.
 //
 // Upstream: pkg/kubelet/pluginmanager/pluginwatcher/plugin_watcher.go, traversePluginDir.
-func scan(dir string) scanned {
+func scan(ctx context.Context, dir string, links *follower) scanned {
 	out := scanned{sockets: map[string]identity{}}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -33,10 +37,21 @@ func scan(dir string) scanned {
 			}
 		case d.IsDir():
 			out.dirs = append(out.dirs, path)
-		case d.Type()&(fs.ModeSocket|fs.ModeSymlink) != 0:
-			out.linked = out.linked || d.Type()&fs.ModeSymlink != 0
-			if id, ok := identify(path, d); ok {
-				out.sockets[path] = id
+		case d.Type()&fs.ModeSocket != 0:
+			if info, err := d.Info(); err == nil {
+				out.sockets[path] = identity{file: fileOf(info)}
+			}
+		case d.Type()&fs.ModeSymlink != 0:
+			out.linked = true
+			info, err := d.Info()
+			if err != nil {
+				break
+			}
+			switch to, ok := links.follow(path, ctx.Done()); {
+			case !ok:
+				out.unanswered = append(out.unanswered, path)
+			case to.socket:
+				out.sockets[path] = identity{file: fileOf(info), target: to.target}
 			}
 		}
 		return nil
@@ -44,22 +59,13 @@ func scan(dir string) scanned {
 	return out
 }
 
-// identify returns the identity of a socket, or of a symbolic link to one; false if there is no socket.
-func identify(path string, d fs.DirEntry) (identity, bool) {
-	info, err := d.Info()
-	if err != nil {
-		return identity{}, false
+// keep adds the sockets of unanswered links as they were: a plugin is not deregistered because a file system is slow.
+func (s scanned) keep(known map[string]*entry) {
+	for _, path := range s.unanswered {
+		if e := known[path]; e != nil && e.id != (identity{}) {
+			s.sockets[path] = e.id
+		}
 	}
-	id := identity{file: fileOf(info)}
-	if d.Type()&fs.ModeSymlink == 0 {
-		return id, true
-	}
-	target, err := os.Stat(path)
-	if err != nil || target.Mode()&fs.ModeSocket == 0 {
-		return identity{}, false
-	}
-	id.target = fileOf(target)
-	return id, true
 }
 
 func fileOf(info fs.FileInfo) file {
