@@ -5,29 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/cri/sim"
-	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
-	"github.com/kubeloupe/kubeloupe/agent/semaphore"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
-	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 // TestChaos runs workers, PLEG and plans against the simulated runtime while calls fail, answer late or lose their
@@ -128,39 +121,16 @@ func (present) Forget(string) {}
 
 func chaos(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	rec := tracetest.New(t)
-	srv, err := sim.New(sim.Config{Seed: r.Uint64() | 1, Images: []sim.Image{{Name: "app:1", Present: true}}})
-	check(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	lis := bufconn.Listen(1 << 20)
-	wg.Go(func() { _ = srv.Serve(ctx, lis) })
-	conn, err := grpc.NewClient("passthrough:///sim", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
-	check(err)
-	client := runtimeapi.NewRuntimeServiceClient(conn)
-	events, err := pleg.New(pleg.Config{Runtime: client, Bus: rec.Bus()})
-	check(err)
-	queue, err := semaphore.New(semaphore.Config{Name: "the runtime", Size: 2, Bus: rec.Bus()})
-	check(err)
-	w := &world{t: t, rec: rec, hooks: map[string]func(context.Context) error{}}
+	n := newSimulated(t, r.Uint64()|1)
+	ctx, client, srv, events, check := n.ctx, n.client, n.srv, n.events, n.check
 	unrest := &unrest{r: rand.New(rand.NewPCG(r.Uint64(), 1)), verdicts: map[string]bool{}}
-	rt, err := New(Config{
-		Sandboxes: client, Containers: client, Images: present{}, Volumes: fakeVolumes{w}, Cgroups: fakeCgroups{w},
-		Observer: watcher{events}, Slots: queue, Backoff: NewCrashBackoff(0, 0), Node: criconfig.Node{LogRoot: t.TempDir()},
-		DNS:     func(*v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error) { return nil, nil, nil },
-		RootDir: t.TempDir(), Bus: rec.Bus(), Options: Options{Hooks: unrest, Probes: unrest},
-	})
+	n.cfg.Options = Options{Hooks: unrest, Probes: unrest}
+	rt, err := New(n.cfg)
 	check(err)
-	m, err := worker.New(worker.Config{Syncer: syncer{rt}, Bus: rec.Bus()})
+	m, err := worker.New(worker.Config{Syncer: syncer{rt}, Bus: n.cfg.Bus})
 	check(err)
 	check(events.Relist(ctx, "start"))
+	wg := &n.wg
 	wg.Go(func() { _ = events.Run(ctx) })
 	wg.Go(func() { _ = m.Run(ctx) })
 	wg.Go(func() {
@@ -223,10 +193,7 @@ func chaos(t *testing.T, r *rand.Rand) {
 	}
 	slices.Sort(want)
 	equal(t, "what runs", want, got)
-	cancel()
-	check(conn.Close())
-	wg.Wait()
-	srv.Close()
+	n.stop()
 }
 
 // disturb makes the next calls of a method fail, late or early, or removes a container or sandbox.

@@ -2,6 +2,8 @@ package podruntime
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,8 +19,10 @@ import (
 // Upstream waits for the cache to be newer than the last sync (pkg/kubelet/container/cache.go, GetNewerThan); knowing
 // what must be in it needs no waiting.
 type knowledge struct {
-	mounted    bool            // this agent has mounted the volumes and keeps them up to date; whether they still exist is checked separately
-	sandboxes  map[string]bool // id → ready
+	mounted   bool            // this agent has mounted the volumes and keeps them up to date; whether they still exist is checked separately
+	sandboxes map[string]bool // id → ready
+	// stopped are the sandboxes whose StopPodSandbox has succeeded. A sandbox can be not ready without it.
+	stopped    map[string]bool
 	containers map[string]podstate.State
 	// removed are containers that were removed.
 	removed map[string]bool
@@ -45,7 +49,8 @@ func (r *Runtime) knowledgeOf(uid types.UID) *knowledge {
 	k := r.known[uid]
 	if k == nil {
 		k = &knowledge{
-			sandboxes: map[string]bool{}, containers: map[string]podstate.State{}, removed: map[string]bool{}, hooked: map[string]bool{},
+			sandboxes: map[string]bool{}, stopped: map[string]bool{}, containers: map[string]podstate.State{}, removed: map[string]bool{},
+			hooked: map[string]bool{},
 		}
 		r.known[uid] = k
 	}
@@ -121,6 +126,21 @@ func (k *knowledge) covers(p *podstate.Pod) bool {
 		}
 	}
 	return true
+}
+
+// stop records that a sandbox was stopped, and forgets those that the runtime no longer has.
+func (k *knowledge) stop(id string, seen *podstate.Pod) {
+	maps.DeleteFunc(k.stopped, func(old string, _ bool) bool {
+		return !slices.ContainsFunc(seen.Sandboxes, func(s podstate.Sandbox) bool { return s.ID == old })
+	})
+	k.stopped[id] = true
+}
+
+// stoppedOf returns the pod's sandboxes that this agent has stopped.
+func (r *Runtime) stoppedOf(uid types.UID) map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.knowledgeOf(uid).stopped)
 }
 
 func showsSandbox(p *podstate.Pod, id string, ready bool) bool {

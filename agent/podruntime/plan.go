@@ -25,6 +25,8 @@ type Inputs struct {
 	// There is what all containers of a pod share. It is checked before each plan: other programs can remove it, and an earlier attempt may
 	// have failed.
 	There There
+	// Stopped are the sandboxes that this agent has stopped, with their networks.
+	Stopped map[string]bool
 	// Failed returns the probe whose failure requires that a running container is killed; nil means no probes.
 	Failed func(id string) (probe string, failed bool)
 	// Started reports whether a running container has passed its startup probe; nil means that all have.
@@ -219,9 +221,9 @@ func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why, Replaces: fault}))
 }
 
-// stopAll kills every container that may run, then stops every sandbox that may run.
+// stopAll kills every container that may run, then stops every sandbox that this agent has not stopped.
 func (p *planner) stopAll() []string {
-	return stopAll(&p.Plan, p.Pod, p.Seen, podspec.GracePeriod(p.Pod, nil), "the sandbox is replaced")
+	return stopAll(&p.Plan, p.Pod, p.Seen, p.Stopped, podspec.GracePeriod(p.Pod, nil), "the sandbox is replaced")
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.

@@ -18,12 +18,13 @@ const minimumGrace = 2
 const stepUnmount = "unmount"
 
 // MakeKill plans the termination of a pod: all preStop hooks, containers, then each sidecar after the others and the sidecars after
-// it have exited or the grace period has expired, then the sandboxes. grace overrides the pod's own, in seconds.
+// it have exited or the grace period has expired, then the sandboxes. stopped are those that this agent has stopped already. grace
+// overrides the pod's own, in seconds.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, killPodWithSyncResult.
-func MakeKill(pod *v1.Pod, seen *podstate.Pod, grace *int64, why string) Plan {
+func MakeKill(pod *v1.Pod, seen *podstate.Pod, stopped map[string]bool, grace *int64, why string) Plan {
 	p := Plan{Why: why}
-	stopAll(&p, pod, seen, podspec.GracePeriod(pod, grace), why)
+	stopAll(&p, pod, seen, stopped, podspec.GracePeriod(pod, grace), why)
 	return p
 }
 
@@ -64,10 +65,11 @@ func orphans(seen *podstate.Pod) []podstate.Container {
 	return out
 }
 
-// stopAll adds the steps that stop everything seen of a pod, and returns their IDs.
+// stopAll adds the steps that stop everything seen of a pod, and returns their IDs. A sandbox that is not ready may still have its network:
+// only a successful StopPodSandbox shows that it has none, so each sandbox is stopped that is not in stopped.
 //
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
-func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) []string {
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go and kuberuntime_manager.go, killPodWithSyncResult.
+func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, stopped map[string]bool, grace int64, why string) []string {
 	if seen == nil {
 		return nil
 	}
@@ -104,7 +106,7 @@ func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, grace int64, why string) 
 	}
 	ids := slices.Clone(kills)
 	for _, s := range seen.Sandboxes {
-		if s.Ready {
+		if s.Ready || !stopped[s.ID] {
 			ids = append(ids, p.add(Step{ID: "stop-sandbox " + shortID(s.ID), Verb: trace.VerbStopSandbox, Target: s.ID, After: kills, Reason: why}))
 		}
 	}

@@ -196,6 +196,7 @@ func TestMake(t *testing.T) {
 		failed  map[string]string // id → probe
 		waits   string            // the container that has not started
 		logged  uint32
+		stopped map[string]bool // sandboxes that this agent has stopped
 		want    []string
 		decided []trace.Verdict // checked if set
 	}{
@@ -335,11 +336,24 @@ func TestMake(t *testing.T) {
 		// The sandbox.
 		{
 			name: "sandbox is not ready", pod: podWith(always, "web"), seen: seen("-sandbox:0", "web=exited/137"),
-			want: []string{"sandbox #1", "image web:1", "create web #1 < sandbox, image web:1", "start web #1 < create web"},
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image web:1", "create web #1 < sandbox, image web:1", "start web #1 < create web"},
+		},
+		{
+			name: "sandbox is not ready, and this agent has stopped it", pod: podWith(always, "web"), seen: seen("-sandbox:0", "web=exited/137"),
+			stopped: map[string]bool{"sb0": true},
+			want:    []string{"sandbox #1", "image web:1", "create web #1 < sandbox, image web:1", "start web #1 < create web"},
+		},
+		{
+			name: "sandbox is not ready, and an older one was stopped", pod: podWith(always, "web"), seen: seen("-sandbox:1", "-sandbox:0", "web#1=exited/137"),
+			stopped: map[string]bool{"sb0": true},
+			want:    []string{"stop-sandbox sb1", "sandbox #2 < stop-sandbox sb1", "image web:1", "create web #2 < sandbox, image web:1", "start web #2 < create web"},
 		},
 		{
 			name: "sandbox is not ready, its container runs", pod: podWith(always, "web"), seen: seen("-sandbox:3", "web#2=running"),
-			want: []string{"kill web 30s", "sandbox #4 < kill web", "image web:1", "create web #3 < sandbox, image web:1", "start web #3 < create web"},
+			want: []string{
+				"kill web 30s", "stop-sandbox sb3 << kill web", "sandbox #4 < kill web, stop-sandbox sb3", "image web:1",
+				"create web #3 < sandbox, image web:1", "start web #3 < create web",
+			},
 		},
 		{
 			name: "two sandboxes are ready", pod: podWith(always, "web"), seen: seen("sandbox:1", "sandbox:0", "web#1=running", "web@0=running"),
@@ -351,18 +365,18 @@ func TestMake(t *testing.T) {
 		},
 		{
 			name: "sandbox lost: init containers run again", pod: initThenApp(always), seen: seen("-sandbox:0", "web=exited/137", "two=exited/0", "one=exited/0"),
-			want: []string{"sandbox #1", "image one:1", "create one #1 < sandbox, image one:1", "start one #1 < create one"},
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image one:1", "create one #1 < sandbox, image one:1", "start one #1 < create one"},
 		},
 		{name: "sandbox lost, Never", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=exited/137"), want: []string{"finished"}},
 		{name: "sandbox lost, Never, still running", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=running"), want: []string{"finished"}},
 		{
 			name: "sandbox lost before any container, Never", pod: podWith(never, "web"), seen: seen("-sandbox:0"),
-			want: []string{"sandbox #1", "image web:1", "create web < sandbox, image web:1", "start web < create web"},
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image web:1", "create web < sandbox, image web:1", "start web < create web"},
 		},
 		{name: "sandbox lost, OnFailure, all succeeded", pod: podWith(onFailure, "web"), seen: seen("-sandbox:0", "web=exited/0"), want: []string{"finished"}},
 		{
 			name: "sandbox lost, OnFailure, one succeeded", pod: podWith(onFailure, "web", "log"), seen: seen("-sandbox:0", "web=exited/0", "log=exited/137"),
-			want: []string{"sandbox #1", "image log:1", "create log #1 < sandbox, image log:1", "start log #1 < create log"},
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image log:1", "create log #1 < sandbox, image log:1", "start log #1 < create log"},
 		},
 		{name: "finished and its sandbox was collected", pod: podWith(never, "web"), seen: seen("web@0=exited/0"), want: []string{"finished"}},
 		{
@@ -371,7 +385,7 @@ func TestMake(t *testing.T) {
 		},
 		{
 			name: "sandbox lost while crashing: the back-off holds", pod: podWith(always, "web"), seen: seen("-sandbox:0", "web=exited/1"), backoff: crashing,
-			want: []string{"sandbox #1", "wait web: CrashLoopBackOff", "retry in 10s"},
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "wait web: CrashLoopBackOff", "retry in 10s"},
 		},
 
 		// App containers.
@@ -495,7 +509,7 @@ func TestMake(t *testing.T) {
 				tc.backoff = func(*v1.Container, *podstate.Container) time.Time { return time.Time{} }
 			}
 			plan := Make(Inputs{
-				Pod: tc.pod, Seen: tc.seen, Now: noon, NotBefore: tc.backoff, AfterKill: func(c *v1.Container) time.Time { return tc.backoff(c, nil) }, There: There{Cgroup: !tc.fresh, Dirs: !tc.fresh, Volumes: !tc.fresh},
+				Pod: tc.pod, Seen: tc.seen, Stopped: tc.stopped, Now: noon, NotBefore: tc.backoff, AfterKill: func(c *v1.Container) time.Time { return tc.backoff(c, nil) }, There: There{Cgroup: !tc.fresh, Dirs: !tc.fresh, Volumes: !tc.fresh},
 				Failed:  func(id string) (string, bool) { return tc.failed[id], tc.failed[id] != "" },
 				Started: func(c *v1.Container, _ string) bool { return c.Name != tc.waits },
 				Attempt: func(string) uint32 { return tc.logged },
@@ -555,6 +569,7 @@ func TestMakeKill(t *testing.T) {
 		name  string
 		seen  *podstate.Pod
 		grace *int64
+		stop  map[string]bool // stopped already
 		want  []string
 	}{
 		{name: "nothing seen", want: []string{}},
@@ -568,7 +583,16 @@ func TestMakeKill(t *testing.T) {
 		},
 		{
 			name: "unknown counts as running, created does not, a debugger does", seen: seen("-sandbox:0", "web=unknown", "log=created", "debugger=running"),
-			want: []string{"kill web 30s", "kill debugger 30s"},
+			want: []string{"kill web 30s", "kill debugger 30s", "stop-sandbox sb0 << kill web, kill debugger"},
+		},
+		{
+			name: "a sandbox that is not ready may have its network", seen: seen("-sandbox:0", "web=exited/0"), want: []string{"stop-sandbox sb0"},
+		},
+		{
+			name: "stopped already", seen: seen("-sandbox:1", "-sandbox:0", "web#1=exited/0"), stop: map[string]bool{"sb1": true, "sb0": true}, want: []string{},
+		},
+		{
+			name: "stopped already, and ready all the same", seen: seen("sandbox:0"), stop: map[string]bool{"sb0": true}, want: []string{"stop-sandbox sb0"},
 		},
 		{
 			name: "two of a name, two sandboxes", seen: seen("sandbox:1", "sandbox:0", "web#1=running", "web@0=running"),
@@ -583,7 +607,7 @@ func TestMakeKill(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := MakeKill(pod, tc.seen, tc.grace, "deleted")
+			plan := MakeKill(pod, tc.seen, tc.stop, tc.grace, "deleted")
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {
 				t.Errorf("plan (-want +got):\n%s", d)
 			}

@@ -20,9 +20,10 @@ import (
 func TestRandomPlans(t *testing.T) {
 	for seed := range uint64(5_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
+		stopped := map[string]bool{"sb1": r.IntN(2) == 0, "sb2": r.IntN(2) == 0}
 		pod, seen := randomPod(r), randomSeen(r)
 		in := Inputs{
-			Pod: pod, Seen: seen, Now: noon, There: There{Cgroup: r.IntN(2) == 0, Dirs: r.IntN(2) == 0, Volumes: r.IntN(2) == 0},
+			Pod: pod, Seen: seen, Stopped: stopped, Now: noon, There: There{Cgroup: r.IntN(2) == 0, Dirs: r.IntN(2) == 0, Volumes: r.IntN(2) == 0},
 			NotBefore: func(*v1.Container, *podstate.Container) time.Time {
 				return noon.Add(time.Duration(r.IntN(3)-1) * time.Second)
 			},
@@ -38,8 +39,8 @@ func TestRandomPlans(t *testing.T) {
 		checkKeeps(t, plan, seen, in)
 		checkGround(t, plan, in)
 		grace := new(r.Int64N(60))
-		checkGraph(t, MakeKill(pod, seen, grace, "deleted"), nil)
-		checkKill(t, MakeKill(pod, seen, grace, "deleted"), seen)
+		checkGraph(t, MakeKill(pod, seen, stopped, grace, "deleted"), nil)
+		checkKill(t, MakeKill(pod, seen, stopped, grace, "deleted"), seen, stopped)
 		checkGraph(t, MakeClean(seen, r.IntN(2) == 0), seen)
 		if t.Failed() {
 			t.Fatalf("seed %d: pod %+v\nseen %+v\nplan %q", seed, pod.Spec, seen, text(plan))
@@ -117,8 +118,8 @@ func checkGround(t *testing.T, p Plan, in Inputs) {
 	}
 }
 
-// checkKill checks that everything that may run is killed.
-func checkKill(t *testing.T, p Plan, seen *podstate.Pod) {
+// checkKill checks that everything that may run is killed, and each sandbox that is not known to be stopped is stopped.
+func checkKill(t *testing.T, p Plan, seen *podstate.Pod, stopped map[string]bool) {
 	t.Helper()
 	targets := map[string]int{}
 	for _, s := range p.Steps {
@@ -139,8 +140,12 @@ func checkKill(t *testing.T, p Plan, seen *podstate.Pod) {
 		}
 	}
 	for _, s := range seen.Sandboxes {
-		if s.Ready && targets[s.ID] != 1 {
-			t.Errorf("sandbox %s is ready and is stopped %d times", s.ID, targets[s.ID])
+		want := 0
+		if s.Ready || !stopped[s.ID] {
+			want = 1
+		}
+		if targets[s.ID] != want {
+			t.Errorf("sandbox %s is ready: %v, stopped before: %v, and is stopped %d times", s.ID, s.Ready, stopped[s.ID], targets[s.ID])
 		}
 	}
 }

@@ -130,13 +130,16 @@ func (r *run) readIPs(ctx context.Context) error {
 	return nil
 }
 
-// stopSandbox stops a sandbox; one that no longer exists is no error.
+// stopSandbox stops a sandbox and its network; one that no longer exists is no error.
 func (r *run) stopSandbox(ctx context.Context, s *Step) error {
 	_, err := r.cfg.Sandboxes.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: s.Target})
 	if err != nil && !gone(err) {
 		return fmt.Errorf("stop sandbox %s: %w", shortID(s.Target), err)
 	}
-	r.acted(r.pod.UID, func(k *knowledge) { k.sandboxes[s.Target] = false })
+	r.acted(r.pod.UID, func(k *knowledge) {
+		k.sandboxes[s.Target] = false
+		k.stop(s.Target, r.seen)
+	})
 	return nil
 }
 
@@ -148,6 +151,7 @@ func (r *run) removeSandbox(ctx context.Context, s *Step) error {
 	}
 	r.acted(r.pod.UID, func(k *knowledge) {
 		delete(k.sandboxes, s.Target)
+		delete(k.stopped, s.Target)
 		if r.seen == nil {
 			return
 		}

@@ -71,7 +71,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	now := time.Now()
 	in := Inputs{
-		Pod: pod, Seen: seen, Now: now, There: r.there(pod),
+		Pod: pod, Seen: seen, Now: now, There: r.there(pod), Stopped: r.stoppedOf(pod.UID),
 		NotBefore: func(c *v1.Container, last *podstate.Container) time.Time {
 			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt, now)
 		},
@@ -125,7 +125,7 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	if err != nil {
 		return err
 	}
-	plan := MakeKill(pod, seen, grace, why)
+	plan := MakeKill(pod, seen, r.stoppedOf(pod.UID), grace, why)
 	plan.Ending = true
 	if r.cfg.Claims != nil && r.cfg.Claims.Held(pod.UID) {
 		plan.releaseClaims()
