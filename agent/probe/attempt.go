@@ -160,7 +160,7 @@ func (p *Prober) settle(t *target, result Result) {
 	if t.kind == Startup && result == Success {
 		for _, other := range []Kind{Readiness, Liveness} {
 			if gated := t.probes[other]; gated != nil {
-				p.first(gated, time.Now())
+				p.first(gated, time.Now(), false)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (p *Prober) stop(pp *podProbes) {
 			}
 		}
 		if t := c.probes[Readiness]; t != nil && t.next.IsZero() && t.cancel == nil {
-			p.first(t, time.Now())
+			p.first(t, time.Now(), false)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (p *Prober) adopt(c *container, id string, began time.Time) {
 	}
 	for _, t := range c.probes {
 		if t != nil {
-			p.first(t, time.Now())
+			p.first(t, time.Now(), began.Before(p.born))
 		}
 	}
 }

@@ -25,10 +25,11 @@ func (t *target) may() bool {
 	return t.kind == Startup || t.up()
 }
 
-// first arms a probe of a container that was found, has just started, or has passed its startup probe.
+// first arms a probe of a container that was found, has just started, or has passed its startup probe. spread says that an earlier agent
+// started it: there may be many such containers, and all of them are found at once, so their attempts are spread over the period.
 //
 // Upstream: pkg/kubelet/prober/worker.go, run and doProbe.
-func (p *Prober) first(t *target, now time.Time) {
+func (p *Prober) first(t *target, now time.Time, spread bool) {
 	if !t.may() {
 		return
 	}
@@ -36,12 +37,14 @@ func (p *Prober) first(t *target, now time.Time) {
 	t.counts = due
 	switch {
 	case t.kind == Readiness && t.value == Success:
-		// An earlier agent found it ready. Spread the attempts: there may be many such containers.
-		due = now.Add(time.Duration(rand.Int64N(int64(t.period())))) // spreads load, keeps no secret
-	case t.kind == Liveness && (t.delay() == 0 || t.probes[Startup] != nil):
+		spread = true // an earlier agent found it ready
+	case t.kind == Liveness && (t.delay() == 0 || t.probes[Startup] != nil) && !spread:
 		due = later(due, now.Add(t.period())) // it has just started, so it is alive
-	case t.delay() == 0 && (t.kind == Startup || t.probes[Startup] == nil) && now.Sub(t.began) < t.period():
+	case t.kind != Liveness && t.delay() == 0 && (t.kind == Startup || t.probes[Startup] == nil) && now.Sub(t.began) < t.period():
 		t.counts = t.began.Add(t.period())
+	}
+	if spread {
+		due = later(due, now.Add(time.Duration(rand.Int64N(int64(t.period()))))) // spreads load, keeps no secret
 	}
 	p.arm(t, later(due, now), now)
 }
