@@ -477,8 +477,20 @@ func TestMake(t *testing.T) {
 			name: "own rule restarts all", pod: withInit(onOwn(podWith(never, "web", "log"), v1.ContainerRestartPolicyNever, all42), sidecarNamed("mesh")),
 			seen: seen("sandbox:0", "web=exited/42", "log=running", "mesh=running"),
 			want: []string{
-				"kill log log-0 0s", "remove log log-0 < kill log log-0", "kill mesh mesh-0 0s", "remove mesh mesh-0 < kill mesh mesh-0",
+				"kill log log-0 0s", "remove log log-0 < kill log log-0", "kill mesh mesh-0 0s < remove log log-0", "remove mesh mesh-0 < kill mesh mesh-0",
 				"remove web web-0 < remove log log-0, remove mesh mesh-0", "reset",
+			},
+		},
+		{
+			name: "own rule restarts all: init containers and sidecars after all app containers, the sources last",
+			pod: withInit(onOwn(podWith(never, "web", "log", "sync"), v1.ContainerRestartPolicyNever, all42),
+				sidecarNamed("mesh"), containerNamed("one")),
+			seen: seen("sandbox:0", "web#1=exited/42", "web=exited/1", "log=running", "sync=exited/0", "mesh=running", "one=exited/0"),
+			want: []string{
+				"remove web web-0", "kill log log-0 0s", "remove log log-0 < kill log log-0", "remove sync sync-0",
+				"kill mesh mesh-0 0s < remove web web-0, remove log log-0, remove sync sync-0", "remove mesh mesh-0 < kill mesh mesh-0",
+				"remove one one-0 < remove web web-0, remove log log-0, remove sync sync-0",
+				"remove web web-1 < remove web web-0, remove log log-0, remove sync sync-0, remove mesh mesh-0, remove one one-0", "reset",
 			},
 		},
 		{
