@@ -298,6 +298,35 @@ func TestAllContainersRestart(t *testing.T) {
 	})
 }
 
+// All containers restart in a new sandbox if theirs was lost in the same moment.
+func TestAllContainersRestartWithoutSandbox(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := podWith(v1.RestartPolicyNever, "web", "log")
+		pod.Spec.Containers[0].RestartPolicy = new(v1.ContainerRestartPolicyNever)
+		pod.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{
+			Action:    v1.ContainerRestartRuleActionRestartAllContainers,
+			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+		}}
+		w.show(seen("-sandbox:0", "web=exited/42", "log=exited/137"))
+		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+		if err != nil || !out.RetryAt.Equal(time.Now()) || out.Finished {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+		equal(t, "did", []string{"remove log-0", "remove web-0"}, w.did())
+		w.show(seen("-sandbox:0"))
+		out, err = w.rt.Sync(t.Context(), pod, 1, nil)
+		if err != nil || !out.Running {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+		all := w.did()
+		for _, did := range []string{"stop sandbox sb0", "run sandbox", "start web", "start log"} {
+			if !slices.Contains(all, did) {
+				t.Errorf("did %v, want %s", all, did)
+			}
+		}
+	})
+}
+
 // The agent forgets which removed containers were stopped: a pod whose container fails its probe every few minutes may
 // live for years.
 func TestStopsAreForgotten(t *testing.T) {

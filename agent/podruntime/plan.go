@@ -83,14 +83,14 @@ type planner struct {
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
 func Make(in Inputs) Plan {
 	p := &planner{Inputs: in}
+	if p.resets() { // whatever became of the sandbox: the next plan replaces it
+		return p.reset()
+	}
 	current, fault, why := sandboxFor(in.Pod, in.Seen)
 	if current == nil && !p.anyWanted() {
 		return finished(nil)
 	}
 	p.sandbox = current
-	if current != nil && p.resets() {
-		return p.reset()
-	}
 	p.prepare()
 	p.claims(current == nil)
 	if current == nil {

@@ -494,6 +494,21 @@ func TestMake(t *testing.T) {
 			},
 		},
 		{
+			name: "own rule restarts all, and the sandbox is lost", pod: onOwn(podWith(never, "web", "log"), v1.ContainerRestartPolicyNever, all42),
+			seen: seen("-sandbox:0", "web=exited/42", "log=exited/0"),
+			want: []string{"remove log log-0", "remove web web-0 < remove log log-0", "reset"},
+		},
+		{
+			name: "own rule restarts all, and its sandbox was removed", pod: onOwn(podWith(never, "web", "log"), v1.ContainerRestartPolicyNever, all42),
+			seen: seen("web@0=exited/42", "log@0=running"),
+			want: []string{"kill log log-0 0s", "remove log log-0 < kill log log-0", "remove web web-0 < remove log log-0", "reset"},
+		},
+		{
+			name: "all were removed, and the sandbox is lost", pod: onOwn(podWith(never, "web"), v1.ContainerRestartPolicyNever, all42),
+			seen: seen("-sandbox:0"), logged: 1,
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image web:1", "create web #1 < sandbox, image web:1", "start web #1 < create web"},
+		},
+		{
 			name: "its logs count the attempts", pod: podWith(always, "web"), seen: seen("sandbox:0"), logged: 3,
 			want: []string{"image web:1", "create web #3 < image web:1", "start web #3 < create web"},
 		},
