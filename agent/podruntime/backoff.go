@@ -108,6 +108,13 @@ func (b *CrashBackoff) untilAgain(k crashKey) time.Time {
 	return c.since.Add(c.delay)
 }
 
+// delay returns the delay of the container's next restart, from its exit or, if the last restart failed, from that.
+func (b *CrashBackoff) delay(k crashKey) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.m[k].delay
+}
+
 // next stores a restart, decided now, of a container that ended at finished.
 func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	b.mu.Lock()

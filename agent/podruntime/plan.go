@@ -22,6 +22,8 @@ type Inputs struct {
 	// NotBefore gives the end of the crash-loop back-off of a container that exited, AfterKill that of a running one whose probe failed.
 	NotBefore func(c *v1.Container, last *podstate.Container) time.Time
 	AfterKill func(c *v1.Container) time.Time
+	// Delay is the delay of a container's back-off, for users; nil means the rest of it.
+	Delay func(c *v1.Container) time.Duration
 	// There is what all containers of a pod share. It is checked before each plan: other programs can remove it, and an earlier attempt may
 	// have failed.
 	There There

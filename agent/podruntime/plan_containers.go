@@ -170,7 +170,7 @@ func (p *planner) startMissing(c *v1.Container) {
 func (p *planner) restart(c *v1.Container, last *podstate.Container, why string) {
 	if until := p.NotBefore(c, last); until.After(p.Now) {
 		p.pending++
-		p.backOff(c, last, why, until, until.Sub(last.FinishedAt))
+		p.backOff(c, last, why, until)
 		return
 	}
 	p.decide(c, last, trace.VerdictRestart, why)
@@ -181,7 +181,11 @@ func (p *planner) restart(c *v1.Container, last *podstate.Container, why string)
 }
 
 // backOff does not change a container until its back-off ends.
-func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string, until time.Time, delay time.Duration) {
+func (p *planner) backOff(c *v1.Container, last *podstate.Container, why string, until time.Time) {
+	delay := until.Sub(p.Now)
+	if p.Delay != nil {
+		delay = p.Delay(c)
+	}
 	p.wait(c.Name, Reason{Reason: crashLoop, Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
 		delay.Round(time.Second), c.Name, formatPod(p.Pod))})
 	p.RetryAt = earlier(p.RetryAt, until)

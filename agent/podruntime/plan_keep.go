@@ -54,7 +54,7 @@ func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bo
 		p.decide(c, cur, trace.VerdictKill, kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
 	case notBefore.After(p.Now):
 		p.pending++
-		p.backOff(c, cur, kill.Reason, notBefore, notBefore.Sub(lastExited(p.Seen, c.Name).FinishedAt))
+		p.backOff(c, cur, kill.Reason, notBefore)
 	default:
 		p.start(c, kill.Reason, killed)
 	}

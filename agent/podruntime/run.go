@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -219,6 +220,7 @@ func (r *run) do(ctx context.Context, s *Step) error {
 		act.Target = r.targetOf(s)
 	}
 	if err != nil {
+		r.countFailed(ctx, s, err)
 		act.Err = err.Error()
 		act.Class, act.Missing = trace.Classify(act.Err), trace.MissingIn(act.Err)
 		if s.Verb == trace.VerbImage || s.Verb == trace.VerbCreate || s.Verb == trace.VerbStart || s.Verb == trace.VerbPostStart {
@@ -348,13 +350,25 @@ func (r *run) blame(s *Step, err error) {
 	reason.Message = r.cfg.Secrets.Text(r.ref.UID, reason.Message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range r.plan.Steps {
-		if d := &r.plan.Steps[i]; d.Container != "" && (d == s || d.Verb == trace.VerbCreate && slices.Contains(d.Needs, s.ID)) {
-			r.reasons[d.Container] = reason
-		}
+	for name := range r.prevented(s) {
+		r.reasons[name] = reason
 	}
 	r.retryAt = earlier(r.retryAt, checkPull(err, retry, time.Now()))
 	r.addReasons(r.pod.UID, r.reasons)
+}
+
+// prevented returns the containers that cannot run because a step failed.
+func (r *run) prevented(s *Step) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range r.plan.Steps {
+			d := &r.plan.Steps[i]
+			// An image's own container is one of those whose creation needs it.
+			mine := d == s && s.Verb != trace.VerbImage || d.Verb == trace.VerbCreate && slices.Contains(d.Needs, s.ID)
+			if d.Container != "" && mine && !yield(d.Container) {
+				return
+			}
+		}
+	}
 }
 
 // progress publishes the pod's status during the run.

@@ -572,6 +572,89 @@ func TestStartInADyingSandboxIsNoCrash(t *testing.T) {
 	}
 }
 
+// A restart counts for the back-off, too, if it fails before the container is started. The first start does not, nor one in a lost sandbox,
+// nor one that is canceled.
+func TestFailedRestartCounts(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		fails  string
+		exited bool
+		dead   bool
+		cancel bool
+		want   bool
+	}{
+		{name: "image", fails: "image web:1", exited: true, want: true},
+		{name: "image in a lost sandbox", fails: "image web:1", exited: true, dead: true, want: true},
+		{name: "create", fails: "create web", exited: true, want: true},
+		{name: "create in a lost sandbox", fails: "create web", exited: true, dead: true},
+		{name: "create, canceled", fails: "create web", exited: true, cancel: true},
+		{name: "image, canceled", fails: "image web:1", exited: true, cancel: true},
+		{name: "volumes", fails: "mount", exited: true},
+		{name: "image at the first start", fails: "image web:1"},
+		{name: "create at the first start", fails: "create web"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				pod := always("web", "log")
+				w.dead = tc.dead
+				words := []string{"sandbox:0", "log=running"}
+				if tc.exited {
+					words = append(words, "web=exited/1")
+				}
+				w.show(seen(words...))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				w.on(tc.fails, func(context.Context) error {
+					if tc.cancel {
+						cancel()
+					}
+					return errors.New("no disk")
+				})
+				if _, err := w.rt.Sync(ctx, pod, 1, nil); err == nil {
+					t.Error("no error")
+				}
+				delays := map[string]time.Duration{}
+				for i := range pod.Spec.Containers {
+					if d := w.rt.cfg.Backoff.delay(keyOf(pod, &pod.Spec.Containers[i])); d > 0 {
+						delays[pod.Spec.Containers[i].Name] = d
+					}
+				}
+				want := map[string]time.Duration{}
+				if tc.want {
+					want["web"] = 10 * time.Second
+				}
+				equal(t, "delays", want, delays)
+			})
+		})
+	}
+}
+
+// While its image fails, a container that exited restarts after longer and longer delays.
+func TestCrashLoopWithoutImage(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		w.on("image web:1", func(context.Context) error { return &image.Error{Reason: image.ErrImagePull, Message: "no route"} })
+		p := seen("sandbox:0", "web=exited/1")
+		p.Containers[0].FinishedAt = time.Now()
+		w.show(p)
+		for _, delay := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err == nil {
+				t.Error("no error")
+			}
+			began := time.Now()
+			equal(t, "reason", "ErrImagePull", w.rt.Reasons("uid")["web"].Reason)
+			out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+			if err != nil || out.RetryAt.Sub(began) != delay {
+				t.Errorf("then: %+v, %v; want a restart in %s", out, err, delay)
+			}
+			want := Reason{Reason: "CrashLoopBackOff", Message: fmt.Sprintf("back-off %s restarting failed container=web pod=p_default(uid)", delay)}
+			equal(t, "reason", want, w.rt.Reasons("uid")["web"])
+			time.Sleep(time.Until(out.RetryAt))
+		}
+		equal(t, "did", []string{"image web:1", "image web:1", "image web:1"}, slices.DeleteFunc(w.did(), func(op string) bool { return !strings.HasPrefix(op, "image ") }))
+	})
+}
+
 func TestCrashLoop(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		pod := always("web")

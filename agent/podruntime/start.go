@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // start starts a created container.
@@ -22,8 +24,8 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	call, done := patient(ctx)
 	_, err := r.cfg.Containers.StartContainer(call, &runtimeapi.StartContainerRequest{ContainerId: id})
 	done()
-	if last := lastExited(r.seen, s.Container); last != nil && (err == nil || r.sandboxLives(ctx)) {
-		r.cfg.Backoff.next(keyOf(r.pod, podspec.Container(r.pod, s.Container)), last.FinishedAt, time.Now())
+	if err == nil || r.sandboxLives(ctx) {
+		r.restarted(s.Container)
 	}
 	if err != nil {
 		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
@@ -40,6 +42,29 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	r.linkLog(s.Container, id, s.Attempt)
 	r.say(ctx, "Normal", "Started", "Container started", s.Container)
 	return nil
+}
+
+// restarted advances the back-off of a container that has exited before.
+func (r *run) restarted(name string) {
+	c, last := podspec.Container(r.pod, name), lastExited(r.seen, name)
+	if c != nil && last != nil {
+		r.cfg.Backoff.next(keyOf(r.pod, c), last.FinishedAt, time.Now())
+	}
+}
+
+// countFailed advances the back-offs of the containers that were not restarted because their image or their creation failed: a restart
+// counts when it is decided.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff.
+func (r *run) countFailed(ctx context.Context, s *Step, err error) {
+	_, refused := errors.AsType[*refusal](err)
+	switch {
+	case ctx.Err() != nil || refused:
+	case s.Verb == trace.VerbImage, s.Verb == trace.VerbCreate && r.sandboxLives(ctx):
+		for name := range r.prevented(s) {
+			r.restarted(name)
+		}
+	}
 }
 
 // sandboxLives reports whether a failed start can be the container's own fault. When a sandbox is lost, the exits of

@@ -76,6 +76,7 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 			return r.cfg.Backoff.until(keyOf(pod, c), last.FinishedAt, now)
 		},
 		AfterKill: func(c *v1.Container) time.Time { return r.cfg.Backoff.untilAgain(keyOf(pod, c)) },
+		Delay:     func(c *v1.Container) time.Duration { return r.cfg.Backoff.delay(keyOf(pod, c)) },
 		Attempt:   func(name string) uint32 { return attemptsLogged(r.cfg.Node.LogRoot, pod, name) },
 	}
 	if r.resizes() {
