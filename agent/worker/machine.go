@@ -110,7 +110,7 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 	case m.state == Syncing:
 		m.state, m.reason, m.grace = Terminating, a.Reason, a.Grace
 		return true
-	case m.state == Terminating && a.Grace != nil && *a.Grace < podspec.GracePeriod(m.pod, m.grace):
+	case m.state == Terminating && a.Grace != nil && m.shorter(*a.Grace):
 		m.grace = a.Grace
 		return true
 	}
@@ -121,9 +121,14 @@ func (m *machine) ask(a Ask) (interrupt bool) {
 // does.
 func (m *machine) sooner(grace int64) bool {
 	if m.state == Terminating {
-		return !m.remove && podspec.GracePeriod(m.pod, &grace) < podspec.GracePeriod(m.pod, m.grace)
+		return !m.remove && m.shorter(grace)
 	}
 	return m.state == Syncing
+}
+
+// shorter reports whether a grace period, in seconds, is shorter in effect than that of the pod's termination.
+func (m *machine) shorter(grace int64) bool {
+	return podspec.GracePeriod(m.pod, &grace) < podspec.GracePeriod(m.pod, m.grace)
 }
 
 // anew stores a request for a pod that is terminating, for its next life. A request without a spec is not one for a
