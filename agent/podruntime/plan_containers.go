@@ -23,7 +23,8 @@ func (p *planner) initContainers() bool {
 		c := &p.Pod.Spec.InitContainers[i]
 		cur := p.inSandbox(c.Name)
 		if podspec.RestartableInit(c) {
-			if !p.keepSidecar(c, cur) && i >= reached {
+			first := i >= reached
+			if !p.keepSidecar(c, cur, first) && first {
 				return false
 			}
 			continue
@@ -95,15 +96,15 @@ func (p *planner) anyAppCreated() bool {
 }
 
 // keepSidecar keeps a restartable init container running, whatever its exit code, and reports whether those after it
-// may start. In the plan that starts it, they may if it has no startup probe.
-func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container) bool {
+// may start. In the plan that starts it, they may if it has no startup probe. first says that those after it have not been reached yet.
+func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container, first bool) bool {
 	switch {
 	case cur == nil:
 		p.start(c, "sidecar")
-		return p.through(c)
+		return p.through(c, first)
 	case cur.State == podstate.Created:
 		p.startCreated(c, cur)
-		return p.through(c)
+		return p.through(c, first)
 	case cur.State == podstate.Running && !p.keep(c, cur, "Init container"):
 		return false
 	case cur.State == podstate.Running && p.Started != nil && !p.Started(c, cur.ID):
@@ -120,12 +121,17 @@ func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container) bool {
 	return false
 }
 
-// through lets what follows a sidecar start in the same plan, unless the sidecar has a startup probe.
-func (p *planner) through(c *v1.Container) bool {
+// through lets what follows a sidecar start in the same plan, unless the sidecar has a startup probe. What follows its first start needs that
+// it succeeds; a sidecar that went missing later blocks nothing.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod, step 8.
+func (p *planner) through(c *v1.Container, first bool) bool {
 	if c.StartupProbe != nil {
 		return false
 	}
-	p.base = append(p.base, p.lastStart)
+	if first {
+		p.base = append(p.base, p.lastStart)
+	}
 	return true
 }
 

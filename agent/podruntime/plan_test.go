@@ -317,6 +317,28 @@ func TestMake(t *testing.T) {
 			want: []string{"image web:1", "create web < image web:1", "start web < create web", "wait mesh: CrashLoopBackOff", "retry in 10s"},
 		},
 		{
+			name: "sidecar missing later: the app does not need it", pod: withInit(podWith(always, "web", "log"), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "web=exited/1"),
+			want: []string{
+				"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh",
+				"image web:1", "create web #1 < image web:1", "start web #1 < create web << start mesh",
+				"image log:1", "create log < image log:1", "start log < create log << start web",
+			},
+		},
+		{
+			name: "sidecar created later, and not started: the app does not need it", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "web=exited/1", "mesh=created"),
+			want: []string{"start mesh", "image web:1", "create web #1 < image web:1", "start web #1 < create web << start mesh"},
+		},
+		{
+			name: "sidecar missing later: the next init container does not need it", pod: withInit(podWith(always, "web"), sidecarNamed("mesh"), containerNamed("one")),
+			seen: seen("sandbox:0", "one=exited/1"),
+			want: []string{
+				"image mesh:1", "create mesh < image mesh:1", "start mesh < create mesh",
+				"image one:1", "create one #1 < image one:1", "start one #1 < create one << start mesh",
+			},
+		},
+		{
 			name: "sidecar changed", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:0", "web=running", "mesh=running!"),
 			want: []string{"kill mesh 30s", "image mesh:1", "create mesh #1 < image mesh:1, kill mesh", "start mesh #1 < create mesh"},
 		},
