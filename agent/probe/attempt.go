@@ -46,6 +46,8 @@ type outcome struct {
 	// timedOut says that it took longer than its timeout.
 	timedOut bool
 	err      error
+	// begun says that an attempt with an error had got the begin of its answer.
+	begun bool
 }
 
 func success(output string) outcome { return outcome{ok: true, output: output} }
@@ -176,6 +178,9 @@ func (p *Prober) tell(ctx context.Context, a *attempt, o outcome) {
 		return
 	case o.err != nil:
 		say, o.output = "%s probe errored and resulted in unknown state: %s", o.err.Error()
+		if o.begun { // upstream: pkg/probe/http/http.go, DoHTTPProbe
+			say = "%s probe errored and resulted in failure state: %s"
+		}
 	case o.warning:
 		reason, say = "ProbeWarning", "%s probe warning: %s"
 	case !o.ok:

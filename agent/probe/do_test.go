@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -99,6 +100,35 @@ func check(t *testing.T, what string, got outcome, result trace.ProbeResult, out
 	}
 	if late := strings.Contains(strings.ToLower(text), "time") || strings.Contains(text, "deadline exceeded"); got.timedOut != late {
 		t.Errorf("%s: %q: timed out %t, want %t", what, text, got.timedOut, late)
+	}
+}
+
+// The status of a server whose body cannot be read does not count, and the Event says that the server answered.
+func TestBodyThatEnds(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("abc"))
+	}))
+	defer srv.Close()
+	_, port, err := net.SplitHostPort(srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := once(t, newProber(t, noExec{}), v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.Parse(port), Scheme: v1.URISchemeHTTP}})
+	check(t, "short body", got, trace.ProbeError, "unexpected EOF")
+
+	for _, tc := range []struct {
+		o    outcome
+		want string
+	}{
+		{got, "Liveness probe errored and resulted in failure state: unexpected EOF"},
+		{outcome{err: errors.New("no such port")}, "Liveness probe errored and resulted in unknown state: no such port"},
+	} {
+		w := newWorld(t)
+		w.p.tell(t.Context(), &attempt{pod: &v1.Pod{}, container: &v1.Container{Name: "web"}, kind: Liveness}, tc.o)
+		if len(w.news) != 1 || !strings.HasSuffix(w.news[0], " web Warning Unhealthy: "+tc.want) {
+			t.Errorf("events %q, want %q", w.news, tc.want)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (p *Prober) get(ctx context.Context, a *attempt) outcome {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))
 	switch {
 	case err != nil:
-		return outcome{err: err}
+		return outcome{err: err, begun: true}
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusBadRequest:
 		return outcome{answer: trace.AnswerStatus, code: resp.StatusCode, output: fmt.Sprintf("HTTP probe failed with statuscode: %d", resp.StatusCode)} // never the body: it may contain anything
 	case resp.StatusCode >= http.StatusMultipleChoices:
