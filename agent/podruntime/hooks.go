@@ -55,9 +55,9 @@ func (r *run) hookFailed(ctx context.Context, s *Step, output string, err error)
 func (r *run) killStarted(ctx context.Context, c *v1.Container, id string) error {
 	began := time.Now()
 	s := Step{
-		Container: c.Name, Target: id, Grace: podspec.GracePeriod(r.pod, nil), Reason: "its postStart hook failed", Message: "FailedPostStartHook",
+		Container: c.Name, Target: id, Grace: podspec.ContainerGracePeriod(r.pod), Reason: "its postStart hook failed", Message: "FailedPostStartHook",
 	}
-	if c.Lifecycle.PreStop != nil {
+	if c.Lifecycle.PreStop != nil && s.Grace > 0 {
 		if err := r.preStop(ctx, &s); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -90,6 +91,23 @@ func TestPostStartFails(t *testing.T) {
 			}
 		}
 	})
+}
+
+// With grace period 0, a container whose postStart hook failed is killed without its preStop hook.
+func TestPostStartFailsWithoutGracePeriod(t *testing.T) {
+	for grace, hooks := range map[int64]int{0: 1, 30: 2} {
+		inBubble(t, nil, func(t *testing.T, w *world) {
+			withHooks(w)
+			w.on("hook web of web-0 at 10.0.0.1", func(context.Context) error { return errors.New("exit 1") })
+			pod := podOf(v1.RestartPolicyAlways, hooked(containerNamed("web")))
+			pod.Spec.TerminationGracePeriodSeconds = &grace
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err == nil {
+				t.Error("no error")
+			}
+			ran := slices.DeleteFunc(w.did(), func(op string) bool { return !strings.HasPrefix(op, "hook ") })
+			equal(t, "hooks that ran", hooks, len(ran))
+		})
+	}
 }
 
 // The hook's time counts toward the grace period; at least two seconds are left.

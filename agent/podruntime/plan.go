@@ -225,7 +225,7 @@ func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 
 // stopAll kills every container that may run, then stops every sandbox that this agent has not stopped.
 func (p *planner) stopAll() []string {
-	return stopAll(&p.Plan, p.Pod, p.Seen, p.Stopped, podspec.GracePeriod(p.Pod, nil), "the sandbox is replaced")
+	return stopAll(&p.Plan, p.Pod, p.Seen, p.Stopped, podspec.ContainerGracePeriod(p.Pod), "the sandbox is replaced")
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.

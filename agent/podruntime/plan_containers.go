@@ -69,7 +69,7 @@ func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 	case cur.State == podstate.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
 		p.fail(c, cur, "its state is unknown")
 	case cur.State == podstate.Unknown:
-		p.start(c, "its state was unknown", p.killUnknown(cur)...)
+		p.start(c, "its state was unknown", p.killUnknown(cur, "Init container")...)
 	case cur.ExitCode == 0:
 		return true
 	case !restarts(p.Pod, c, cur):
@@ -114,7 +114,7 @@ func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container, first bo
 	case cur.State == podstate.Running:
 		return true
 	case cur.State == podstate.Unknown:
-		p.start(c, "its state was unknown", p.killUnknown(cur)...)
+		p.start(c, "its state was unknown", p.killUnknown(cur, "Init container")...)
 		return false
 	}
 	p.restart(c, cur, "sidecar ended")
@@ -150,7 +150,7 @@ func (p *planner) appContainers() {
 				p.running++
 			}
 		case cur.State == podstate.Unknown:
-			p.start(c, "its state was unknown", p.killUnknown(cur)...)
+			p.start(c, "its state was unknown", p.killUnknown(cur, "Container")...)
 		case !restarts(p.Pod, c, cur):
 			p.decide(c, cur, trace.VerdictLeave, fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
@@ -257,7 +257,7 @@ func (p *planner) killStrays(name string) []string {
 	for i := range p.Seen.Containers {
 		c := &p.Seen.Containers[i]
 		if c.Name == name && c.SandboxID != p.sandbox.ID && (c.State == podstate.Running || c.State == podstate.Unknown) {
-			ids = append(ids, p.kill(c, Step{Grace: podspec.GracePeriod(p.Pod, nil), Reason: "it runs in an earlier sandbox"}))
+			ids = append(ids, p.kill(c, Step{Grace: podspec.ContainerGracePeriod(p.Pod), Reason: "it runs in an earlier sandbox"}))
 		}
 	}
 	return ids

@@ -16,7 +16,7 @@ import (
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions.
 func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bool {
-	kill := Step{Grace: podspec.GracePeriod(p.Pod, nil)}
+	kill := Step{Grace: podspec.ContainerGracePeriod(p.Pod)}
 	again := policyOf(p.Pod, c) != string(v1.RestartPolicyNever)
 	var notBefore time.Time
 	if changed(c, cur) {
@@ -69,10 +69,10 @@ func (p *planner) failed(id string) (probe string, failed bool) {
 }
 
 // killUnknown kills containers that may run, so that no two run at once.
-func (p *planner) killUnknown(cur *podstate.Container) []string {
+func (p *planner) killUnknown(cur *podstate.Container, kind string) []string {
 	return []string{p.kill(cur, Step{
-		Grace: podspec.GracePeriod(p.Pod, nil), Reason: "its state is unknown",
-		Message: `Container is in "unknown" state, try killing it before restart`,
+		Grace: podspec.ContainerGracePeriod(p.Pod), Reason: "its state is unknown",
+		Message: kind + ` is in "unknown" state, try killing it before restart`,
 	})}
 }
 
@@ -105,5 +105,5 @@ func probeGrace(pod *v1.Pod, c *v1.Container, probe string) int64 {
 	if pod.DeletionGracePeriodSeconds == nil && spec != nil && spec.TerminationGracePeriodSeconds != nil {
 		return *spec.TerminationGracePeriodSeconds
 	}
-	return podspec.GracePeriod(pod, nil)
+	return podspec.ContainerGracePeriod(pod)
 }

@@ -75,9 +75,9 @@ func stopAll(p *Plan, pod *v1.Pod, seen *podstate.Pod, stopped map[string]bool, 
 	}
 	var kills, turn []string // turn are the steps that the next sidecar waits for
 	stop := func(c *podstate.Container, after []string) string {
-		s := Step{Grace: grace, Reason: why, After: after}
-		if len(after) > 0 {
-			s.Timeout = grace
+		s := Step{Grace: grace, Reason: why}
+		if len(after) > 0 && grace > 0 {
+			s.After, s.Timeout = after, grace
 		}
 		id := addKill(p, pod, c, s)
 		kills = append(kills, id)

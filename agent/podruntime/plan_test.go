@@ -579,6 +579,56 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// With grace period 0, containers that are stopped while their pod continues have no preStop hook, and sidecars wait for nobody. A pod that
+// terminates has 1 s.
+func TestNoGracePeriod(t *testing.T) {
+	pod := withInit(podOf(v1.RestartPolicyAlways, hooked(containerNamed("web"))), sidecarNamed("mesh"))
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	planned := func(words ...string) Plan {
+		return Make(Inputs{
+			Pod: pod, Seen: seen(words...), Now: noon, There: There{Cgroup: true, Dirs: true, Volumes: true},
+			NotBefore: func(*v1.Container, *podstate.Container) time.Time { return time.Time{} },
+		})
+	}
+	for _, tc := range []struct {
+		name string
+		plan Plan
+		want []string
+	}{
+		{"changed", planned("sandbox:0", "web=running!", "mesh=running"), []string{"kill web 0s"}},
+		{
+			"the sandbox is replaced", planned("-sandbox:0", "web=running", "mesh=running"),
+			[]string{"kill web 0s", "kill mesh 0s", "stop-sandbox sb0 << kill web, kill mesh"},
+		},
+		{
+			"terminated", MakeKill(pod, seen("sandbox:0", "web=running", "mesh=running"), nil, nil, "deleted"),
+			[]string{"pre-stop web 1s", "kill web 1s < pre-stop web", "kill mesh 1s << kill web", "stop-sandbox sb0 << kill web, kill mesh"},
+		},
+	} {
+		if d := cmp.Diff(tc.want, text(tc.plan)[:len(tc.want)]); d != "" {
+			t.Errorf("%s: plan (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+// The Events about containers in an unknown state name their kind.
+func TestUnknownStateMessage(t *testing.T) {
+	pod := withInit(podWith(v1.RestartPolicyAlways, "web"), sidecarNamed("mesh"), containerNamed("one"))
+	for container, words := range map[string][]string{
+		"mesh": {"mesh=unknown"}, "one": {"mesh=running", "one=unknown"}, "web": {"mesh=running", "one=exited/0", "web=unknown"},
+	} {
+		plan := Make(Inputs{Pod: pod, Seen: seen(append([]string{"sandbox:0"}, words...)...), Now: noon, There: There{Cgroup: true, Dirs: true, Volumes: true}})
+		want := `Init container is in "unknown" state, try killing it before restart`
+		if container == "web" {
+			want = `Container is in "unknown" state, try killing it before restart`
+		}
+		i := slices.IndexFunc(plan.Steps, func(s Step) bool { return s.Verb == trace.VerbKill && s.Container == container })
+		if i < 0 || plan.Steps[i].Message != want {
+			t.Errorf("%s: plan %+v, want a kill with %q", container, plan.Steps, want)
+		}
+	}
+}
+
 func TestSandboxFor(t *testing.T) {
 	host := podWith(v1.RestartPolicyAlways, "web")
 	host.Spec.HostNetwork = true

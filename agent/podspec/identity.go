@@ -74,6 +74,15 @@ func RestartableInit(c *v1.Container) bool {
 // can each only shorten it; without either, the spec's value applies.
 // Upstream: pkg/kubelet/pod_workers.go, calculateEffectiveGracePeriod.
 func GracePeriod(p *v1.Pod, override *int64) int64 {
+	return max(shortest(p, override), 1)
+}
+
+// ContainerGracePeriod returns the grace period, in seconds, of a container that is stopped while its pod continues: 0 if the spec says so, and
+// then it has no preStop hook.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod.
+func ContainerGracePeriod(p *v1.Pod) int64 { return shortest(p, nil) }
+
+func shortest(p *v1.Pod, override *int64) int64 {
 	grace := override
 	if d := p.DeletionGracePeriodSeconds; d != nil && (grace == nil || *d < *grace) {
 		grace = d
@@ -84,5 +93,5 @@ func GracePeriod(p *v1.Pod, override *int64) int64 {
 	if grace == nil {
 		return v1.DefaultTerminationGracePeriodSeconds
 	}
-	return max(*grace, 1)
+	return *grace
 }

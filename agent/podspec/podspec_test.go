@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,7 @@ func TestGracePeriod(t *testing.T) {
 		want                    int64
 	}{
 		{"nothing set", nil, nil, nil, 30},
+		{"deletion zero", new(int64(7)), new(int64(0)), nil, 1},
 		{"spec", new(int64(7)), nil, nil, 7},
 		{"spec zero", new(int64(0)), nil, nil, 1},
 		{"deletion wins over spec", new(int64(7)), new(int64(60)), nil, 60},
@@ -138,6 +140,16 @@ func TestGracePeriod(t *testing.T) {
 		}
 		if got := GracePeriod(p, c.override); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		}
+		if c.override != nil {
+			continue
+		}
+		want := c.want
+		if strings.HasSuffix(c.name, "zero") {
+			want = 0
+		}
+		if got := ContainerGracePeriod(p); got != want {
+			t.Errorf("%s: %d for a container, want %d", c.name, got, want)
 		}
 	}
 }
