@@ -75,6 +75,7 @@ type planner struct {
 	lastStart string            // app containers start in the order of the spec
 	running   int
 	pending   int // containers that start now or later
+	ending    int // app containers that are killed and do not start again
 
 	grow    []string // the step that enlarges the pod's cgroup, if any
 	resized []string // the steps that change the resources of running containers
@@ -106,7 +107,11 @@ func Make(in Inputs) Plan {
 		p.running, p.pending = 0, 0 // sidecars alone do not keep a pod running
 		p.appContainers()
 	}
-	if p.running == 0 && p.pending == 0 {
+	switch {
+	case p.running > 0 || p.pending > 0:
+	case p.ending > 0:
+		return p.end()
+	default:
 		return finished(p.Decisions)
 	}
 	p.settleLast()
@@ -117,6 +122,16 @@ func Make(in Inputs) Plan {
 // finished is the plan of a finished pod: terminate what is left of it.
 func finished(d []trace.Decision) Plan {
 	return Plan{Why: "all containers have ended and none restarts", Finished: true, Decisions: d}
+}
+
+// end stops everything of a pod whose last containers are killed and do not start again: with the pod's grace period, also what is killed for
+// its probe. The next plan sees their exit codes, and finishes the pod.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions (KillPod).
+func (p *planner) end() Plan {
+	p.Plan = Plan{Why: p.Why, Decisions: p.Decisions}
+	p.stopAll("no container is left to keep or to start")
+	return p.Plan
 }
 
 // prepare creates what the containers of a pod share, if it is missing. It must succeed before a sandbox or a container
@@ -215,7 +230,7 @@ func (p *planner) anyWanted() bool {
 
 // newSandbox stops what is left of the old sandbox and creates the next.
 func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
-	needs := append(slices.Clone(p.ground), p.stopAll()...)
+	needs := append(slices.Clone(p.ground), p.stopAll("the sandbox is replaced")...)
 	var attempt uint32
 	if old := p.Seen.Sandbox(); old != nil {
 		attempt = old.Attempt + 1
@@ -224,8 +239,8 @@ func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 }
 
 // stopAll kills every container that may run, then stops every sandbox that this agent has not stopped.
-func (p *planner) stopAll() []string {
-	return stopAll(&p.Plan, p.Pod, p.Seen, p.Stopped, podspec.ContainerGracePeriod(p.Pod), "the sandbox is replaced")
+func (p *planner) stopAll(why string) []string {
+	return stopAll(&p.Plan, p.Pod, p.Seen, p.Stopped, podspec.ContainerGracePeriod(p.Pod), why)
 }
 
 // inSandbox returns the newest container of that name in the current sandbox.

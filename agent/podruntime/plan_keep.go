@@ -50,7 +50,7 @@ func (p *planner) keep(c *v1.Container, cur *podstate.Container, kind string) bo
 	}
 	switch {
 	case !again:
-		p.running++ // until its exit is observed
+		p.ending++
 		p.decide(c, cur, trace.VerdictKill, kill.Reason+" and restartPolicy is "+policyOf(p.Pod, c))
 	case notBefore.After(p.Now):
 		p.pending++

@@ -473,8 +473,25 @@ func TestMake(t *testing.T) {
 		},
 		{
 			name: "liveness failed, Never", pod: podOf(never, probed(containerNamed("web"))),
-			seen: seen("sandbox:0", "web=running"), failed: map[string]string{"web-0": "liveness"}, want: []string{"kill web 5s"},
+			seen: seen("sandbox:0", "web=running"), failed: map[string]string{"web-0": "liveness"},
+			want:    []string{"kill web 30s", "stop-sandbox sb0 << kill web"},
 			decided: []trace.Verdict{trace.VerdictKill},
+		},
+		{
+			name: "liveness failed, Never, another one runs", pod: podOf(never, probed(containerNamed("web")), containerNamed("log")),
+			seen: seen("sandbox:0", "web=running", "log=running"), failed: map[string]string{"web-0": "liveness"}, want: []string{"kill web 5s"},
+			decided: []trace.Verdict{trace.VerdictKill},
+		},
+		{
+			name: "liveness failed, Never, the others have ended", pod: withInit(podOf(never, probed(containerNamed("web")), containerNamed("log")), sidecarNamed("mesh")),
+			seen: seen("sandbox:0", "web=running", "log=exited/0", "mesh=running"), failed: map[string]string{"web-0": "liveness"}, fresh: true,
+			want:    []string{"kill web 30s", "kill mesh 30s << kill web", "stop-sandbox sb0 << kill web, kill mesh"},
+			decided: []trace.Verdict{trace.VerdictKill, trace.VerdictLeave},
+		},
+		{
+			name: "liveness failed, own policy Never, another one crashes", pod: onOwn(podOf(always, probed(containerNamed("web")), containerNamed("log")), v1.ContainerRestartPolicyNever),
+			seen: seen("sandbox:0", "web=running", "log=exited/1"), failed: map[string]string{"web-0": "liveness"}, backoff: crashing,
+			want: []string{"kill web 5s", "wait log: CrashLoopBackOff", "retry in 10s"},
 		},
 		{
 			name: "liveness failed again and again", pod: podOf(always, probed(containerNamed("web"))), backoff: crashing,

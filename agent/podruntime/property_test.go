@@ -36,14 +36,56 @@ func TestRandomPlans(t *testing.T) {
 		}
 		plan := Make(in)
 		checkGraph(t, plan, seen)
-		checkKeeps(t, plan, seen, in)
-		checkGround(t, plan, in)
+		if endsPod(plan) {
+			checkEnd(t, plan, seen, in)
+			checkKill(t, plan, seen, stopped)
+		} else {
+			checkKeeps(t, plan, seen, in)
+			checkGround(t, plan, in)
+		}
 		grace := new(r.Int64N(60))
 		checkGraph(t, MakeKill(pod, seen, stopped, grace, "deleted"), nil)
 		checkKill(t, MakeKill(pod, seen, stopped, grace, "deleted"), seen, stopped)
 		checkGraph(t, MakeClean(seen, r.IntN(2) == 0), seen)
 		if t.Failed() {
 			t.Fatalf("seed %d: pod %+v\nseen %+v\nplan %q", seed, pod.Spec, seen, text(plan))
+		}
+	}
+}
+
+// endsPod reports whether a plan stops the pod's sandbox, and creates no other.
+func endsPod(p Plan) bool {
+	has := func(v trace.Verb) bool { return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Verb == v }) }
+	return has(trace.VerbStopSandbox) && !has(trace.VerbSandbox)
+}
+
+// checkEnd checks that a pod is stopped without being finished only if each of its app containers that runs must be killed, that one of them
+// does, and that nothing is started.
+func checkEnd(t *testing.T, p Plan, seen *podstate.Pod, in Inputs) {
+	t.Helper()
+	killed := 0
+	for i := range in.Pod.Spec.Containers {
+		for _, c := range seen.Containers {
+			if c.Name != in.Pod.Spec.Containers[i].Name || c.SandboxID != seen.Sandbox().ID {
+				continue
+			}
+			if c.State == podstate.Running {
+				killed++
+				if in.Failed == nil {
+					t.Errorf("%s runs as it should, and the pod ends", c.ID)
+				} else if _, failed := in.Failed(c.ID); !failed {
+					t.Errorf("%s runs as it should, and the pod ends", c.ID)
+				}
+			}
+			break // older ones do not count
+		}
+	}
+	if killed == 0 || p.Finished || p.Reset || !p.RetryAt.IsZero() {
+		t.Errorf("the pod ends, and %d of its app containers are killed", killed)
+	}
+	for _, s := range p.Steps {
+		if s.Verb != trace.VerbKill && s.Verb != trace.VerbPreStop && s.Verb != trace.VerbStopSandbox {
+			t.Errorf("the pod ends, and %q is planned", s.ID)
 		}
 	}
 }
