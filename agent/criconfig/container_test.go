@@ -16,7 +16,7 @@ func TestContainer(t *testing.T) {
 	c.VolumeMounts = []v1.VolumeMount{
 		{Name: "data", MountPath: "/data", MountPropagation: new(v1.MountPropagationBidirectional)},
 		{Name: "data", MountPath: "logs", SubPathExpr: "$(MODE)/logs"},
-		{Name: "cfg", MountPath: "/cfg", ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible)},
+		{Name: "cfg", MountPath: "/cfg", ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible), BindMountOptions: []string{"noexec", "nodev"}},
 		{Name: "img", MountPath: "/img", SubPath: "bin"},
 	}
 	c.VolumeDevices = []v1.VolumeDevice{{Name: "disk", DevicePath: "/dev/xvda"}}
@@ -63,7 +63,7 @@ func TestContainer(t *testing.T) {
 			{ContainerPath: "/plugin", HostPath: "/plugin"},
 			{ContainerPath: "/data", HostPath: "/v/data", SelinuxRelabel: true, Propagation: runtimeapi.MountPropagation_PROPAGATION_BIDIRECTIONAL},
 			{ContainerPath: "/logs", HostPath: "/v/sub/1", SelinuxRelabel: true},
-			{ContainerPath: "/cfg", HostPath: "/v/cfg", Readonly: true, RecursiveReadOnly: true},
+			{ContainerPath: "/cfg", HostPath: "/v/cfg", Readonly: true, RecursiveReadOnly: true, MountOptions: []string{"noexec", "nodev"}},
 			{ContainerPath: "/img", Image: image, ImageSubPath: "bin"},
 			{ContainerPath: "/etc/hosts", HostPath: "/pods/uid-1/etc-hosts", SelinuxRelabel: true},
 			{ContainerPath: "/dev/termination-log", HostPath: "/pods/uid-1/containers/app/0f", SelinuxRelabel: true},

@@ -124,6 +124,7 @@ func mount(m *v1.VolumeMount, i int, node Node, in *ContainerInput) (*runtimeapi
 		RecursiveReadOnly: rro,
 		SelinuxRelabel:    vol.SELinuxRelabel && node.SELinux,
 		Propagation:       propagation,
+		MountOptions:      m.BindMountOptions,
 	}
 	switch {
 	case vol.Image != nil:
