@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
@@ -46,17 +47,20 @@ const syncLoopLimit = 2 * time.Minute
 
 // parts is the assembled agent. Each part is created after those that it needs; assemble has the order.
 type parts struct {
-	cfg     Config
-	client  *cri.Client
-	host    machine
-	self    *node.Self       // this node in the API; empty for a standalone agent
-	files   *guestfile.Files // files that containers can write
-	pleg    *pleg.PLEG
-	state   *runtimestate.State
-	cgroups *cgroup.Manager  // nil if no cgroups are created
-	slots   *semaphore.Slots // for the container runtime
-	cluster *cluster
-	volumes *volume.Manager
+	cfg    Config
+	client *cri.Client
+	host   machine
+	self   *node.Self       // this node in the API; empty for a standalone agent
+	files  *guestfile.Files // files that containers can write
+	pleg   *pleg.PLEG
+	state  *runtimestate.State
+	// declared are the features that the node declares, features the same for admission. Like upstream's, they are those of the start.
+	declared []string
+	features *admission.Features
+	cgroups  *cgroup.Manager  // nil if no cgroups are created
+	slots    *semaphore.Slots // for the container runtime
+	cluster  *cluster
+	volumes  *volume.Manager
 	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges
@@ -202,6 +206,8 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		return err
 	}
 	p.state.Check(ctx) // the runtime's features are part of later requests
+	p.declared = node.DeclaredFeatures(p.cfg.Kubelet.Gates, p.state.Features())
+	p.features = admission.NewFeatures(p.declared, node.Release())
 	if bus != nil {
 		p.usage = usage.New(usage.Config{Bus: bus, Starting: p.pods.store.Starting})
 		p.add("usage", p.usage.Run)

@@ -57,7 +57,7 @@ func (p *parts) newNode() error {
 		OnlyExisting:  k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
 		AttachDetach:  *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
 		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
-		Declared:  node.DeclaredFeatures(k.Gates),
+		Declared:  p.declared,
 		Cgroups:   p.cgroupsInUse(),
 		NoStorage: !p.isolatesStorage(),
 		MaxImages: *kc.NodeStatusMaxImages,
@@ -128,7 +128,7 @@ func (p *parts) runtime() node.Runtime {
 // admission adds data about the node to a pod's admission.
 func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
-	in.ShuttingDown = p.shuttingDown()
+	in.Features, in.ShuttingDown = p.features, p.shuttingDown()
 	in.Claims = p.cfg.Kubelet.Cgroups.Claims
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	in.NoAppArmor = !p.cfg.Simulated && !node.AppArmor("/")

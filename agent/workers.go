@@ -72,7 +72,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	}
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
-		Orphans: p.orphans(), Node: p.admission, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
+		Orphans: p.orphans(), Node: p.admission, Features: p.features, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
 		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices, Resources: p.host.managers,
 	}
 	p.cluster.joinManager(&manager)

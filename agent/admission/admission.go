@@ -1,7 +1,7 @@
 // Package admission decides whether the node admits a pod.
 //
-// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, AppArmor, which pods a
-// critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the
+// It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, AppArmor, features that the
+// node declares, which pods a critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the
 // verdict as a Decision.
 //
 // Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
@@ -55,6 +55,8 @@ type Inputs struct {
 	MemoryPressure, DiskPressure, PIDPressure bool
 	// NoAppArmor says that the kernel has no AppArmor, or that it is disabled.
 	NoAppArmor bool
+	// Features are those that the node declares; nil means that pods may need any.
+	Features *Features
 	// ShuttingDown says that the node is shutting down.
 	ShuttingDown bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
@@ -86,17 +88,31 @@ func Check(in Inputs) Verdict {
 		}
 	}
 	in.Allocatable = in.allocatable()
-	problems := in.freshProblems()
-	if len(problems) > 0 && !podspec.CriticalPod(in.Pod) {
-		return problems[0].Verdict
+	v := Verdict{OK: true}
+	if problems := in.freshProblems(); len(problems) > 0 {
+		v = problems[0].Verdict
+		if podspec.CriticalPod(in.Pod) {
+			v = in.preempt(problems)
+		}
 	}
-	if in.ShuttingDown { // no pod is preempted for one that is rejected
+	if !v.OK {
+		return v
+	}
+	if late := in.late(); !late.OK { // no pod is preempted for one that is rejected
+		return late
+	}
+	return v
+}
+
+// late runs the checks that follow all others.
+func (in Inputs) late() Verdict {
+	if v := in.features(); !v.OK {
+		return v
+	}
+	if in.ShuttingDown {
 		return shuttingDown()
 	}
-	if len(problems) == 0 {
-		return Verdict{OK: true}
-	}
-	return in.preempt(problems)
+	return Verdict{OK: true}
 }
 
 // problems returns what speaks against the pod on this node, in upstream's order.
@@ -120,7 +136,7 @@ func (in Inputs) freshProblems() []problem {
 	return problems
 }
 
-// shuttingDown rejects every pod, as upstream does after all other checks.
+// shuttingDown rejects every pod.
 //
 // Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, Admit.
 func shuttingDown() Verdict {

@@ -193,13 +193,16 @@ func actedOnGates() map[string]bool {
 		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
 		"EmptyDirVolumeMode":                             true,
+		"ExtendWebSocketsToKubelet":                      true, // declared
 		"GRPCContainerProbeTLS":                          true,
 		"GracefulNodeShutdown":                           true,
 		"GracefulNodeShutdownBasedOnPodPriority":         true,
 		"H2CContainerProbe":                              true,
 		"ImageVolumeWithDigest":                          true,
+		"InPlacePodLevelResourcesVerticalScaling":        true, // declared
 		"InPlacePodVerticalScalingExclusiveCPUs":         true,
 		"InPlacePodVerticalScalingExclusiveMemory":       true,
+		"InPlacePodVerticalScalingInitContainers":        true, // declared; locked
 		"InPlacePodVerticalScalingMemoryBackedVolumes":   true,
 		"KubeletAllocatedPodsEndpoint":                   true,
 		"KubeletCrashLoopBackOffMax":                     true,
@@ -207,19 +210,22 @@ func actedOnGates() map[string]bool {
 		"KubeletPodResourcesListUseActivePods":           true,
 		"KubeletRegistrationGetOnExistsOnly":             true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
-		"MemoryQoS":                          true,
-		"NodeLogQuery":                       true,
-		"PodAndContainerStatsFromCRI":        true,
-		"PodLevelResourceManagers":           true,
-		"PodLogsQuerySplitStreams":           true,
-		"PodsAPI":                            true,
-		"QOSReserved":                        true,
-		"ReduceDefaultCrashLoopBackOffDecay": true,
-		"ResourceHealthStatus":               true,
-		"ResourceHealthStatusMessage":        true,
-		"SELinuxMount":                       true,
+		"MemoryQoS":                            true,
+		"NodeLogQuery":                         true,
+		"PodAndContainerStatsFromCRI":          true,
+		"PodLevelResourceManagers":             true,
+		"PodLogsQuerySplitStreams":             true,
+		"PodsAPI":                              true,
+		"QOSReserved":                          true,
+		"ReduceDefaultCrashLoopBackOffDecay":   true,
+		"ResourceHealthStatus":                 true,
+		"ResourceHealthStatusMessage":          true,
+		"RestartAllContainersOnContainerExits": true, // declared
+		"SELinuxMount":                         true,
 		// No option of the topology manager is alpha or beta: these two change nothing, here and in upstream's kubelet.
 		"TopologyManagerPolicyAlphaOptions": true,
 		"TopologyManagerPolicyBetaOptions":  true,
+		"UserNamespacesHostNetworkSupport":  true, // declared
+		"VolumeBindMountOptions":            true, // declared
 	}
 }

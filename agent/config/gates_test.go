@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/component-helpers/nodedeclaredfeatures/features"
 )
 
 func sorted(lines string) []string {
@@ -60,6 +62,17 @@ func TestActedOnGates(t *testing.T) {
 	})
 	if err != nil || found < 10 {
 		t.Error(found, err)
+	}
+}
+
+// A gate of a feature that the node declares decides which pods it admits.
+func TestDeclaredGates(t *testing.T) {
+	for _, f := range features.AllFeatures {
+		for _, name := range f.Requirements().EnabledFeatureGates {
+			if !actedOnGates()[name] {
+				t.Errorf("%s is declared, but %s is not listed as acted on", f.Name(), name)
+			}
+		}
 	}
 }
 

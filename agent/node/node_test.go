@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
@@ -624,8 +625,23 @@ type gates map[string]bool
 func (g gates) Enabled(name string) bool { return g[name] }
 
 func TestDeclaredFeatures(t *testing.T) {
-	if got := DeclaredFeatures(gates{"RestartAllContainersOnContainerExits": true}); !slices.Equal(got, []string{"RestartAllContainersOnContainerExits"}) {
-		t.Errorf("%v", got)
+	const restart, mounts, users = "RestartAllContainersOnContainerExits", "VolumeBindMountOptions", "UserNamespacesHostNetworkSupport"
+	all := gates{restart: true, mounts: true, users: true}
+	for _, c := range []struct {
+		name    string
+		gates   gates
+		runtime *runtimeapi.RuntimeFeatures
+		want    []string
+	}{
+		{"a gate", gates{restart: true}, nil, []string{restart}},
+		{"the runtime reports nothing", all, nil, []string{restart}},
+		{"the runtime has one", all, &runtimeapi.RuntimeFeatures{MountOptions: true}, []string{restart, mounts}},
+		{"the runtime has all", all, &runtimeapi.RuntimeFeatures{MountOptions: true, UserNamespacesHostNetwork: true}, []string{restart, users, mounts}},
+		{"no gate", gates{}, &runtimeapi.RuntimeFeatures{MountOptions: true, UserNamespacesHostNetwork: true}, nil},
+	} {
+		if got := DeclaredFeatures(c.gates, c.runtime); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 

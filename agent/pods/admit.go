@@ -77,3 +77,16 @@ func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) 
 		m.cfg.Statuses.Set(ctx, pod, st)
 	}
 }
+
+// unmet warns that a new version of a pod needs features that the node does not declare. The update takes place all the same.
+//
+// Upstream: pkg/kubelet/kubelet.go, HandlePodUpdates.
+func (m *Manager) unmet(ctx context.Context, old, pod *v1.Pod) {
+	if old == nil {
+		return
+	}
+	if message := m.cfg.Features.Unmet(old, pod); message != "" {
+		ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)))
+		m.event(ctx, pod, v1.EventTypeWarning, "FailedNodeDeclaredFeaturesCheck", message)
+	}
+}

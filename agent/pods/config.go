@@ -178,6 +178,7 @@ func (m *Manager) update(ctx context.Context, pod *v1.Pod) {
 		return
 	}
 	old := m.cfg.Store.Newest(pod.UID)
+	m.unmet(ctx, old, pod)
 	m.cfg.Store.put(pod, time.Now())
 	m.register(pod)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.resize(ctx, old, pod), Cause: worker.Cause{Text: "UPDATE", Span: trace.FromContext(ctx)}})

@@ -83,6 +83,8 @@ type Config struct {
 	MaxPods int
 	// Node adds data about the node to an admission's inputs; may be nil.
 	Node func(*admission.Inputs)
+	// Features are those that the node declares; nil means that updates of pods may need any.
+	Features *admission.Features
 	// Devices may be nil: then no pod gets devices of device plugins.
 	Devices Devices
 	// Mirrors may be nil: then no static pod has a mirror pod.
