@@ -58,6 +58,18 @@ func TestCheck(t *testing.T) {
 			name: "any address takes all", reason: "NodePorts",
 			in: Inputs{Pod: podWith("p", v1.ContainerPort{HostPort: 80, HostIP: "10.0.0.1"}), Others: []*v1.Pod{podWith("a", v1.ContainerPort{HostPort: 80, HostIP: "0.0.0.0"})}},
 		},
+		{
+			name: "any IPv6 address is an address like others",
+			in:   Inputs{Pod: podWith("p", v1.ContainerPort{HostPort: 80, HostIP: "::"}), Others: []*v1.Pod{podWith("a", v1.ContainerPort{HostPort: 80, HostIP: "10.0.0.1"})}},
+		},
+		{
+			name: "any IPv6 address, twice", reason: "NodePorts",
+			in: Inputs{Pod: podWith("p", v1.ContainerPort{HostPort: 80, HostIP: "::"}), Others: []*v1.Pod{podWith("a", v1.ContainerPort{HostPort: 80, HostIP: "::"})}},
+		},
+		{
+			name: "any IPv4 address takes it, too", reason: "NodePorts",
+			in: Inputs{Pod: podWith("p", v1.ContainerPort{HostPort: 80, HostIP: "::"}), Others: []*v1.Pod{podWith("a", web)}},
+		},
 		{name: "container ports do not matter", in: Inputs{Pod: podWith("p", v1.ContainerPort{ContainerPort: 80}), Others: []*v1.Pod{podWith("a", v1.ContainerPort{ContainerPort: 80})}}},
 		{name: "a sidecar's port counts", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{asInit(podWith("a", web), &always)}}, reason: "NodePorts"},
 		{name: "an init container's does not", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{asInit(podWith("a", web), nil)}}},

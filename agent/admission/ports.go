@@ -84,4 +84,7 @@ func (a hostPort) at(ip string) hostPort {
 	return hostPort{ip: ip, protocol: a.protocol, port: a.port}
 }
 
-func anyIP(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+// anyIP reports whether a port with this host IP conflicts with those of all addresses. As upstream, :: is an address like others.
+//
+// Upstream: k8s.io/kube-scheduler/framework/types.go, HostPortInfo.
+func anyIP(ip string) bool { return ip == "" || ip == "0.0.0.0" }
