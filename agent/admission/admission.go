@@ -25,6 +25,8 @@ type Verdict struct {
 	// Reason is the CamelCase reason in a rejected pod's status.
 	Reason  string
 	Message string
+	// Detail is for the operator of the node only, because it is about another pod: it is in no status.
+	Detail string
 	// Preempt are the pods that must terminate first; only for a critical pod that fits otherwise.
 	Preempt []*v1.Pod
 	// Short is a resource of which there is too little until they have terminated.

@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 		{name: "the last place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}, MaxPods: 2}},
 		{name: "no place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a"), podWith("b")}, MaxPods: 2}, reason: "OutOfpods", says: "used: 2, capacity: 2"},
 		{name: "no limit", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}}},
-		{name: "port taken", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{podWith("a"), podWith("b", web)}}, reason: "NodePorts", says: "80/TCP is taken by ns/b"},
+		{name: "port taken", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{podWith("a"), podWith("b", web)}}, reason: "NodePorts", says: "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
 		{name: "port named with its default protocol", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{podWith("a", v1.ContainerPort{HostPort: 80, Protocol: v1.ProtocolTCP})}}, reason: "NodePorts"},
 		{name: "same port, other protocol", in: Inputs{Pod: podWith("p", web), Others: []*v1.Pod{podWith("a", v1.ContainerPort{HostPort: 80, Protocol: v1.ProtocolUDP})}}},
 		{

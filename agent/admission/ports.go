@@ -32,9 +32,9 @@ func (in Inputs) ports() []problem {
 			}
 		}
 		if conflict {
-			o := in.Others[owner]
-			return []problem{predicate("NodePorts", fmt.Sprintf(
-				"node(s) didn't have free ports for the requested pod ports (host port %d/%s is taken by %s/%s)", want.port, want.protocol, o.Namespace, o.Name))}
+			p := predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+			p.Detail = fmt.Sprintf("host port %d/%s is taken by %s", want.port, want.protocol, podspec.Ref(in.Others[owner]))
+			return []problem{p}
 		}
 	}
 	return nil

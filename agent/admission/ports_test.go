@@ -31,13 +31,15 @@ func TestPortsAsOneByOne(t *testing.T) {
 			for _, o := range in.Others {
 				for _, b := range hostPorts(o) {
 					if want == "" && a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || any[a.ip] || any[b.ip]) {
-						want = fmt.Sprintf("node(s) didn't have free ports for the requested pod ports (host port %d/%s is taken by ns/%s)", a.port, a.protocol, o.Name)
+						want = fmt.Sprintf("host port %d/%s is taken by ns/%s", a.port, a.protocol, o.Name)
 					}
 				}
 			}
 		}
 		got := in.ports()
-		if (len(got) > 0) != (want != "") || want != "" && !reflect.DeepEqual(got[0], predicate("NodePorts", want)) {
+		conflict := predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+		conflict.Detail = want
+		if (len(got) > 0) != (want != "") || want != "" && !reflect.DeepEqual(got[0], conflict) {
 			t.Fatalf("%v, want %q", got, want)
 		}
 	}

@@ -41,6 +41,9 @@ func (m *Manager) admit(span trace.Span, pod *v1.Pod, adopted bool) admission.Ve
 	case !v.OK:
 		m.release(pod.UID)
 		d.Verdict, d.Code, d.Reason = trace.VerdictReject, v.Reason, v.Reason+": "+v.Message
+		if v.Detail != "" {
+			d.Reason += " (" + v.Detail + ")"
+		}
 	case len(v.Preempt) > 0:
 		d.Reason = fmt.Sprintf("it is critical: %d pods give way", len(v.Preempt))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -71,5 +72,22 @@ func TestRejectedAfterAdmission(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The status and the Event of a pod whose host port is taken do not name the other pod, which may be another team's. The decision does.
+func TestRejectedForAnotherPod(t *testing.T) {
+	d := newDesk(t, 0)
+	d.send(podsource.OpAdd, podOf("other", "u1", hostPort(80)), podOf("web", "u2", hostPort(80)))
+	d.asked("u1: ADD")
+	const message = "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+	d.decided("admission default/other: admit, all checks passed", "admission default/web: reject, "+message+" (host port 80/TCP is taken by default/other)")
+	said := tracetest.Events[trace.PodStatus](d.rec)
+	if s := said[len(said)-1]; s.Reason+": "+strings.TrimPrefix(s.Message, "Pod was rejected: ") != message {
+		t.Errorf("status %+v", s)
+	}
+	events := tracetest.Events[trace.NodeEvent](d.rec)
+	if e := events[len(events)-1]; e.Reason+": "+e.Message != message {
+		t.Errorf("Event %+v", e)
 	}
 }
