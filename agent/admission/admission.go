@@ -79,7 +79,10 @@ type problem struct {
 	short    int64
 }
 
-// Check returns the first problem, in upstream's order.
+// Check returns the first problem, in upstream's order, except that the managers come after the checks of the OS and of groups: they give
+// nothing to a pod that no node of this kind takes.
+//
+// Upstream: pkg/kubelet/kubelet.go, NewMainKubelet (AddPodAdmitHandlers).
 func Check(in Inputs) Verdict {
 	if v := checkHard(in); !v.OK {
 		return v
@@ -108,6 +111,9 @@ func Check(in Inputs) Verdict {
 
 // late runs the checks that follow all others.
 func (in Inputs) late() Verdict {
+	if v := in.appArmor(); !v.OK {
+		return v
+	}
 	if v := in.features(); !v.OK {
 		return v
 	}
@@ -151,9 +157,6 @@ func checkHard(in Inputs) Verdict {
 		return v
 	}
 	if v := in.sysctls(); !v.OK {
-		return v
-	}
-	if v := in.appArmor(); !v.OK {
 		return v
 	}
 	pod := in.Pod

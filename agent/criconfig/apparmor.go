@@ -9,11 +9,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// appArmor returns the container's profile, or nil: from its own field, the pod's annotation for it, or the pod's
+// AppArmor returns the container's profile, or nil: from its own field, the pod's annotation for it, or the pod's
 // field.
 //
 // Upstream: pkg/security/apparmor/helpers.go, GetProfile.
-func appArmor(pod *v1.Pod, c *v1.Container) *v1.AppArmorProfile {
+func AppArmor(pod *v1.Pod, c *v1.Container) *v1.AppArmorProfile {
 	if c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil {
 		return c.SecurityContext.AppArmorProfile
 	}

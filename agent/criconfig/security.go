@@ -54,7 +54,7 @@ func containerSecurity(pod *v1.Pod, c *v1.Container, node Node, in *ContainerInp
 	if sc.Seccomp, err = seccomp(either(own.SeccompProfile, podSC.SeccompProfile), node); err != nil {
 		return nil, containerError(c, "securityContext.seccompProfile", err)
 	}
-	if err = setAppArmor(sc, appArmor(pod, c)); err != nil {
+	if err = setAppArmor(sc, AppArmor(pod, c)); err != nil {
 		return nil, containerError(c, "securityContext.appArmorProfile", err)
 	}
 	if sc.NamespaceOptions, err = Namespaces(pod, in.UserNS); err != nil {
