@@ -130,6 +130,7 @@ func (p *parts) admission(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.Features, in.ShuttingDown = p.features, p.shuttingDown()
 	in.Claims = p.cfg.Kubelet.Cgroups.Claims
+	in.Comparisons, in.NoPodLevel = p.cfg.Kubelet.Gates.Enabled("TaintTolerationComparisonOperators"), !p.cfg.Kubelet.Gates.Enabled("PodLevelResources")
 	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	in.NoAppArmor = !p.cfg.Simulated && !node.AppArmor("/")
 	if p.cluster.alone() {

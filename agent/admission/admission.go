@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/klog/v2"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -55,6 +56,10 @@ type Inputs struct {
 	Sysctls []string
 	// MemoryPressure, DiskPressure and PIDPressure are the node's pressure conditions.
 	MemoryPressure, DiskPressure, PIDPressure bool
+	// Comparisons is the feature gate TaintTolerationComparisonOperators: tolerations can have the operators Lt and Gt.
+	Comparisons bool
+	// NoPodLevel says that the feature gate PodLevelResources is off.
+	NoPodLevel bool
 	// NoAppArmor says that the kernel has no AppArmor, or that it is disabled.
 	NoAppArmor bool
 	// Features are those that the node declares; nil means that pods may need any.
@@ -113,6 +118,9 @@ func Check(in Inputs) Verdict {
 func (in Inputs) late() Verdict {
 	if v := in.appArmor(); !v.OK {
 		return v
+	}
+	if in.NoPodLevel && resourcehelper.IsPodLevelResourcesSet(in.Pod) {
+		return Verdict{Reason: "PodLevelResourcesNotSupported", Message: "PodLevelResources feature gate is disabled"}
 	}
 	if v := in.features(); !v.OK {
 		return v
@@ -185,7 +193,7 @@ func (in Inputs) pressure() Verdict {
 	}
 	if !in.DiskPressure && !in.PIDPressure {
 		taint := &v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
-		tolerated := slices.ContainsFunc(in.Pod.Spec.Tolerations, func(t v1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
+		tolerated := slices.ContainsFunc(in.Pod.Spec.Tolerations, func(t v1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, in.Comparisons) })
 		if qos.Class(in.Pod) != v1.PodQOSBestEffort || tolerated {
 			return Verdict{OK: true}
 		}

@@ -33,7 +33,7 @@ func (in Inputs) taints() []problem {
 		return nil
 	}
 	_, untolerated := corev1.FindMatchingUntoleratedTaint(klog.Background(), in.Node.Spec.Taints, in.Pod.Spec.Tolerations,
-		func(t *v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }, false)
+		func(t *v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }, in.Comparisons)
 	if untolerated {
 		return []problem{predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")}
 	}

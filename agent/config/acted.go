@@ -214,6 +214,7 @@ func actedOnGates() map[string]bool {
 		"NodeLogQuery":                         true,
 		"PodAndContainerStatsFromCRI":          true,
 		"PodLevelResourceManagers":             true,
+		"PodLevelResources":                    true,
 		"PodLogsQuerySplitStreams":             true,
 		"PodsAPI":                              true,
 		"QOSReserved":                          true,
@@ -222,6 +223,7 @@ func actedOnGates() map[string]bool {
 		"ResourceHealthStatusMessage":          true,
 		"RestartAllContainersOnContainerExits": true, // declared
 		"SELinuxMount":                         true,
+		"TaintTolerationComparisonOperators":   true,
 		// No option of the topology manager is alpha or beta: these two change nothing, here and in upstream's kubelet.
 		"TopologyManagerPolicyAlphaOptions": true,
 		"TopologyManagerPolicyBetaOptions":  true,
