@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
@@ -50,8 +53,9 @@ type parts struct {
 	cfg    Config
 	client *cri.Client
 	host   machine
-	self   *node.Self       // this node in the API; empty for a standalone agent
-	files  *guestfile.Files // files that containers can write
+	self   *node.Self               // this node in the API; empty for a standalone agent
+	seen   *atomic.Pointer[v1.Node] // the object as seenNode last had it
+	files  *guestfile.Files         // files that containers can write
 	pleg   *pleg.PLEG
 	state  *runtimestate.State
 	// declared are the features that the node declares, features the same for admission. Like upstream's, they are those of the start.
@@ -106,6 +110,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}),
 		host: machine{addresses: &addresses{own: node.HostIPs(cfg.Kubelet.Node.IPs)}},
+		seen: &atomic.Pointer[v1.Node]{},
 		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
 	}
 	p.pods.store = pods.NewStore(p.pods.watchers.Changed)

@@ -38,7 +38,7 @@ func (p *parts) newEviction() error {
 		Isolation: p.isolatesStorage(), Observe: p.cfg.Simulated,
 		Measure: e.measure, Usage: p.host.stats.Pods, Pods: e, Reclaimer: reclaimer{p},
 		Marks:   map[trace.Signal][]trace.Threshold{trace.SignalImageFS: {p.imagePolicy().Threshold()}},
-		Stalled: stalls.C(), Watcher: p.newWatcher(), Counted: p.counted, Changed: p.self.Changed, Warn: p.warnNode, Bus: p.cfg.Bus,
+		Stalled: stalls.C(), Watcher: p.newWatcher(), Counted: p.counted, Changed: func() { p.self.Changed(); p.nodeChanged() }, Warn: p.warnNode, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -115,6 +114,9 @@ func (p *parts) seenNode(n *v1.Node) {
 	p.volumes.MarkInUse(n.Status.VolumesInUse)
 	p.cluster.mirrors.Wake()
 	p.addressesSeen()
+	if was := p.seen.Swap(n); placesOtherwise(was, n) {
+		p.nodeChanged()
+	}
 	if p.serving != nil {
 		p.serving.Changed()
 	}
@@ -123,20 +125,4 @@ func (p *parts) seenNode(n *v1.Node) {
 // runtime returns what the runtime reports about itself.
 func (p *parts) runtime() node.Runtime {
 	return node.RuntimeOf(p.client.Info, p.state.Handlers(), p.state.Features())
-}
-
-// admission adds data about the node to a pod's admission.
-func (p *parts) admission(in *admission.Inputs) {
-	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
-	in.Features, in.ShuttingDown = p.features, p.shuttingDown()
-	in.Claims = p.cfg.Kubelet.Cgroups.Claims
-	in.Comparisons, in.NoPodLevel = p.cfg.Kubelet.Gates.Enabled("TaintTolerationComparisonOperators"), !p.cfg.Kubelet.Gates.Enabled("PodLevelResources")
-	in.Sysctls = p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
-	in.NoAppArmor = !p.cfg.Simulated && !node.AppArmor("/")
-	if p.cluster.alone() {
-		return // a standalone node admits pods without these
-	}
-	in.Node, in.Fresh, in.Allocatable = p.self.Object(), p.self.Fresh, p.host.resources.Allocatable
-	uid := in.Pod.UID
-	in.Devices = func(allocatable v1.ResourceList) { p.pods.devices.Offer(uid, allocatable) }
 }

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/cpus"
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/memory"
@@ -31,7 +30,7 @@ func (p *parts) newResizes() (err error) {
 		Refuse: func(pod, allocated *v1.Pod) resize.Refusal {
 			return refuseResize(of, node, pod, allocated)
 		},
-		Admit: admission.Room{Allocatable: p.host.resources.Allocatable, Claims: p.cfg.Kubelet.Cgroups.Claims}.Fits,
+		Admit: p.admitResize,
 		Try: func(ctx context.Context, pod, allocated *v1.Pod) (func(bool), bool, string) {
 			return tryResize(ctx, of, p.host.managers.topology, pod, allocated)
 		},

@@ -21,7 +21,7 @@ func (p *parts) newShutdown() (err error) {
 	}
 	s := shutdown.Settings{Total: k.Kubelet.ShutdownGracePeriod.Duration, Critical: k.Kubelet.ShutdownGracePeriodCriticalPods.Duration}
 	c := shutdown.Config{
-		Connect: shutdown.Bus{}.Connect, Pods: endable{p}, Changed: p.self.Changed, Events: p.cluster.events, Bus: p.cfg.Bus,
+		Connect: shutdown.Bus{}.Connect, Pods: endable{p}, Changed: func() { p.self.Changed(); p.nodeChanged() }, Events: p.cluster.events, Bus: p.cfg.Bus,
 	}
 	if k.Gates.Enabled("GracefulNodeShutdownBasedOnPodPriority") {
 		s.ByPriority = k.Kubelet.ShutdownGracePeriodByPodPriority

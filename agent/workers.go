@@ -22,6 +22,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/terminationmessage"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // podParts are the parts that handle the node's pods.
@@ -38,6 +39,7 @@ type podParts struct {
 	images   *image.Puller
 	registry *worker.Registry
 	resizes  *resize.Manager
+	retry    func() // has resizes tried again that wait for the node; nil before the workers are built
 	prober   *probe.Prober
 	syncer   *pods.Syncer
 	workers  *worker.Manager
@@ -47,12 +49,13 @@ type podParts struct {
 // newWorkers creates the parts that handle pods, from the syncer up to the manager.
 func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.Requests) (err error) {
 	w, cache, gates := &p.pods, p.pleg.Cache(), p.cfg.Kubelet.Gates
+	w.retry = func() { a.Freed(trace.ResizeForNode) }
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
 		Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
 		Freed: func() {
 			if w.resizes.AnyWaiting() {
-				a.Freed()
+				a.Freed(trace.ResizeForTerminated)
 			}
 		},
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },

@@ -54,4 +54,5 @@ const (
 	ResizeForAdded      ResizeTrigger = "pods_added"     // the agent received the pod
 	ResizeForRemoved    ResizeTrigger = "pods_removed"   // another pod was deleted
 	ResizeForTerminated ResizeTrigger = "pod_terminated" // another pod has ended
+	ResizeForNode       ResizeTrigger = "node_changed"   // a pressure condition or a shutdown of the node has ended, or its labels or taints have changed
 )

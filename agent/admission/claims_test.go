@@ -38,7 +38,7 @@ func TestClaimsCount(t *testing.T) {
 		if v := Check(in); v.Reason != tc.with || v.Message != tc.message {
 			t.Errorf("%s: %q %q, want %q %q", tc.name, v.Reason, v.Message, tc.with, tc.message)
 		}
-		if fits, _, _ := (Room{Allocatable: in.Allocatable, Claims: qos.WithClaims}).Fits(tc.pod, in.Others); fits != (tc.with == "") {
+		if fits := Resize(Inputs{Pod: tc.pod, Others: in.Others, Allocatable: in.Allocatable, Claims: qos.WithClaims}).OK; fits != (tc.with == "") {
 			t.Errorf("%s: a resize fits: %t", tc.name, fits)
 		}
 	}

@@ -11,14 +11,6 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Resources returns the first missing resource of the node; it never preempts other pods.
-func Resources(in Inputs) Verdict {
-	if problems := in.resources(); len(problems) > 0 {
-		return problems[0].Verdict
-	}
-	return Verdict{OK: true}
-}
-
 func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
 	pod = withoutClaimed(pod)
 	if in.Requests != nil {

@@ -35,8 +35,8 @@ type Handler interface {
 	Sync(ctx context.Context, uid types.UID)
 	// Probed handles a changed probe result.
 	Probed(ctx context.Context, u probe.Update)
-	// Freed handles resources that are free because a pod has terminated.
-	Freed(ctx context.Context)
+	// Freed handles resizes that may be possible now, and why: a pod has terminated, or the node has changed.
+	Freed(ctx context.Context, why trace.ResizeTrigger)
 	// Housekeep looks for the remains of unknown pods. It returns what it found, for people.
 	Housekeep(ctx context.Context) string
 }
@@ -118,8 +118,8 @@ func (l *Loop) Run(ctx context.Context) error {
 		case u := <-l.cfg.Probes:
 			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopProbe, Op: trace.LoopOp(u.Probe.Trace()), Pods: 1, Detail: u.Container + " " + u.Result.String()}, idle,
 				func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Probed(ctx, u) })
-		case <-l.cfg.Requests.freed:
-			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopResize}, idle, func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Freed(ctx) })
+		case why := <-l.cfg.Requests.freed:
+			l.iterate(ctx, trace.Span{}, trace.Loop{Case: trace.LoopResize}, idle, func(ctx context.Context, _ *trace.Loop) { l.cfg.Handler.Freed(ctx, why) })
 		case <-l.cfg.Requests.tidy:
 			l.housekeep(ctx, trace.LoopAsked, idle)
 		case <-tick.C:

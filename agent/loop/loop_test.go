@@ -54,8 +54,10 @@ func (h *handler) Config(ctx context.Context, u podsource.Update) {
 
 func (h *handler) Lifecycle(ctx context.Context, e pleg.Event) { h.note(ctx, "pleg "+string(e.Type)) }
 func (h *handler) Sync(ctx context.Context, uid types.UID)     { h.note(ctx, "sync "+string(uid)) }
-func (h *handler) Freed(ctx context.Context)                   { h.note(ctx, "freed") }
-func (h *handler) Probed(ctx context.Context, u probe.Update)  { h.note(ctx, "probe "+string(u.UID)) }
+func (h *handler) Freed(ctx context.Context, why trace.ResizeTrigger) {
+	h.note(ctx, "freed "+string(why))
+}
+func (h *handler) Probed(ctx context.Context, u probe.Update) { h.note(ctx, "probe "+string(u.UID)) }
 
 func (h *handler) Housekeep(ctx context.Context) string {
 	h.note(ctx, "housekeeping")
@@ -106,7 +108,7 @@ type rig struct {
 	updates chan podsource.Update
 	events  chan pleg.Event
 	due     chan types.UID
-	freed   chan struct{}
+	freed   chan trace.ResizeTrigger
 	tidy    chan struct{}
 	stop    func()
 }
@@ -115,7 +117,7 @@ func start(t *testing.T, up bool, slow func(context.Context)) *rig {
 	t.Helper()
 	r := &rig{
 		h: &handler{t: t, slow: slow}, ready: &ready{ok: up, changed: make(chan struct{})}, rec: tracetest.New(t),
-		updates: make(chan podsource.Update), events: make(chan pleg.Event), due: make(chan types.UID), freed: make(chan struct{}), tidy: make(chan struct{}),
+		updates: make(chan podsource.Update), events: make(chan pleg.Event), due: make(chan types.UID), freed: make(chan trace.ResizeTrigger), tidy: make(chan struct{}),
 	}
 	var err error
 	r.loop, err = New(Config{Handler: r.h, Ready: r.ready, Updates: r.updates, Lifecycle: r.events, Requests: &Requests{due: r.due, freed: r.freed, tidy: r.tidy}, Bus: r.rec.Bus()})
@@ -163,9 +165,9 @@ func TestDispatch(t *testing.T) {
 		r.updates <- podsource.Update{Op: podsource.OpAdd, Source: "file", Pods: []*v1.Pod{{}, {}}, Span: cause}
 		r.events <- pleg.Event{Type: pleg.ContainerDied, Span: cause}
 		r.due <- "u1"
-		r.freed <- struct{}{}
+		r.freed <- trace.ResizeForNode
 		r.tidy <- struct{}{}
-		equal(t, "handled", []string{"config ADD", "pleg ContainerDied", "sync u1", "freed", "housekeeping"}, r.h.took())
+		equal(t, "handled", []string{"config ADD", "pleg ContainerDied", "sync u1", "freed node_changed", "housekeeping"}, r.h.took())
 		time.Sleep(time.Minute)
 		equal(t, "handled in a minute", []string{"housekeeping"}, r.h.took())
 		r.stop()

@@ -68,8 +68,8 @@ func (m *Manager) retryResizes(ctx context.Context, why trace.ResizeTrigger) {
 	}
 }
 
-// Freed handles resources that are free because a pod has terminated.
-func (m *Manager) Freed(ctx context.Context) { m.retryResizes(ctx, trace.ResizeForTerminated) }
+// Freed retries the resizes that wait: a pod has terminated, or the node has changed.
+func (m *Manager) Freed(ctx context.Context, why trace.ResizeTrigger) { m.retryResizes(ctx, why) }
 
 // triggerOf returns why waiting resizes are tried again after a change of a source.
 func triggerOf(u podsource.Update) trace.ResizeTrigger {

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,13 +15,24 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
+
+// room is a node with room for resizes.
+type room admission.Inputs
+
+func (r room) fits(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string) {
+	r.Pod, r.Others = pod, others
+	v := admission.Resize(admission.Inputs(r))
+	return v.OK, v.Reason, v.Message
+}
 
 // resizing gives the desk resizes, as an agent that has just started, on a node with that many CPUs. dir has the checkpoints.
 func (d *desk) resizing(dir, cpus string) *resize.Manager {
 	d.t.Helper()
 	all := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpus), v1.ResourcePods: resource.MustParse("100")}
-	m, err := resize.New(resize.Config{Dir: dir, Bus: d.rec.Bus(), Admit: admission.Room{Allocatable: all}.Fits})
+	m, err := resize.New(resize.Config{Dir: dir, Bus: d.rec.Bus(), Admit: room{Allocatable: all}.fits})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -55,7 +67,7 @@ func (d *desk) allocated(pod *v1.Pod) string {
 func TestResizeWaitsForTermination(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := apiBench(t)
-		m, err := resize.New(resize.Config{Dir: t.TempDir(), Admit: admission.Room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}.Fits})
+		m, err := resize.New(resize.Config{Dir: t.TempDir(), Admit: room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}.fits})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,16 +89,46 @@ func TestResizeWaitsForTermination(t *testing.T) {
 		b.send(podsource.OpDelete, requesting("b", "2"))
 		b.send(podsource.OpReconcile, requesting("b", "2"))
 		check("the other pod terminates", "1", 0)
-		b.Freed(t.Context())
+		b.Freed(t.Context(), trace.ResizeForTerminated)
 		check("nothing is free", "1", 0)
 		pass(11 * time.Second)
 		check("the other pod has terminated", "1", 1)
-		b.Freed(t.Context())
+		b.Freed(t.Context(), trace.ResizeForTerminated)
 		check("it gets the resources", "2", 1)
 		pass(11 * time.Second)
 		check("the CPUs of the other pod are free, too", "2", 2)
 		b.stop()
 	})
+}
+
+// A resize waits while the node is under pressure, and takes place when that ends.
+func TestResizeWaitsForTheNode(t *testing.T) {
+	d := newDesk(t, 0)
+	node := room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}, DiskPressure: true}
+	m, err := resize.New(resize.Config{Dir: t.TempDir(), Bus: d.rec.Bus(), Admit: func(pod *v1.Pod, others []*v1.Pod) (bool, string, string) { return node.fits(pod, others) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.cfg.Resizes = m
+	d.allSources()
+	a := requesting("a", "2")
+	d.send(podsource.OpAdd, requesting("a", "1"))
+	d.send(podsource.OpUpdate, a)
+	if c := m.Conditions("a"); d.allocated(a) != "1" || !m.AnyWaiting() || len(c) != 1 || c[0].Reason != v1.PodReasonDeferred || c[0].Message != "The node had condition: [DiskPressure]. " {
+		t.Errorf("under pressure: allocated %s, conditions %+v", d.allocated(a), c)
+	}
+	node.DiskPressure = false
+	d.Freed(t.Context(), trace.ResizeForNode)
+	if d.allocated(a) != "2" || m.AnyWaiting() {
+		t.Errorf("afterwards: allocated %s", d.allocated(a))
+	}
+	d.asked("a: ADD", "a: UPDATE", "a: resize", "a: resize")
+	i := slices.IndexFunc(tracetest.Events[trace.Resize](d.rec), func(e trace.Resize) bool {
+		return e.Op == trace.ResizeWaited && e.End == trace.ResizeAccepted && e.Trigger == trace.ResizeForNode
+	})
+	if i < 0 {
+		t.Errorf("%+v", tracetest.Events[trace.Resize](d.rec))
+	}
 }
 
 // A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were

@@ -23,14 +23,14 @@ type handler struct {
 	told chan struct{}
 }
 
-func (h *handler) Config(context.Context, podsource.Update) { time.Sleep(h.slow) } // as if a lock were held
-func (h *handler) Lifecycle(context.Context, pleg.Event)    { h.told <- struct{}{} }
-func (h *handler) Sync(context.Context, types.UID)          {}
-func (h *handler) Probed(context.Context, probe.Update)     {}
-func (h *handler) Freed(context.Context)                    {}
-func (h *handler) Housekeep(context.Context) (found string) { return "" }
-func (h *handler) Ready() (ok bool, why string)             { return true, "" }
-func (h *handler) Changed() <-chan struct{}                 { return nil }
+func (h *handler) Config(context.Context, podsource.Update)   { time.Sleep(h.slow) } // as if a lock were held
+func (h *handler) Lifecycle(context.Context, pleg.Event)      { h.told <- struct{}{} }
+func (h *handler) Sync(context.Context, types.UID)            {}
+func (h *handler) Probed(context.Context, probe.Update)       {}
+func (h *handler) Freed(context.Context, trace.ResizeTrigger) {}
+func (h *handler) Housekeep(context.Context) (found string)   { return "" }
+func (h *handler) Ready() (ok bool, why string)               { return true, "" }
+func (h *handler) Changed() <-chan struct{}                   { return nil }
 
 // looping is a node of which only the syncLoop is real: a pod starts that waits for an event, which comes while an iteration takes d.
 func looping(t *testing.T, d time.Duration) *node {
