@@ -287,3 +287,24 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// Labels are taken as the kubelet takes them.
+func TestNodeLabels(t *testing.T) {
+	for _, c := range []struct {
+		args, want []string
+	}{
+		{nil, nil},
+		{[]string{"--node-labels=foo"}, []string{"foo="}},
+		{[]string{"--node-labels= zone = a ,, disk=ssd"}, []string{"disk=ssd", "zone=a"}},
+		{[]string{"--node-labels=a=1,b=2", "--node-labels=b=3,c"}, []string{"a=1", "b=3", "c="}},
+		{[]string{"--node-labels=a=b=c"}, []string{"a=b=c"}},
+	} {
+		f := parse(t, c.args...)
+		if got := f.set.Lookup("node-labels").Value.String(); got != strings.Join(c.want, ",") {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
+		if len(f.node.labels) != len(c.want) {
+			t.Errorf("%q: %v, want %q", c.args, f.node.labels, c.want)
+		}
+	}
+}

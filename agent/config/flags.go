@@ -61,7 +61,7 @@ func (f *Flags) addNodeFlags() {
 	fs.StringVar(&n.rootDir, "root-dir", DefaultRootDir, "directory of the agent's state and of pod volumes")
 	fs.StringVar(&n.hostname, "hostname-override", "", "name of the node; by default the hostname")
 	fs.StringVar(&n.nodeIP, "node-ip", "", "IP address of the node, or one IPv4 and one IPv6 address, separated by a comma")
-	fs.StringToStringVar(&n.labels, "node-labels", nil, "labels of the node, such as zone=a,disk=ssd")
+	fs.Var(labelsFlag{&n.labels}, "node-labels", "labels of the node, such as zone=a,disk=ssd")
 	fs.StringVar(&n.lockFile, "lock-file", "", "file to lock before starting, so that only one agent runs")
 	fs.BoolVar(&n.exitOnLockContention, "exit-on-lock-contention", false, "exit when another process opens --lock-file")
 	fs.DurationVar(&n.minContainerAge, "minimum-container-ttl-duration", 0, "minimum age of a dead container before it is removed")

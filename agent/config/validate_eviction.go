@@ -28,6 +28,9 @@ func (c *checker) evictions() {
 	c.signals("evictionHard", kc.EvictionHard, c.threshold)
 	c.signals("evictionSoft", kc.EvictionSoft, func(at, v string) {
 		c.threshold(at, v)
+		if v == "0%" || v == "100%" {
+			return // no threshold
+		}
 		signal := strings.TrimPrefix(at, "evictionSoft")
 		if _, ok := kc.EvictionSoftGracePeriod[strings.Trim(signal, `["]`)]; !ok {
 			c.add(at, "needs a grace period in evictionSoftGracePeriod%s", signal)

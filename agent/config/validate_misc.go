@@ -88,7 +88,7 @@ func (c *checker) logging() {
 			c.add(index("logging.vmodule", i)+".verbosity", "%d must be at most %d", m.Verbosity, math.MaxInt32)
 		}
 	}
-	c.quantity("containerLogMaxSize", c.kc.ContainerLogMaxSize)
+	c.amount("containerLogMaxSize", c.kc.ContainerLogMaxSize) // a negative one turns rotation off
 }
 
 // observability checks tracing and metrics.

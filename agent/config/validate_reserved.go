@@ -92,16 +92,21 @@ func (c *checker) reservation(field string, amounts map[string]string) {
 
 // quantity checks a quantity, which must not be negative.
 func (c *checker) quantity(field, v string) (resource.Quantity, bool) {
-	q, err := resource.ParseQuantity(v)
-	switch {
-	case err != nil:
-		c.add(field, "%q is not a quantity such as \"500Mi\"", v)
-	case q.Sign() < 0:
+	q, ok := c.amount(field, v)
+	if ok && q.Sign() < 0 {
 		c.add(field, "%q must not be negative", v)
-	default:
-		return q, true
+		return q, false
 	}
-	return q, false
+	return q, ok
+}
+
+// amount checks a quantity that may be negative.
+func (c *checker) amount(field, v string) (resource.Quantity, bool) {
+	q, err := resource.ParseQuantity(v)
+	if err != nil {
+		c.add(field, "%q is not a quantity such as \"500Mi\"", v)
+	}
+	return q, err == nil
 }
 
 func (c *checker) reservedMemory() {

@@ -23,6 +23,7 @@ func TestRules(t *testing.T) {
 		"cpuCFSQuotaPeriod: 2s":              `cpuCFSQuotaPeriod: 2s is out of range; must be between 1ms and 1s`,
 		"containerLogMonitorInterval: 1s":    `containerLogMonitorInterval: 1s is too short; must be 3s or more`,
 		"containerLogMaxSize: big":           `containerLogMaxSize: "big" is not a quantity such as "500Mi"`,
+		"containerLogMaxSize: '-1'":          "",
 		"memorySwap: {swapBehavior: none}":   `memorySwap.swapBehavior: "none" is not supported; must be NoSwap or LimitedSwap`,
 		"memorySwap: {swapBehavior: NoSwap}": "",
 		"runOnce: true":                      `runOnce: is no longer supported; leave it out`,
@@ -37,6 +38,8 @@ func TestRules(t *testing.T) {
 		"{imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages, preloadedImagesVerificationAllowlist: ['r:5000/a/*', 'a:1']}": `preloadedImagesVerificationAllowlist[1]: "a:1" must not carry a tag or digest`,
 
 		"evictionHard: {nodefs.available: 0%}":                                                 "",
+		"evictionSoft: {nodefs.available: 0%, pid.available: 100%}":                            "",
+		"evictionSoft: {nodefs.available: 0.0%}":                                               `evictionSoft["nodefs.available"]: needs a grace period in evictionSoftGracePeriod["nodefs.available"]`,
 		"evictionHard: {memory.available: '0'}":                                                `evictionHard["memory.available"]: "0" must be above zero; 0% turns the threshold off`,
 		"evictionHard: {memory.available: NaN%}":                                               `evictionHard["memory.available"]: "NaN%" must be between 0% and 100%`,
 		"evictionMinimumReclaim: {imagefs.available: 0%}":                                      `evictionMinimumReclaim["imagefs.available"]: "0%" must be above 0%`,
