@@ -22,7 +22,7 @@ func defaultEvictionHard() map[string]string {
 	}
 }
 
-// setDefaults sets every field that is not set.
+// setDefaults sets every field that is not set, except those that defaultEvictions sets.
 //
 // Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go, SetDefaults_KubeletConfiguration.
 func setDefaults(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {
@@ -42,6 +42,14 @@ func setDefaults(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {
 		value(&kc.ImagePullCredentialsVerificationPolicy, kubeletv1beta1.NeverVerifyPreloadedImages)
 	}
 
+	pointer(&kc.MergeDefaultEvictionSettings, false)
+	duration(&kc.EvictionPressureTransitionPeriod, 5*time.Minute)
+}
+
+// defaultEvictions sets the hard eviction thresholds that the main file does not set. Drop-ins change them, and can remove them.
+//
+// Upstream: cmd/kubelet/app/server.go, loadConfigFile.
+func defaultEvictions(kc *kubeletv1beta1.KubeletConfiguration) {
 	if kc.EvictionHard == nil {
 		kc.EvictionHard = defaultEvictionHard()
 	} else if kc.MergeDefaultEvictionSettings != nil && *kc.MergeDefaultEvictionSettings {
@@ -49,8 +57,6 @@ func setDefaults(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {
 		maps.Copy(merged, kc.EvictionHard)
 		kc.EvictionHard = merged
 	}
-	pointer(&kc.MergeDefaultEvictionSettings, false)
-	duration(&kc.EvictionPressureTransitionPeriod, 5*time.Minute)
 }
 
 func defaultPods(kc *kubeletv1beta1.KubeletConfiguration, gates Gates) {

@@ -86,6 +86,7 @@ func (f *Flags) addNodeFlags() {
 
 func (f *Flags) addFieldFlags() {
 	defaults := &kubeletv1beta1.KubeletConfiguration{}
+	defaultEvictions(defaults)
 	setDefaults(defaults, resolveGates(nil, newReport()))
 	acted := actedOn()
 	for _, spec := range fieldFlags() {

@@ -27,7 +27,7 @@ type source struct {
 // Load reads the files that the flags name and returns the effective configuration. The flag set must have been parsed.
 // Its error is an [*Errors] with every problem found, in all files and flags.
 //
-// Upstream: cmd/kubelet/app/server.go, NewKubeletCommand.
+// Upstream: cmd/kubelet/app/server.go, NewKubeletCommand, mergeKubeletConfigurations.
 func Load(flags *Flags) (*Config, error) {
 	r := newReport()
 	var main *source
@@ -89,17 +89,16 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 		decode(main.name, main.data, kc, r)
 		resolvePaths(kc, filepath.Dir(main.name))
 	}
-	mainEvictions := kc.EvictionHard != nil
+	explicit := kc.DeepCopy()
+	defaultEvictions(kc)
+	if len(dropins) > 0 {
+		// As in upstream, drop-ins change the main file's configuration with its defaults. Those that depend on gates follow: a drop-in may set the gates.
+		setDefaults(kc, Gates{})
+	}
 	for _, s := range dropins {
 		files = append(files, s.name)
 		decode(s.name, s.data, kc, r)
-	}
-	explicit := kc.DeepCopy()
-	if kc.EvictionHard != nil && !mainEvictions {
-		// As in upstream, drop-ins merge with the main file's defaults; a main file replaces them.
-		merged := defaultEvictionHard()
-		maps.Copy(merged, kc.EvictionHard)
-		kc.EvictionHard = merged
+		decode(s.name, s.data, explicit, newReport())
 	}
 	// Defaults are set before flags: a flag may set zero explicitly. Gates come before them, since defaults depend on
 	// them; the fields' own flags come after.
