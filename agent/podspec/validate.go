@@ -55,6 +55,7 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	if s.ShareProcessNamespace != nil && *s.ShareProcessNamespace && s.HostPID {
 		errs = append(errs, field.Invalid(path.Child("shareProcessNamespace"), true, "may not be true together with hostPID"))
 	}
+	errs = append(errs, validateUserNamespace(s, path)...)
 	errs = append(errs, validatePodSecurity(s.SecurityContext, path.Child("securityContext"))...)
 	if s.OS != nil {
 		errs = append(errs, oneOf(path.Child("os", "name"), s.OS.Name, v1.Linux)...)

@@ -149,6 +149,7 @@ func validateMounts(c *v1.Container, volumes sets.Set[string], path *field.Path)
 		errs = append(errs, validateDescending(at.Child("subPath"), m.SubPath)...)
 		errs = append(errs, validateDescending(at.Child("subPathExpr"), m.SubPathExpr)...)
 		errs = append(errs, validatePropagation(c, m, at)...)
+		errs = append(errs, validateMountOptions(m.BindMountOptions, at.Child("bindMountOptions"))...)
 	}
 	return errs
 }
@@ -172,6 +173,19 @@ func validatePropagation(c *v1.Container, m v1.VolumeMount, path *field.Path) fi
 		v1.RecursiveReadOnlyDisabled, v1.RecursiveReadOnlyIfPossible, v1.RecursiveReadOnlyEnabled)...)
 	if *m.RecursiveReadOnly != v1.RecursiveReadOnlyDisabled && !m.ReadOnly {
 		errs = append(errs, field.Forbidden(at, "needs readOnly: true"))
+	}
+	return errs
+}
+
+// validateMountOptions reports options that are not known, or given twice.
+//
+// Upstream: pkg/apis/core/validation/validation.go, validateBindMountOptions.
+func validateMountOptions(options []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, o := range options {
+		errs = append(errs, oneOf(path.Index(i), o, "nodev", "noexec", "nosuid")...)
+		errs = append(errs, unique(seen, path.Index(i), o)...)
 	}
 	return errs
 }

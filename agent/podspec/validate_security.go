@@ -81,3 +81,31 @@ func isSysctl(name string) bool {
 	const segment = `[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
 	return len(name) <= 253 && regexp.MustCompile(`^(`+segment+`[./])*`+segment+`$`).MatchString(name)
 }
+
+// validateUserNamespace reports what cannot be combined with hostUsers: false. Admission decides about hostNetwork: it is possible with the
+// feature UserNamespacesHostNetworkSupport.
+//
+// Upstream: pkg/apis/core/validation/validation.go, validateHostUsers.
+func validateUserNamespace(s *v1.PodSpec, path *field.Path) field.ErrorList {
+	if s.HostUsers == nil || *s.HostUsers {
+		return nil
+	}
+	const why = "when `hostUsers` is false"
+	var errs field.ErrorList
+	if s.HostPID {
+		errs = append(errs, field.Forbidden(path.Child("hostPID"), why))
+	}
+	if s.HostIPC {
+		errs = append(errs, field.Forbidden(path.Child("hostIPC"), why))
+	}
+	devices := func(name string, list []v1.Container) {
+		for i := range list {
+			if len(list[i].VolumeDevices) > 0 {
+				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("volumeDevices"), why))
+			}
+		}
+	}
+	devices("initContainers", s.InitContainers)
+	devices("containers", s.Containers)
+	return errs
+}

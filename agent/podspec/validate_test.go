@@ -33,6 +33,26 @@ func TestValidate(t *testing.T) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v"}}
 			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x"}, {Name: "v", MountPath: "/x"}}
 		}, `spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique`},
+		{"mount options", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"noexec", "nodev", "nosuid"}}}
+		}, ""},
+		{"mount option unknown", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"ro"}}}
+		}, `spec.containers[0].volumeMounts[0].bindMountOptions[0]: Unsupported value: "ro"`},
+		{"mount option twice", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"noexec", "noexec"}}}
+		}, `spec.containers[0].volumeMounts[0].bindMountOptions[1]: Duplicate value: "noexec"`},
+		{"user namespace", func(p *v1.Pod) { p.Spec.HostUsers = new(false) }, ""},
+		{"host's users", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID, p.Spec.HostIPC = new(true), true, true }, ""},
+		{"user namespace, host's processes", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID = new(false), true }, "spec.hostPID: Forbidden: when `hostUsers` is false"},
+		{"user namespace, host's IPC", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostIPC = new(false), true }, "spec.hostIPC: Forbidden: when `hostUsers` is false"},
+		{"user namespace, devices", func(p *v1.Pod) {
+			p.Spec.HostUsers, p.Spec.InitContainers = new(false), []v1.Container{*main(p)}
+			p.Spec.InitContainers[0].Name, p.Spec.InitContainers[0].VolumeDevices = "i", []v1.VolumeDevice{{Name: "v", DevicePath: "/dev/x"}}
+		}, "spec.initContainers[0].volumeDevices: Forbidden: when `hostUsers` is false"},
 		{"subPath leaves", func(p *v1.Pod) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v"}}
 			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", SubPath: "a/../../b"}}
