@@ -16,5 +16,6 @@
 //     falls back to its older, open ones.
 //   - containerRuntimeEndpoint has no default: [FindRuntime] searches for a runtime instead.
 //   - failCgroupV1 is false by default: both cgroup versions are supported.
+//   - An address in --node-ip that is not valid is an error; upstream ignores it.
 //   - clusterDNS entries, bind addresses, eviction thresholds and reservations are checked here, with the rest.
 package config
