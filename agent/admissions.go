@@ -35,7 +35,7 @@ func (p *parts) admitResize(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, m
 func (p *parts) conditions(in *admission.Inputs) {
 	gates := p.cfg.Kubelet.Gates
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
-	in.Features, in.ShuttingDown = p.features, p.shuttingDown()
+	in.Features, in.ShuttingDown = p.host.features, p.shuttingDown()
 	in.Claims, in.Sysctls = p.cfg.Kubelet.Cgroups.Claims, p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
 	in.Comparisons, in.NoPodLevel = gates.Enabled("TaintTolerationComparisonOperators"), !gates.Enabled("PodLevelResources")
 }

@@ -50,21 +50,17 @@ const syncLoopLimit = 2 * time.Minute
 
 // parts is the assembled agent. Each part is created after those that it needs; assemble has the order.
 type parts struct {
-	cfg    Config
-	client *cri.Client
-	host   machine
-	self   *node.Self               // this node in the API; empty for a standalone agent
-	seen   *atomic.Pointer[v1.Node] // the object as seenNode last had it
-	files  *guestfile.Files         // files that containers can write
-	pleg   *pleg.PLEG
-	state  *runtimestate.State
-	// declared are the features that the node declares, features the same for admission. Like upstream's, they are those of the start.
-	declared []string
-	features *admission.Features
-	cgroups  *cgroup.Manager  // nil if no cgroups are created
-	slots    *semaphore.Slots // for the container runtime
-	cluster  *cluster
-	volumes  *volume.Manager
+	cfg     Config
+	client  *cri.Client
+	host    machine
+	self    *node.Self       // this node in the API; empty for a standalone agent
+	files   *guestfile.Files // files that containers can write
+	pleg    *pleg.PLEG
+	state   *runtimestate.State
+	cgroups *cgroup.Manager  // nil if no cgroups are created
+	slots   *semaphore.Slots // for the container runtime
+	cluster *cluster
+	volumes *volume.Manager
 	// subpaths and userns are nil with the simulated runtime, which mounts nothing.
 	subpaths *subpath.Maker
 	userns   *userns.Ranges
@@ -90,6 +86,8 @@ type machine struct {
 	managers    *managers             // which containers have CPUs and memory of it for themselves
 	quotas      *quota.Projects       // of its file systems; nil if they are not used
 	shutdown    *shutdown.Manager     // its graceful shutdown; nil if there is none
+	declared    []string              // the features that the node declares; like upstream's, they are those of the start
+	features    *admission.Features   // the same, for admission
 }
 
 // part is a component that runs as long as the agent.
@@ -110,8 +108,7 @@ func assemble(ctx context.Context, cfg Config, client *cri.Client, id *identity)
 	p := &parts{
 		cfg: cfg, client: client, self: node.NewSelf(), files: guestfile.New(guestfile.Config{}),
 		host: machine{addresses: &addresses{own: node.HostIPs(cfg.Kubelet.Node.IPs)}},
-		seen: &atomic.Pointer[v1.Node]{},
-		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), plugins: map[string]pluginwatch.Handler{}},
+		pods: podParts{notices: volume.NewNotices(), watchers: podsapi.NewWatchers(), registry: worker.NewRegistry(), seen: &atomic.Pointer[v1.Node]{}, plugins: map[string]pluginwatch.Handler{}},
 	}
 	p.pods.store = pods.NewStore(p.pods.watchers.Changed)
 	p.host.managers = &managers{p: p}
@@ -211,8 +208,8 @@ func (p *parts) newFoundation(ctx context.Context) (err error) {
 		return err
 	}
 	p.state.Check(ctx) // the runtime's features are part of later requests
-	p.declared = node.DeclaredFeatures(p.cfg.Kubelet.Gates, p.state.Features())
-	p.features = admission.NewFeatures(p.declared, node.Release())
+	p.host.declared = node.DeclaredFeatures(p.cfg.Kubelet.Gates, p.state.Features())
+	p.host.features = admission.NewFeatures(p.host.declared, node.Release())
 	if bus != nil {
 		p.usage = usage.New(usage.Config{Bus: bus, Starting: p.pods.store.Starting})
 		p.add("usage", p.usage.Run)

@@ -56,7 +56,7 @@ func (p *parts) newNode() error {
 		OnlyExisting:  k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
 		AttachDetach:  *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
 		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
-		Declared:  p.declared,
+		Declared:  p.host.declared,
 		Cgroups:   p.cgroupsInUse(),
 		NoStorage: !p.isolatesStorage(),
 		MaxImages: *kc.NodeStatusMaxImages,
@@ -114,7 +114,7 @@ func (p *parts) seenNode(n *v1.Node) {
 	p.volumes.MarkInUse(n.Status.VolumesInUse)
 	p.cluster.mirrors.Wake()
 	p.addressesSeen()
-	if was := p.seen.Swap(n); placesOtherwise(was, n) {
+	if was := p.pods.seen.Swap(n); placesOtherwise(was, n) {
 		p.nodeChanged()
 	}
 	if p.serving != nil {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,7 +40,8 @@ type podParts struct {
 	images   *image.Puller
 	registry *worker.Registry
 	resizes  *resize.Manager
-	retry    func() // has resizes tried again that wait for the node; nil before the workers are built
+	seen     *atomic.Pointer[v1.Node] // the node's object as last seen, for retry
+	retry    func()                   // has resizes tried again that wait for the node; nil before the workers are built
 	prober   *probe.Prober
 	syncer   *pods.Syncer
 	workers  *worker.Manager
@@ -75,7 +77,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	}
 	manager := pods.Config{
 		Workers: w.workers, Seen: cache, Store: w.store, MaxPods: int(p.cfg.Kubelet.Pods.Max), Bus: p.cfg.Bus,
-		Orphans: p.orphans(), Node: p.admission, Features: p.features, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
+		Orphans: p.orphans(), Node: p.admission, Features: p.host.features, Probes: w.prober, PublishStatus: w.syncer.PublishStatus, Resizes: w.resizes,
 		Starting: p.usage.Nudge, Forget: p.forget, Tidy: a.Housekeep, Devices: p.pods.devices, Resources: p.host.managers,
 	}
 	p.cluster.joinManager(&manager)
