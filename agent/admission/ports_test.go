@@ -12,7 +12,7 @@ import (
 // TestPortsAsOneByOne compares with a check of each pair of ports.
 func TestPortsAsOneByOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	ips, any := []string{"", "0.0.0.0", "::", "10.0.0.1", "10.0.0.2"}, map[string]bool{"": true, "0.0.0.0": true}
+	ips, all := []string{"", "0.0.0.0", "::", "10.0.0.1", "10.0.0.2"}, map[string]bool{"": true, "0.0.0.0": true}
 	some := func(n int) (ports []v1.ContainerPort) {
 		for range rng.IntN(n) {
 			ports = append(ports, v1.ContainerPort{
@@ -30,7 +30,7 @@ func TestPortsAsOneByOne(t *testing.T) {
 		for _, a := range hostPorts(in.Pod) {
 			for _, o := range in.Others {
 				for _, b := range hostPorts(o) {
-					if want == "" && a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || any[a.ip] || any[b.ip]) {
+					if want == "" && a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || all[a.ip] || all[b.ip]) {
 						want = fmt.Sprintf("host port %d/%s is taken by ns/%s", a.port, a.protocol, o.Name)
 					}
 				}

@@ -57,6 +57,7 @@ func (h *handler) Sync(ctx context.Context, uid types.UID)     { h.note(ctx, "sy
 func (h *handler) Freed(ctx context.Context, why trace.ResizeTrigger) {
 	h.note(ctx, "freed "+string(why))
 }
+
 func (h *handler) Probed(ctx context.Context, u probe.Update) { h.note(ctx, "probe "+string(u.UID)) }
 
 func (h *handler) Housekeep(ctx context.Context) string {
