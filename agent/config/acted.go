@@ -49,6 +49,19 @@ const ignoredCloud = "Kubernetes has removed its integrated cloud providers; ext
 // ignoredGate is the reason why a feature gate has no effect.
 const ignoredGate = "nothing in the agent depends on this feature gate"
 
+// alwaysGates are gates of the kubelet that have no effect although their features have: the agent has each of them, whatever the gate says.
+// docs/run.md has the reasons.
+func alwaysGates() []string {
+	return []string{
+		"ClusterTrustBundleProjection", "ComponentFlagz", "ComponentStatusz", "ContainerRestartRules", "EnvFiles", "EventedPLEG", "KubeletSeparateDiskGC",
+		"KubeletServiceAccountTokenForCredentialProviders", "PodCertificateRequest", "PodLevelResourcesFixKubeletQOSClass", "ReloadKubeletClientCAFile",
+		"ReloadKubeletServerCertificateFile",
+	}
+}
+
+// ignoredAlways is the reason why one of alwaysGates has no effect.
+const ignoredAlways = "the agent always has the feature"
+
 // actedOn lists the fields of KubeletConfiguration that have an effect.
 func actedOn() map[string]bool {
 	return map[string]bool{

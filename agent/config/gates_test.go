@@ -38,6 +38,11 @@ func TestGateList(t *testing.T) {
 			t.Errorf("acted on but not known: %s", name)
 		}
 	}
+	for _, name := range alwaysGates() {
+		if g, ok := known[name]; !ok || g.locked || actedOnGates()[name] {
+			t.Errorf("%s is not known, locked, or acted on", name)
+		}
+	}
 	r := newReport()
 	if resolveGates(nil, r); len(r.problems) > 0 {
 		t.Errorf("the defaults contradict each other: %v", r.problems)

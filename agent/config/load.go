@@ -172,10 +172,13 @@ func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bo
 	if !slices.Contains([]string{"", externalCloud}, flags.node.cloudProvider) {
 		found["--cloud-provider"] = ignoredCloud
 	}
-	known, acted := knownGates(), actedOnGates()
+	known, acted, always := knownGates(), actedOnGates(), alwaysGates()
 	for name, on := range set {
 		if g, ok := known[name]; !acted[name] && (!ok || g.on != on) {
 			found[gatePath(name)] = ignoredGate
+			if slices.Contains(always, name) {
+				found[gatePath(name)] = ignoredAlways
+			}
 		}
 	}
 	var out []Ignored
