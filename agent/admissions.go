@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
 )
 
 // admission adds data about the node to a pod's admission.
@@ -21,14 +24,20 @@ func (p *parts) admission(in *admission.Inputs) {
 
 // admitResize reports whether an admitted pod fits on the node with the resources that it requests now, and if not, why. It is called under a
 // lock: it reads no file, and does not ask the API.
-func (p *parts) admitResize(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string) {
+func (p *parts) admitResize(pod *v1.Pod, others []*v1.Pod) resize.Verdict {
 	in := admission.Inputs{Pod: pod, Others: others, Allocatable: p.host.resources.Allocatable}
 	p.conditions(&in)
 	if !p.cluster.alone() {
 		p.object(&in)
 	}
 	v := admission.Resize(in)
-	return v.OK, v.Reason, v.Message
+	if len(v.Preempt) > 0 {
+		return resize.Verdict{
+			Reason: v1.PodReasonDeferred, Message: fmt.Sprintf("waits until pods have terminated that are preempted for it: %d", len(v.Preempt)),
+			Preemption: resize.Preemption{Victims: v.Preempt, Short: v.Short},
+		}
+	}
+	return resize.Verdict{Fits: v.OK, Reason: v.Reason, Message: v.Message}
 }
 
 // conditions adds the state of the node, and what its configuration says.
@@ -37,6 +46,7 @@ func (p *parts) conditions(in *admission.Inputs) {
 	in.MemoryPressure, in.DiskPressure, in.PIDPressure = p.under(v1.NodeMemoryPressure), p.under(v1.NodeDiskPressure), p.under(v1.NodePIDPressure)
 	in.Features, in.ShuttingDown = p.host.features, p.shuttingDown()
 	in.Claims, in.Sysctls = p.cfg.Kubelet.Cgroups.Claims, p.cfg.Kubelet.Kubelet.AllowedUnsafeSysctls
+	in.ScheduledPreemption = gates.Enabled("InPlacePodVerticalScalingSchedulerPreemption")
 	in.Comparisons, in.NoPodLevel = gates.Enabled("TaintTolerationComparisonOperators"), !gates.Enabled("PodLevelResources")
 }
 

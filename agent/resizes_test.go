@@ -148,7 +148,7 @@ func TestResizedCPUs(t *testing.T) {
 	}
 	of := policies{cpu: cpus.Static, memory: memory.None, resizesCPUs: true}
 	m, err := resize.New(resize.Config{
-		Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" },
+		Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) resize.Verdict { return resize.Verdict{Fits: true} },
 		Refuse: func(pod, allocated *v1.Pod) resize.Refusal { return refuseResize(of, criconfig.Node{}, pod, allocated) },
 		Try: func(ctx context.Context, pod, allocated *v1.Pod) (func(bool), bool, string) {
 			return tryResize(ctx, of, top, pod, allocated)
@@ -172,7 +172,7 @@ func TestResizedCPUs(t *testing.T) {
 		{"8", "3", "1-3", v1.PodReasonInfeasible, "container c: not enough cpus available to satisfy request: requested=5, available=4"},
 		{"2", "2", "1-2", "", ""},
 	} {
-		got := m.Update(t.Context(), pod(s.cpu), nil, trace.ResizeForUpdated)
+		got, _ := m.Update(t.Context(), pod(s.cpu), nil, trace.ResizeForUpdated)
 		reason, message := "", ""
 		for _, c := range m.Conditions("u") {
 			if c.Type == v1.PodResizePending {
@@ -190,7 +190,7 @@ func TestResizedCPUs(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // the checkpoints cannot be written
 		t.Fatal(err)
 	}
-	if got := m.Update(t.Context(), pod("3"), nil, trace.ResizeForUpdated); got.Spec.Containers[0].Resources.Requests.Cpu().String() != "2" {
+	if got, _ := m.Update(t.Context(), pod("3"), nil, trace.ResizeForUpdated); got.Spec.Containers[0].Resources.Requests.Cpu().String() != "2" {
 		t.Error("a resize that cannot be saved is accepted")
 	}
 	if list, _ := c.CPUs("u", "c"); list != "1-2" {

@@ -58,6 +58,8 @@ type Inputs struct {
 	MemoryPressure, DiskPressure, PIDPressure bool
 	// Comparisons is the feature gate TaintTolerationComparisonOperators: tolerations can have the operators Lt and Gt.
 	Comparisons bool
+	// ScheduledPreemption is the feature gate InPlacePodVerticalScalingSchedulerPreemption: the scheduler preempts pods for resizes, not the agent.
+	ScheduledPreemption bool
 	// NoPodLevel says that the feature gate PodLevelResources is off.
 	NoPodLevel bool
 	// NoAppArmor says that the kernel has no AppArmor, or that it is disabled.
@@ -97,11 +99,16 @@ func Check(in Inputs) Verdict {
 			return v
 		}
 	}
+	return in.rest(podspec.CriticalPod(in.Pod))
+}
+
+// rest runs the checks that follow those of checkHard. preempts says that other pods can be preempted for the pod.
+func (in Inputs) rest(preempts bool) Verdict {
 	in.Allocatable = in.allocatable()
 	v := Verdict{OK: true}
 	if problems := in.freshProblems(); len(problems) > 0 {
 		v = problems[0].Verdict
-		if podspec.CriticalPod(in.Pod) {
+		if preempts {
 			v = in.preempt(problems)
 		}
 	}

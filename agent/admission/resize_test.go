@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,11 +31,15 @@ func TestResize(t *testing.T) {
 		in     Inputs
 		reason string
 		says   string
+		ends   []string // the preempted pods
 	}{
 		{name: "beside another", in: Inputs{Pod: asking("1"), Others: []*v1.Pod{asking("1")}}},
 		{name: "not beside another", in: Inputs{Pod: asking("1500m"), Others: []*v1.Pod{asking("1")}}, reason: "OutOfcpu", says: "Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000"},
 		{name: "not on an empty node either", in: Inputs{Pod: asking("3")}, reason: "OutOfcpu", says: "Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000"},
-		{name: "a critical pod preempts none", in: Inputs{Pod: critical(asking("2")), Others: []*v1.Pod{asking("1")}}, reason: "OutOfcpu", says: "Node didn't have enough resource: cpu, requested: 2000, used: 1000, capacity: 2000"},
+		{name: "a critical pod preempts one that suffices", in: Inputs{Pod: critical(asking("1300m")), Others: []*v1.Pod{asking("600m"), asking("700m")}}, ends: []string{"p-600m"}},
+		{name: "a critical pod preempts no critical one", in: Inputs{Pod: critical(asking("2")), Others: []*v1.Pod{critical(asking("1"))}}, reason: "OutOfcpu", says: "Node didn't have enough resource: cpu, requested: 2000, used: 1000, capacity: 2000, and no set of running pods found to reclaim resources: [(res: cpu, q: 1000)]"},
+		{name: "the scheduler preempts", in: Inputs{Pod: critical(asking("2")), Others: []*v1.Pod{asking("1")}, ScheduledPreemption: true}, reason: "OutOfcpu", says: "Node didn't have enough resource: cpu, requested: 2000, used: 1000, capacity: 2000"},
+		{name: "no pod is preempted in a shutdown", in: Inputs{Pod: critical(asking("2")), Others: []*v1.Pod{asking("1")}, ShuttingDown: true}, reason: "NodeShutdown", says: "Pod was rejected as the node is shutting down."},
 		{name: "disk pressure", in: Inputs{Pod: asking("1"), DiskPressure: true}, reason: "Evicted", says: "The node had condition: [DiskPressure]. "},
 		{name: "PID pressure, and no room", in: Inputs{Pod: asking("3"), PIDPressure: true}, reason: "Evicted", says: "The node had condition: [PIDPressure]. "},
 		{name: "memory pressure", in: Inputs{Pod: asking("1"), MemoryPressure: true}},
@@ -53,7 +58,12 @@ func TestResize(t *testing.T) {
 			t.Errorf("%s: something is reserved", c.name)
 			return Verdict{OK: true}
 		}
-		if v := Resize(c.in); v.OK != (c.reason == "") || v.Reason != c.reason || v.Message != c.says || len(v.Preempt) > 0 {
+		v := Resize(c.in)
+		var ends []string
+		for _, p := range v.Preempt {
+			ends = append(ends, p.Name)
+		}
+		if v.OK != (c.reason == "") || v.Reason != c.reason || v.Message != c.says || !slices.Equal(ends, c.ends) {
 			t.Errorf("%s: %+v, want %s: %s", c.name, v, c.reason, c.says)
 		}
 	}

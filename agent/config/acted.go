@@ -217,6 +217,7 @@ func actedOnGates() map[string]bool {
 		"InPlacePodVerticalScalingExclusiveMemory":       true,
 		"InPlacePodVerticalScalingInitContainers":        true, // declared; locked
 		"InPlacePodVerticalScalingMemoryBackedVolumes":   true,
+		"InPlacePodVerticalScalingSchedulerPreemption":   true,
 		"KubeletAllocatedPodsEndpoint":                   true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
+	"github.com/kubeloupe/kubeloupe/agent/resize"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -48,7 +49,7 @@ type Resizes interface {
 	// Requested takes two versions of a pod before Update.
 	Requested(ctx context.Context, old, pod *v1.Pod)
 	// Update takes a pod whose spec may request new resources, or that waits for free resources.
-	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) *v1.Pod
+	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) (*v1.Pod, resize.Preemption)
 	// Pod returns a pod as allocated.
 	Pod(pod *v1.Pod) *v1.Pod
 	// Waiting returns those of the pods that wait for free resources or a decision, in the order in which they get them.

@@ -49,7 +49,15 @@ func (m *Manager) resize(ctx context.Context, old, pod *v1.Pod) *v1.Pod {
 	if !m.SourcesReady() {
 		return m.allocate(pod)
 	}
-	return m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), trace.ResizeForUpdated)
+	return m.decide(ctx, pod, trace.ResizeForUpdated)
+}
+
+// decide decides about a resize, and preempts the pods that a critical one needs for it. These count until they have terminated; then the resize
+// is tried again.
+func (m *Manager) decide(ctx context.Context, pod *v1.Pod, why trace.ResizeTrigger) *v1.Pod {
+	allocated, p := m.cfg.Resizes.Update(ctx, pod, m.others(pod.UID), why)
+	m.preempt(ctx, pod, p.Victims, p.Short)
+	return allocated
 }
 
 // retryResizes retries the resizes that wait for free resources: another pod may have released some. Before every source has reported, it does
@@ -63,7 +71,7 @@ func (m *Manager) retryResizes(ctx context.Context, why trace.ResizeTrigger) {
 	m.undecided = false
 	for _, pod := range m.cfg.Resizes.Waiting(m.cfg.Store.all()) {
 		span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
-		allocated := m.cfg.Resizes.Update(trace.ContextWith(ctx, span), pod, m.others(pod.UID), why)
+		allocated := m.decide(trace.ContextWith(ctx, span), pod, why)
 		m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: allocated, Cause: worker.Cause{Text: "resize", Span: span}})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/resize"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -22,10 +23,12 @@ import (
 // room is a node with room for resizes.
 type room admission.Inputs
 
-func (r room) fits(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string) {
+func (r room) fits(pod *v1.Pod, others []*v1.Pod) resize.Verdict {
 	r.Pod, r.Others = pod, others
 	v := admission.Resize(admission.Inputs(r))
-	return v.OK, v.Reason, v.Message
+	return resize.Verdict{
+		Fits: v.OK && len(v.Preempt) == 0, Reason: v.Reason, Message: v.Message, Preemption: resize.Preemption{Victims: v.Preempt, Short: v.Short},
+	}
 }
 
 // resizing gives the desk resizes, as an agent that has just started, on a node with that many CPUs. dir has the checkpoints.
@@ -105,7 +108,7 @@ func TestResizeWaitsForTermination(t *testing.T) {
 func TestResizeWaitsForTheNode(t *testing.T) {
 	d := newDesk(t, 0)
 	node := room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}, DiskPressure: true}
-	m, err := resize.New(resize.Config{Dir: t.TempDir(), Bus: d.rec.Bus(), Admit: func(pod *v1.Pod, others []*v1.Pod) (bool, string, string) { return node.fits(pod, others) }})
+	m, err := resize.New(resize.Config{Dir: t.TempDir(), Bus: d.rec.Bus(), Admit: func(pod *v1.Pod, others []*v1.Pod) resize.Verdict { return node.fits(pod, others) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +132,56 @@ func TestResizeWaitsForTheNode(t *testing.T) {
 	if i < 0 {
 		t.Errorf("%+v", tracetest.Events[trace.Resize](d.rec))
 	}
+}
+
+// A critical pod gets the resources for its resize from pods that are preempted, once, when these have terminated, and no other pod gets them. It
+// runs meanwhile.
+func TestResizePreempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		all := v1.ResourceList{v1.ResourceCPU: resource.MustParse("3"), v1.ResourcePods: resource.MustParse("100")}
+		m, err := resize.New(resize.Config{Dir: t.TempDir(), Admit: room{Allocatable: all}.fits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cfg.Resizes, b.cfg.Node = m, func(in *admission.Inputs) { in.Allocatable = all }
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
+		b.allSources()
+		critical := func(p *v1.Pod) { p.Spec.Priority = new(int32(2_000_001_000)) }
+		check := func(what, want string, preempted uint64) {
+			t.Helper()
+			got := m.Pod(requesting("dns", "2", critical)).Spec.Containers[0].Resources.Requests.Cpu().String()
+			if n := b.cfg.Store.Counts(nil).Preempted[v1.ResourceCPU]; got != want || n != preempted {
+				t.Errorf("%s: allocated %s, %d pods preempted, want %s and %d", what, got, n, want, preempted)
+			}
+		}
+		b.send(podsource.OpAdd, requesting("dns", "1", critical), requesting("web", "1"), requesting("small", "800m"))
+		pass(time.Second)
+		b.send(podsource.OpUpdate, requesting("dns", "2", critical))
+		check("at the update", "1", 1)
+		b.send(podsource.OpAdd, requesting("late", "500m"))
+		b.Freed(t.Context(), trace.ResizeForTerminated)
+		b.rt.took()
+		b.workers.Wake("dns", worker.Cause{Text: "test"})
+		pass(5 * time.Second)
+		check("it still terminates", "1", 1)
+		if calls := b.rt.took(); !slices.Contains(calls, "sync dns") {
+			t.Errorf("it does not run meanwhile: %q", calls)
+		}
+		if c := m.Conditions("dns"); len(c) != 1 || c[0].Reason != v1.PodReasonDeferred {
+			t.Errorf("conditions %+v", c)
+		}
+		pass(6 * time.Second)
+		b.Freed(t.Context(), trace.ResizeForTerminated)
+		check("it has terminated", "2", 1)
+		lines := said.lines()
+		for line, want := range map[string]bool{"web: Failed Preempting": false, "small: Failed Preempting": true, "late: Failed OutOfcpu": true} {
+			if slices.Contains(lines, line) != want {
+				t.Errorf("%s: %t; said %q", line, !want, lines)
+			}
+		}
+		b.stop()
+	})
 }
 
 // A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were

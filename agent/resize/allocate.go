@@ -70,15 +70,17 @@ func (m *Manager) Allocated(pod *v1.Pod) (*v1.Pod, bool) {
 }
 
 // Update takes a pod whose spec may request new resources, or one that waits for free resources, and returns it with its current
-// allocation. others are the node's other pods, as allocated; why is what made the agent try it.
+// allocation. others are the node's other pods, as allocated; why is what made the agent try it. If pods must be preempted, the resize waits:
+// the caller ends them, and calls Update again when they have terminated. Until then, they count, so that no other pod gets what they have.
 //
-// Upstream: pkg/kubelet/allocation/allocation_manager.go, handlePodResourcesResize.
-func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) *v1.Pod {
+// Upstream: pkg/kubelet/allocation/allocation_manager.go, handlePodResourcesResize. There, it waits for the end of the preempted pods, and all
+// decisions with it.
+func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) (*v1.Pod, Preemption) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, known := m.allocated[pod.UID]
 	if !known {
-		return pod
+		return pod, Preemption{}
 	}
 	delete(m.undecided, pod.UID)
 	allocated := as(pod, was)
@@ -86,30 +88,30 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	if allocated == pod { // no resize requested, or it was reverted
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeReverted, Priority: Priority(pod)})
 		m.setPending(pod, "", "")
-		return pod
+		return pod, Preemption{}
 	}
 	var refused Refusal
 	if m.cfg.Refuse != nil {
 		refused = m.cfg.Refuse(pod, allocated)
 	}
-	fits, reason, message := false, v1.PodReasonInfeasible, refused.Message
+	v := Verdict{Reason: v1.PodReasonInfeasible, Message: refused.Message}
 	if refused == (Refusal{}) {
-		fits, reason, message = m.cfg.Admit(pod, others)
+		v = m.cfg.Admit(pod, others)
 	}
 	end := func(bool) {}
-	if fits && m.cfg.Try != nil {
+	if v.Fits && m.cfg.Try != nil {
 		tried, never, why := m.cfg.Try(ctx, pod, allocated)
 		if tried != nil {
 			end = tried
 		} else {
-			fits, reason, message = false, v1.PodReasonDeferred, why
+			v = Verdict{Reason: v1.PodReasonDeferred, Message: why}
 			if never {
-				reason = v1.PodReasonInfeasible
+				v.Reason = v1.PodReasonInfeasible
 			}
 		}
 	}
 	d := trace.Decision{By: trace.ByResize, Subject: pod.Namespace + "/" + pod.Name, Verdict: trace.VerdictResize, Reason: "it fits on the node"}
-	if fits {
+	if v.Fits {
 		before := m.allocated[pod.UID]
 		m.allocated[pod.UID] = m.infoOf(pod)
 		if _, known := m.actuated[pod.UID]; !known {
@@ -119,7 +121,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 			m.allocated[pod.UID] = before
 			end(false)
 			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
-			return allocated
+			return allocated, Preemption{}
 		}
 		end(true)
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeAccepted, Trigger: why, Priority: Priority(pod)})
@@ -128,25 +130,25 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		m.setProgress(pod, "", "")
 		m.tell(ctx, pod, v1.EventTypeNormal, "ResizeStarted", summary(pod, "", "Pod resize started"))
 		trace.Point(m.cfg.Bus, span, d)
-		return pod
+		return pod, Preemption{}
 	}
 	condition, event := v1.PodReasonDeferred, "ResizeDeferred"
-	d.Verdict, d.Reason = trace.VerdictDeferred, message
-	if reason == v1.PodReasonInfeasible {
-		condition, event = reason, "ResizeInfeasible"
+	d.Verdict, d.Reason = trace.VerdictDeferred, v.Message
+	if v.Reason == v1.PodReasonInfeasible {
+		condition, event = v.Reason, "ResizeInfeasible"
 		d.Verdict = trace.VerdictInfeasible
 		m.waited(span, pod.UID, trace.Resize{End: trace.ResizeHopeless, Priority: Priority(pod)})
 	} else {
 		m.wait(pod)
 	}
-	if m.setPending(pod, condition, message) {
+	if m.setPending(pod, condition, v.Message) {
 		if refused.Ground != "" {
 			trace.Point(m.cfg.Bus, span, trace.Resize{Op: trace.ResizeRefused, Ground: refused.Ground})
 		}
-		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, message, "Pod resize "+reason))
+		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, v.Message, "Pod resize "+v.Reason))
 		trace.Point(m.cfg.Bus, span, d)
 	}
-	return allocated
+	return allocated, v.Preemption
 }
 
 // infoOf returns the resources that a pod's spec requests.

@@ -28,9 +28,9 @@ const (
 type Config struct {
 	// Dir is the kubelet's root directory.
 	Dir string
-	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why. The reason is
-	// that of a rejected pod; it is tried again, unless the reason is Infeasible.
-	Admit func(pod *v1.Pod, others []*v1.Pod) (fits bool, reason, message string)
+	// Admit reports whether the pod, with its requested resources, fits on the node together with the others, and if not, why. It is tried
+	// again, unless the reason is Infeasible.
+	Admit func(pod *v1.Pod, others []*v1.Pod) Verdict
 	// Refuse says why a pod can never be resized as its spec requests, whatever is free on the node; the zero Refusal if it can. May be
 	// nil. allocated is the pod as it is now.
 	Refuse func(pod, allocated *v1.Pod) Refusal
@@ -42,6 +42,22 @@ type Config struct {
 	// Events may be nil.
 	Events events.Publisher
 	Bus    *trace.Bus
+}
+
+// Verdict says whether a pod fits as it would be resized.
+type Verdict struct {
+	Fits bool
+	// Reason is that of a rejected pod, Message for people.
+	Reason, Message string
+	// Preemption is what must happen before a critical pod fits.
+	Preemption
+}
+
+// Preemption are pods that must terminate because a critical one is resized.
+type Preemption struct {
+	Victims []*v1.Pod
+	// Short is a resource of which there is too little until they have terminated.
+	Short v1.ResourceName
 }
 
 // Refusal is why the agent refuses a resize.

@@ -54,8 +54,8 @@ func waits(m *Manager, pod *v1.Pod) bool { return len(m.Waiting([]*v1.Pod{pod}))
 func TestResize(t *testing.T) {
 	dir, events, rec := t.TempDir(), &told{}, tracetest.New(t)
 	room, reason := true, "OutOfcpu"
-	cfg := Config{Dir: dir, Events: events, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) {
-		return room, reason, "Node didn't have enough resource: cpu"
+	cfg := Config{Dir: dir, Events: events, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) Verdict {
+		return Verdict{Fits: room, Reason: reason, Message: "Node didn't have enough resource: cpu"}
 	}}
 	m, err := New(cfg)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestResize(t *testing.T) {
 	check("new", "1", "1", "")
 
 	room = false
-	if got := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); cpu(got) != "1" || !waits(m, two) {
+	if got, _ := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); cpu(got) != "1" || !waits(m, two) {
 		t.Errorf("no room: %s", cpu(got))
 	}
 	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
@@ -97,7 +97,7 @@ func TestResize(t *testing.T) {
 	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
 
 	room = true
-	if got := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); got != two || waits(m, two) {
+	if got, _ := m.Update(t.Context(), two, nil, trace.ResizeForUpdated); got != two || waits(m, two) {
 		t.Errorf("room: %s", cpu(got))
 	}
 	check("room", "2", "1", "PodResizeInProgress ")
@@ -145,7 +145,7 @@ func TestPinned(t *testing.T) {
 	var was string
 	rec := tracetest.New(t)
 	m, err := New(Config{
-		Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" },
+		Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} },
 		Refuse: func(pod, allocated *v1.Pod) Refusal {
 			was = cpu(allocated) + " to " + cpu(pod)
 			return Refusal{Ground: trace.ResizeOfOwnCPUs, Message: "it has CPUs for itself"}
@@ -155,7 +155,7 @@ func TestPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Add(podWith("1", 1))
-	got := m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForUpdated)
+	got, _ := m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForUpdated)
 	conditions := m.Conditions("u")
 	if cpu(got) != "1" || was != "1 to 2" || len(conditions) != 1 || conditions[0].Reason != v1.PodReasonInfeasible || conditions[0].Message != "it has CPUs for itself" {
 		t.Errorf("%s CPUs, %s, %+v", cpu(got), was, conditions)
@@ -212,7 +212,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			m, err := New(Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, "OutOfcpu", "no cpu" }})
+			m, err := New(Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Reason: "OutOfcpu", Message: "no cpu"} }})
 			if err != nil {
 				t.Errorf("%s %s: %v", name, file, err)
 				continue
@@ -236,7 +236,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 // A pod that waits for resources continues to wait under the next agent, which repeats no event.
 func TestPendingOutlivesTheAgent(t *testing.T) {
 	dir, events := t.TempDir(), &told{}
-	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, "OutOfcpu", "no cpu" }}
+	cfg := Config{Dir: dir, Events: events, Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Reason: "OutOfcpu", Message: "no cpu"} }}
 	m, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestFoundAsUpstreamLeavesIt(t *testing.T) {
 				}
 				saveAs(t, filepath.Join(dir, file), map[types.UID]info{"u": i})
 			}
-			m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return true, "", "" }})
+			m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-func roomy(*v1.Pod, []*v1.Pod) (fits bool, reason, message string) { return true, "", "" }
+func roomy(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }
 
 // agentIn returns the manager of an agent that has just started.
 func agentIn(t *testing.T, dir string, bus *trace.Bus) *Manager {
@@ -48,8 +48,8 @@ func TestResizedWhileNoAgentRuns(t *testing.T) {
 	if got := cpu(m.Add(podWith("2", 2))); got != "1" {
 		t.Errorf("before the decision it is allocated %s, want 1", got)
 	}
-	if got := cpu(m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForAdded)); got != "2" {
-		t.Errorf("after the decision it is allocated %s, want 2", got)
+	if now, _ := m.Update(t.Context(), podWith("2", 2), nil, trace.ResizeForAdded); cpu(now) != "2" {
+		t.Errorf("after the decision it is allocated %s, want 2", cpu(now))
 	}
 	if given, known := m.Actuated("u", "c"); !known || given.Requests.Cpu().String() != "1" {
 		t.Errorf("its container has %v, want 1: nobody has changed it", given.Requests)

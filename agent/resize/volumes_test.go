@@ -30,7 +30,7 @@ func limits(p *v1.Pod) string {
 // The limit of a volume in memory is allocated and actuated as other resources are, and the next agent knows it.
 func TestVolumes(t *testing.T) {
 	room := false
-	cfg := Config{Dir: t.TempDir(), Volumes: true, Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, "OutOfcpu", "no room" }}
+	cfg := Config{Dir: t.TempDir(), Volumes: true, Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: room, Reason: "OutOfcpu", Message: "no room"} }}
 	m, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -44,12 +44,12 @@ func TestVolumes(t *testing.T) {
 	}
 	m.Add(withVolumes("1Mi"))
 	check("new", "1Mi 9Mi", "1Mi")
-	if got := limits(m.Update(t.Context(), withVolumes("2Mi"), nil, trace.ResizeForUpdated)); got != "1Mi 2Mi" {
-		t.Errorf("refused: %s", got)
+	if now, _ := m.Update(t.Context(), withVolumes("2Mi"), nil, trace.ResizeForUpdated); limits(now) != "1Mi 2Mi" {
+		t.Errorf("refused: %s", limits(now))
 	}
 	room = true
-	if got := limits(m.Update(t.Context(), withVolumes("2Mi"), nil, trace.ResizeForUpdated)); got != "2Mi 2Mi" {
-		t.Errorf("accepted: %s", got)
+	if now, _ := m.Update(t.Context(), withVolumes("2Mi"), nil, trace.ResizeForUpdated); limits(now) != "2Mi 2Mi" {
+		t.Errorf("accepted: %s", limits(now))
 	}
 	check("accepted", "2Mi 9Mi", "1Mi")
 	for _, name := range []string{"disk", "unlimited", "none", "unknown"} {

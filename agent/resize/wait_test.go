@@ -29,7 +29,7 @@ func named(name, cpu string, priority int32, guaranteed bool) *v1.Pod {
 func TestWaitingOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := "OutOfcpu"
-		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return false, reason, "no room" }})
+		m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Reason: reason, Message: "no room"} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestWaitingOrder(t *testing.T) {
 func TestWaitsAcrossRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, room, dir := tracetest.New(t), false, t.TempDir()
-		cfg := Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, "OutOfcpu", "no room" }}
+		cfg := Config{Dir: dir, Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: room, Reason: "OutOfcpu", Message: "no room"} }}
 		m, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestWaitsAcrossRestart(t *testing.T) {
 func TestReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec, room, reason := tracetest.New(t), false, "OutOfcpu"
-		m, err := New(Config{Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) (bool, string, string) { return room, reason, "no room" }})
+		m, err := New(Config{Dir: t.TempDir(), Bus: rec.Bus(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: room, Reason: reason, Message: "no room"} }})
 		if err != nil {
 			t.Fatal(err)
 		}
