@@ -62,9 +62,10 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-type echo struct{}
+// echo runs commands: sleep says that it runs, and exits when awake is closed.
+type echo struct{ awake <-chan struct{} }
 
-func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, stderr io.WriteCloser, _ bool, sizes <-chan criremote.TerminalSize) error {
+func (e echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, stderr io.WriteCloser, _ bool, sizes <-chan criremote.TerminalSize) error {
 	if len(cmd) == 2 && cmd[0] == "exit" {
 		fmt.Fprint(stderr, "oh no")
 		return exitError{int(cmd[1][0] - '0')}
@@ -77,6 +78,10 @@ func (echo) Exec(_ context.Context, id string, cmd []string, in io.Reader, out, 
 		return nil
 	}
 	fmt.Fprintf(out, "%s %v ", id, cmd)
+	if cmd[0] == "sleep" {
+		<-e.awake
+		return nil
+	}
 	_, err := io.Copy(out, in)
 	return err
 }
@@ -180,6 +185,7 @@ type world struct {
 	bus     *trace.Bus
 	server  *Server
 	pod     *v1.Pod
+	stop    func() // ends the server, as the agent's end does
 }
 
 // start serves a pod shop/web with the containers web, which runs, and new, which waits.
@@ -188,7 +194,9 @@ func start(t *testing.T, change func(*Config)) *world {
 	backend := httptest.NewUnstartedServer(nil)
 	cfg := streaming.DefaultConfig
 	cfg.BaseURL = &url.URL{Scheme: "http", Host: backend.Listener.Addr().String()}
-	stream, err := streaming.NewServer(cfg, echo{})
+	awake := make(chan struct{})
+	t.Cleanup(func() { close(awake) })
+	stream, err := streaming.NewServer(cfg, echo{awake})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +247,7 @@ func start(t *testing.T, change func(*Config)) *world {
 	}
 	w.server = s
 	ctx, cancel := context.WithCancel(t.Context())
+	w.stop = cancel
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	t.Cleanup(func() {

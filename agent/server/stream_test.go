@@ -71,6 +71,23 @@ func (w *world) dial(t *testing.T, path, protocol string, send ...string) dialed
 	}
 }
 
+// connect opens a WebSocket, which the test reads.
+func (w *world) connect(t *testing.T, path, protocol string) *websocket.Conn {
+	t.Helper()
+	tlsConfig, err := rest.TLSConfigFor(w.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := websocket.Dialer{TLSClientConfig: tlsConfig, Subprotocols: []string{protocol}}
+	conn, res, err := d.DialContext(t.Context(), "wss"+strings.TrimPrefix(w.url, "https")+path, http.Header{"Authorization": {"Bearer root"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
 // refusing is a runtime's streaming server that answers every request with the same text, and closes.
 func refusing(t *testing.T, answer string) string {
 	t.Helper()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,9 @@ func translate(w http.ResponseWriter, r *http.Request, where *url.URL, opts *rem
 	if _, err := streams[firstWritten(opts)].Write(nil); err != nil {
 		return
 	}
-	status := statusOf(overSPDY(r, where, streams, opts))
+	ctx, cancel := untilClosed(r.Context(), streams[closing])
+	defer cancel()
+	status := statusOf(overSPDY(ctx, where, streams, opts))
 	p, err := json.Marshal(status)
 	if err != nil { // impossible: a status has only texts and numbers
 		return
@@ -59,7 +62,7 @@ func translate(w http.ResponseWriter, r *http.Request, where *url.URL, opts *rem
 
 // channels returns the directions of a WebSocket's channels. A size is only read if there is a terminal.
 func channels(opts *remotecommand.Options) []wsstream.ChannelType {
-	is := make([]wsstream.ChannelType, constants.StreamResize+1)
+	is := make([]wsstream.ChannelType, closing+1)
 	for stream, c := range map[int]struct {
 		used bool
 		as   wsstream.ChannelType
@@ -69,6 +72,7 @@ func channels(opts *remotecommand.Options) []wsstream.ChannelType {
 		constants.StreamStdErr: {opts.Stderr, wsstream.WriteChannel},
 		constants.StreamErr:    {true, wsstream.WriteChannel},
 		constants.StreamResize: {opts.TTY, wsstream.ReadChannel},
+		closing:                {true, wsstream.ReadChannel},
 	} {
 		is[stream] = wsstream.IgnoreChannel
 		if c.used {
@@ -76,6 +80,20 @@ func channels(opts *remotecommand.Options) []wsstream.ChannelType {
 		}
 	}
 	return is
+}
+
+// closing is a channel that the protocol does not have. It ends when the client closes the WebSocket, or only this channel, which is
+// against the protocol. What is sent in it is ignored.
+const closing = constants.StreamResize + 1
+
+// untilClosed returns a context that also ends when the stream does.
+func untilClosed(ctx context.Context, stream io.Reader) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, stream) // a pipe, which ends without an error
+	}()
+	return ctx, cancel
 }
 
 // firstWritten returns the lowest channel that the client reads. An empty message there says that the connection exists.
@@ -89,8 +107,8 @@ func firstWritten(opts *remotecommand.Options) int {
 	return constants.StreamErr
 }
 
-// overSPDY copies the streams of a WebSocket to and from the runtime's streaming server, until the command exits.
-func overSPDY(r *http.Request, where *url.URL, streams []io.ReadWriteCloser, opts *remotecommand.Options) error {
+// overSPDY copies the streams of a WebSocket to and from the runtime's streaming server, until the command exits or ctx ends.
+func overSPDY(ctx context.Context, where *url.URL, streams []io.ReadWriteCloser, opts *remotecommand.Options) error {
 	transport, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{PingPeriod: pingPeriod})
 	if err != nil {
 		return err
@@ -112,7 +130,7 @@ func overSPDY(r *http.Request, where *url.URL, streams []io.ReadWriteCloser, opt
 	if opts.TTY {
 		copied.TerminalSizeQueue = &sizes{json.NewDecoder(streams[constants.StreamResize])}
 	}
-	return runtime.StreamWithContext(r.Context(), copied)
+	return runtime.StreamWithContext(ctx, copied)
 }
 
 // sizes are a terminal's sizes, as the client sends them.

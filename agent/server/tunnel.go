@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -61,7 +62,7 @@ func tunnel(w http.ResponseWriter, r *http.Request, where *url.URL) {
 		return // Upgrade has responded
 	}
 	first, _ := limited.Peek(limited.Buffered()) // it has them
-	join(client.NewTunnelingConnectionWithLogger(klog.FromContext(r.Context()), ws), conn, io.MultiReader(bytes.NewReader(first), conn))
+	join(r.Context(), client.NewTunnelingConnectionWithLogger(klog.FromContext(r.Context()), ws), conn, io.MultiReader(bytes.NewReader(first), conn))
 }
 
 // handshake sends r as a request for an upgrade to SPDY, and returns the answer.
@@ -123,13 +124,14 @@ func passRefusal(w http.ResponseWriter, r *http.Request, answer *http.Response) 
 	_, _ = io.Copy(w, io.LimitReader(answer.Body, handshakeLimit)) // the client is gone, or the runtime: the response ends
 }
 
-// join copies in both directions until one of them ends. It closes both connections.
-func join(ws, runtime net.Conn, fromRuntime io.Reader) {
+// join copies in both directions until one of them or ctx ends. It closes both connections.
+func join(ctx context.Context, ws, runtime net.Conn, fromRuntime io.Reader) {
 	var both sync.WaitGroup
 	end := func() {
 		ws.Close()      //nolint:errcheck // the other direction then ends too
 		runtime.Close() //nolint:errcheck // as above
 	}
+	defer context.AfterFunc(ctx, end)()
 	both.Go(func() {
 		defer end()
 		_, _ = io.Copy(runtime, ws)

@@ -23,6 +23,8 @@ var errNoUpgrade = errors.New("Upgrade request required") //nolint:staticcheck /
 
 // upgrade returns a handler that forwards a request for an upgrade to the runtime's streaming server at where, and then all bytes in both directions.
 //
+// When one side closes its connection, so does the other: a client that is gone releases its slot, also if its command does not exit.
+//
 // Upstream: k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go. That package also rewrites HTML, which no stream needs.
 func upgrade(where *url.URL) http.Handler {
 	forward := &httputil.ReverseProxy{
@@ -41,7 +43,7 @@ func upgrade(where *url.URL) http.Handler {
 		ModifyResponse: func(answer *http.Response) error {
 			switch {
 			case answer.StatusCode == http.StatusSwitchingProtocols:
-				return nil // the ReverseProxy compares the protocols
+				return wholeClose(answer) // the ReverseProxy compares the protocols
 			case answer.StatusCode < http.StatusBadRequest:
 				return invalidUpgrade(answer)
 			}
@@ -58,6 +60,17 @@ func upgrade(where *url.URL) http.Handler {
 		w.Header()["Content-Type"] = nil // an answer without one gets none, as from upstream's kubelet
 		forward.ServeHTTP(w, r)
 	})
+}
+
+// wholeClose hides CloseWrite of an upgraded connection. With it, a ReverseProxy would take the end of the client for the end of its input,
+// and wait for the runtime.
+func wholeClose(answer *http.Response) error {
+	conn, ok := answer.Body.(io.ReadWriteCloser)
+	if !ok {
+		return errors.New("unable to upgrade: the response cannot be written to")
+	}
+	answer.Body = struct{ io.ReadWriteCloser }{conn}
+	return nil
 }
 
 // invalidUpgrade is the error for an answer that neither upgrades nor refuses.
