@@ -247,6 +247,11 @@ func (p *parts) prepare(ctx context.Context) error {
 			return fmt.Errorf("make directory: %w", err)
 		}
 	}
+	if dir := p.checkpoints(); dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil { // the memory of containers
+			return fmt.Errorf("make directory: %w", err)
+		}
+	}
 	if err := p.pods.devices.Restore(ctx); err != nil {
 		return err
 	}

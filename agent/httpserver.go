@@ -34,9 +34,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 	if len(p.inRoot("device-plugins", device.Socket)) <= localrpc.MaxPath { // else it is not served: see addSocket
 		c.Checks = append(c.Checks, server.Check{Name: "device-plugin", Check: p.pods.devices.Healthy})
 	}
-	if p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
-		c.Checkpoints = filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
-	}
+	c.Checkpoints = p.checkpoints()
 	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {
 		c.Allocated = pods.Allocations{Store: p.pods.store, Resizes: p.pods.resizes, Workers: p.pods.registry}
 	}
@@ -55,6 +53,14 @@ func (p *parts) newServer(l *loop.Loop) error {
 	var err error
 	p.server, err = server.New(c)
 	return err
+}
+
+// checkpoints returns the directory of /checkpoint, or "" without its feature gate. The runtime writes there, and does not create it.
+func (p *parts) checkpoints() string {
+	if !p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
+		return ""
+	}
+	return filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
 }
 
 // addStats adds the resource usage of the node and its pods. It is measured only on request.
