@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -244,6 +245,10 @@ func TestDeadlines(t *testing.T) {
 		{name: "a command has its timeout on top", req: &runtimeapi.ExecSyncRequest{Timeout: 5}, want: usual + 5*time.Second},
 		{name: "a command without a timeout", req: &runtimeapi.ExecSyncRequest{}, want: 0},
 		{name: "a pull has none", req: &runtimeapi.PullImageRequest{}, want: 0},
+		{name: "a checkpoint without a timeout", req: &runtimeapi.CheckpointContainerRequest{}, want: usual},
+		{name: "a checkpoint with a short timeout", req: &runtimeapi.CheckpointContainerRequest{Timeout: 5}, want: usual},
+		{name: "a checkpoint with a long timeout", req: &runtimeapi.CheckpointContainerRequest{Timeout: 600}, want: 10 * time.Minute},
+		{name: "a checkpoint with a timeout of 300 years", req: &runtimeapi.CheckpointContainerRequest{Timeout: math.MaxInt64}, want: time.Duration(maxSeconds) * time.Second},
 		{name: "the caller's own stays", req: &runtimeapi.VersionRequest{}, caller: time.Hour, want: time.Hour},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -255,9 +260,12 @@ func TestDeadlines(t *testing.T) {
 					defer cancel()
 				}
 				var got time.Duration
-				invoke := func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				invoke := func(ctx context.Context, _ string, req, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 					if at, ok := ctx.Deadline(); ok {
 						got = time.Until(at)
+					}
+					if r, ok := req.(*runtimeapi.CheckpointContainerRequest); ok && r.GetTimeout() != int64(tc.want/time.Second) {
+						t.Errorf("the runtime receives a timeout of %d s", r.GetTimeout())
 					}
 					return nil
 				}

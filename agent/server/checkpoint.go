@@ -2,14 +2,13 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -17,7 +16,8 @@ import (
 
 // checkpoint calls the runtime to write a container's state to a file.
 //
-// Upstream: pkg/kubelet/server/server.go, checkpoint; pkg/kubelet/kubelet.go, CheckpointContainer.
+// Upstream: pkg/kubelet/server/server.go, checkpoint; pkg/kubelet/kubelet.go, CheckpointContainer. A runtime without checkpoints is status
+// 500: 404 says that the feature gate is disabled.
 func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("container")
 	pod := requestOf(r.Context()).pod
@@ -42,16 +42,15 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	if err == nil && id == "" {
 		err = fmt.Errorf("container %s not found", name)
 	}
+	if err == nil && req.Timeout < 0 {
+		err = errors.New("CheckpointContainer requires the timeout value to be > 0") //nolint:staticcheck // upstream's text
+	}
 	if err == nil {
 		req.ContainerId = id
 		_, err = s.cfg.Runtime.CheckpointContainer(r.Context(), req)
 	}
 	if err != nil {
-		code := http.StatusInternalServerError
-		if grpcstatus.Code(err) == codes.Unimplemented {
-			code = http.StatusNotFound
-		}
-		fail(w, code, fmt.Sprintf("checkpointing of %s/%s/%s failed (%v)", pod.Namespace, pod.Name, name, err))
+		fail(w, http.StatusInternalServerError, fmt.Sprintf("checkpointing of %s/%s/%s failed (%v)", pod.Namespace, pod.Name, name, err))
 		return
 	}
 	p, err := json.Marshal(map[string][]string{"items": {req.Location}})

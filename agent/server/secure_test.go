@@ -367,7 +367,10 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/portForward/shop/none", "root", 404, "pod does not exist"},
 		{"POST", "/portForward/shop/web/u2", "root", 404, "pod not found"},
 		{"POST", "/exec/shop/web/web?output=1", "root", 500, "Upgrade request required"},
-		{"POST", "/checkpoint/shop/web/web", "root", 404, "checkpointing of shop/web/web failed"},
+		{"POST", "/checkpoint/shop/web/web", "root", 500, "checkpointing of shop/web/web failed (rpc error: code = Unimplemented"},
+		{"POST", "/checkpoint/shop/web/web?timeout=-1", "root", 500, "checkpointing of shop/web/web failed (CheckpointContainer requires the timeout value to be > 0)"},
+		{"POST", "/checkpoint/shop/web/web?timeout=-1&timeout=5", "root", 500, "checkpointing of shop/web/web failed (rpc error: code = Unimplemented"},
+		{"POST", "/checkpoint/shop/web/web?timeout=x", "root", 404, "cannot parse value of timeout parameter"},
 	} {
 		code, body := w.ask(t, c.method, c.path, c.token, "")
 		if code != c.code || !strings.Contains(body, c.body) {
@@ -475,7 +478,7 @@ func TestRuntimeWithoutStreaming(t *testing.T) {
 	w := start(t, nil)
 	w.runtime.err = grpcstatus.Error(codes.Unimplemented, "method Exec not implemented")
 	code, body := w.ask(t, "POST", "/exec/shop/web/web?output=1", "root", "")
-	if code != http.StatusNotImplemented || !strings.Contains(body, "no streaming server") {
+	if code != http.StatusInternalServerError || !strings.Contains(body, "method Exec not implemented") {
 		t.Errorf("%d %q", code, body)
 	}
 }

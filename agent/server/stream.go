@@ -124,9 +124,6 @@ func failRuntime(w http.ResponseWriter, err error) {
 	case codes.ResourceExhausted:
 		code = http.StatusTooManyRequests
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	case codes.Unimplemented:
-		code = http.StatusNotImplemented
-		err = fmt.Errorf("the container runtime has no streaming server: %w", err)
 	}
 	fail(w, code, err.Error())
 }
