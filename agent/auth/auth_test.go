@@ -100,8 +100,10 @@ func TestTokens(t *testing.T) {
 		if reviews.n != 2 {
 			t.Errorf("%d reviews after the TTL", reviews.n)
 		}
-		if u, err := a.Authenticate(request("Authorization", "Bearer bad")); u != nil || err != nil {
-			t.Errorf("%+v, %v", u, err)
+		for range 2 { // the second verdict is a cached one
+			if u, err := a.Authenticate(request("Authorization", "Bearer bad")); u != nil || !errors.Is(err, errUnknownToken) {
+				t.Errorf("%+v, %v", u, err)
+			}
 		}
 		if u, err := a.Authenticate(request("Authorization", "Bearer odd")); u != nil || err == nil {
 			t.Errorf("%+v, %v", u, err)
@@ -117,6 +119,44 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+// A token among the protocols of a WebSocket must be a single valid one, beside a protocol for the negotiation.
+func TestTokensOfWebSockets(t *testing.T) {
+	protocol := func(token string) string {
+		return "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token))
+	}
+	a, err := New(Config{Tokens: &tokens{}, Anonymous: true, AlwaysAllow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, protocols, user, err string
+	}{
+		{"good", "v5.channel.k8s.io, " + protocol("good"), "ann", ""},
+		{"none", "v5.channel.k8s.io", "system:anonymous", ""},
+		{"empty", "v5.channel.k8s.io," + protocol(""), "system:anonymous", ""},
+		{"unknown", "v5.channel.k8s.io," + protocol("bad"), "", "invalid bearer token"},
+		{"two", protocol("good") + ",v5.channel.k8s.io," + protocol("good"), "", "multiple base64.bearer.authorization tokens specified"},
+		{"no base64", "v5.channel.k8s.io," + protocol("good") + "=", "", "invalid base64.bearer.authorization token encoding"},
+		{"no UTF-8", "v5.channel.k8s.io," + protocol("\xff"), "", "invalid base64.bearer.authorization token"},
+		{"alone", protocol("good"), "", "missing additional subprotocol"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := request("Upgrade", "websocket")
+			r.Header.Set("Sec-WebSocket-Protocol", c.protocols)
+			u, err := a.Authenticate(r)
+			if c.err != "" {
+				if u != nil || err == nil || err.Error() != c.err {
+					t.Errorf("%+v, %v, want error %q", u, err, c.err)
+				}
+				return
+			}
+			if err != nil || u == nil || u.Name != c.user {
+				t.Errorf("%+v, %v, want %s", u, err, c.user)
+			}
+		})
+	}
+}
+
 func TestAnonymous(t *testing.T) {
 	reviews := &tokens{err: errors.New("no")}
 	a, err := New(Config{Tokens: reviews, Anonymous: true, AlwaysAllow: true})
@@ -128,6 +168,17 @@ func TestAnonymous(t *testing.T) {
 	}
 	if u, err := a.Authenticate(request("Authorization", "Bearer x")); u != nil || err == nil {
 		t.Errorf("who shows what cannot be reviewed is %+v, %v", u, err)
+	}
+	reviews.err = nil
+	if u, err := a.Authenticate(request("Authorization", "Bearer bad")); u != nil || !errors.Is(err, errUnknownToken) {
+		t.Errorf("who shows an unknown token is %+v, %v", u, err)
+	}
+	without, err := New(Config{Anonymous: true, AlwaysAllow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := without.Authenticate(request("Authorization", "Bearer bad")); err != nil || u == nil || u.Name != "system:anonymous" {
+		t.Errorf("without reviews of tokens: %+v, %v", u, err)
 	}
 }
 

@@ -21,7 +21,10 @@ func FuzzBearer(f *testing.F) {
 		if websocket {
 			r.Header.Set("Upgrade", "WebSocket")
 		}
-		token := bearer(r)
+		token, err := bearer(r)
+		if err != nil && token != "" {
+			t.Fatalf("token %q and error %v", token, err)
+		}
 		after := r.Header.Get("Sec-Websocket-Protocol")
 		if token == "" {
 			if after != protocols {

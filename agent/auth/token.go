@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,13 +22,19 @@ import (
 // maxToken is more than any Kubernetes token needs: those of service accounts have 1 to 2 KiB.
 const maxToken = 64 << 10
 
-// token returns the user of the request's bearer token; nil without an error if there is no token or it is unknown.
+// errUnknownToken is the error for a token that the API server does not know. Its sender is not anonymous.
+var errUnknownToken = errors.New("invalid bearer token")
+
+// token returns the user of the request's bearer token; nil without an error if there is no token.
 //
-// Upstream: apiserver/plugin/pkg/authenticator/token/webhook/webhook.go.
+// Upstream: apiserver/plugin/pkg/authenticator/token/webhook/webhook.go; apiserver/pkg/authentication/request/bearertoken/bearertoken.go.
 func (a *Auth) token(r *http.Request) (*User, error) {
-	token := bearer(r)
-	if a.cfg.Tokens == nil || token == "" {
+	if a.cfg.Tokens == nil {
 		return nil, nil
+	}
+	token, err := bearer(r)
+	if err != nil || token == "" {
+		return nil, err
 	}
 	if len(token) > maxToken {
 		return nil, fmt.Errorf("bearer token of %d bytes: at most %d are reviewed", len(token), maxToken)
@@ -39,10 +47,14 @@ func (a *Auth) token(r *http.Request) (*User, error) {
 		}
 		return user, a.cfg.TokenTTL, err
 	})
-	if err == nil && user != nil {
-		r.Header.Del("Authorization") // it is not passed on
+	switch {
+	case err != nil:
+		return nil, err
+	case user == nil:
+		return nil, errUnknownToken
 	}
-	return user, err
+	r.Header.Del("Authorization") // it is not passed on
+	return user, nil
 }
 
 func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
@@ -72,34 +84,54 @@ func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
 }
 
 // bearer returns the request's token: from its header or, because browsers cannot set that, from the WebSocket
-// protocols, from which it is removed.
+// protocols, from which it is removed. The error says that the protocols have a token that is not valid.
 //
 // Upstream: apiserver/pkg/authentication/request/websocket/protocol.go.
-func bearer(r *http.Request) string {
+func bearer(r *http.Request) (string, error) {
 	if scheme, token, ok := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " "); ok && strings.EqualFold(scheme, "bearer") {
-		return strings.TrimSpace(token)
+		return strings.TrimSpace(token), nil
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return ""
+		return "", nil
 	}
 	const (
 		header = "Sec-Websocket-Protocol"
 		prefix = "base64url.bearer.authorization.k8s.io."
 	)
-	var token string
-	var others []string
+	var tokens, others []string
 	for p := range strings.SplitSeq(strings.Join(r.Header.Values(header), ","), ",") {
 		p = strings.TrimSpace(p)
-		encoded, ok := strings.CutPrefix(p, prefix)
-		if !ok {
+		if encoded, ok := strings.CutPrefix(p, prefix); ok {
+			tokens = append(tokens, encoded)
+		} else {
 			others = append(others, p)
-		} else if decoded, err := base64.RawURLEncoding.DecodeString(encoded); err == nil && token == "" {
-			token = string(decoded)
 		}
 	}
-	if token == "" || len(others) == 0 { // one protocol must remain for the negotiation
-		return ""
+	token, err := decode(tokens)
+	switch {
+	case err != nil || token == "":
+		return "", err
+	case len(others) == 0: // one protocol must remain for the negotiation
+		return "", errors.New("missing additional subprotocol")
 	}
 	r.Header.Set(header, strings.Join(others, ","))
-	return token
+	return token, nil
+}
+
+// decode returns the only one of the tokens that WebSocket protocols have; "" if there is none.
+func decode(tokens []string) (string, error) {
+	if len(tokens) == 0 {
+		return "", nil
+	}
+	if len(tokens) > 1 {
+		return "", errors.New("multiple base64.bearer.authorization tokens specified")
+	}
+	token, err := base64.RawURLEncoding.DecodeString(tokens[0])
+	switch {
+	case err != nil:
+		return "", errors.New("invalid base64.bearer.authorization token encoding")
+	case !utf8.Valid(token):
+		return "", errors.New("invalid base64.bearer.authorization token")
+	}
+	return string(token), nil
 }
