@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,8 @@ type verdict struct {
 	allowed bool
 	reason  string
 }
+
+var errContradiction = errors.New("webhook subject access review returned both allow and deny response")
 
 // Authorize returns whether the user may do verb (get, create, ...) on this node's subresource. The error means that the check
 // failed.
@@ -61,5 +64,8 @@ func (a *Auth) reviewAccess(ctx context.Context, spec authorizationv1.SubjectAcc
 	if err != nil {
 		return verdict{}, fmt.Errorf("review of access to nodes/%s: %w", spec.ResourceAttributes.Subresource, err)
 	}
-	return verdict{allowed: got.Status.Allowed && !got.Status.Denied, reason: got.Status.Reason}, nil
+	if got.Status.Allowed && got.Status.Denied {
+		return verdict{}, errContradiction
+	}
+	return verdict{allowed: got.Status.Allowed, reason: got.Status.Reason}, nil
 }

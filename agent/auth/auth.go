@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -83,6 +84,16 @@ const (
 	allAuthenticated   = "system:authenticated"
 	allUnauthenticated = "system:unauthenticated"
 )
+
+// authenticated returns the groups of an authenticated user.
+//
+// Upstream: apiserver/pkg/authentication/group/authenticated_group_adder.go.
+func authenticated(groups []string) []string {
+	if slices.Contains(groups, allAuthenticated) || slices.Contains(groups, allUnauthenticated) {
+		return groups
+	}
+	return append(slices.Clone(groups), allAuthenticated)
+}
 
 // Authenticate returns the client's user; nil means that the client is unknown. The error means that the credentials are invalid or
 // could not be reviewed; then the user is nil.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -63,7 +64,8 @@ func (a *access) Create(_ context.Context, r *authorizationv1.SubjectAccessRevie
 		return nil, a.err
 	}
 	out := r.DeepCopy()
-	out.Status.Allowed = r.Spec.User == "ann"
+	out.Status.Allowed = r.Spec.User == "ann" || r.Spec.User == "both"
+	out.Status.Denied = r.Spec.User == "both"
 	return out, nil
 }
 
@@ -207,6 +209,9 @@ func TestAccess(t *testing.T) {
 		ask("bob", false, 5)
 		time.Sleep(5 * time.Minute)
 		ask("ann", true, 6)
+		if ok, _, err := a.Authorize(t.Context(), &User{Name: "both"}, "get", "proxy"); ok || !errors.Is(err, errContradiction) {
+			t.Errorf("allowed and denied: %v, %v", ok, err)
+		}
 	})
 	if _, err := New(Config{}); err == nil {
 		t.Error("authorization without anybody to ask is accepted")
@@ -268,6 +273,51 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
+// A certificate has one UID that is not empty, or none.
+func TestUsersOfCertificates(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	one := newCA(t)
+	one.write(t, file)
+	a, err := New(Config{ClientCAFile: file, AlwaysAllow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []string{"admins", allAuthenticated}
+	for _, c := range []struct {
+		name          string
+		organizations []string
+		uids          []string
+		groups        []string
+		uid, err      string
+	}{
+		{"no UID", []string{"admins"}, nil, both, "", ""},
+		{"a UID", []string{"admins"}, []string{"u1"}, both, "u1", ""},
+		{"two UIDs", []string{"admins"}, []string{"u1", "u2"}, nil, "", "expected 1 UID, but found multiple: 2"},
+		{"an empty UID", []string{"admins"}, []string{""}, nil, "", "UID cannot be an empty string"},
+		{"already authenticated", both, nil, both, "", ""},
+		{"unauthenticated", []string{allUnauthenticated}, nil, []string{allUnauthenticated}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			subject := pkix.Name{CommonName: "ann", Organization: c.organizations}
+			for _, uid := range c.uids {
+				subject.ExtraNames = append(subject.ExtraNames, pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}, Value: uid})
+			}
+			r := request("", "")
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{one.sign(t, subject, x509.ExtKeyUsageClientAuth)}}
+			u, err := a.Authenticate(r)
+			if c.err != "" {
+				if u != nil || err == nil || !strings.HasSuffix(err.Error(), c.err) {
+					t.Errorf("%+v, %v, want error %q", u, err, c.err)
+				}
+				return
+			}
+			if err != nil || u == nil || u.UID != c.uid || !slices.Equal(u.Groups, c.groups) {
+				t.Errorf("%+v, %v, want UID %q and groups %q", u, err, c.uid, c.groups)
+			}
+		})
+	}
+}
+
 type ca struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -306,8 +356,13 @@ func (c ca) write(t *testing.T, file string) {
 
 func (c ca) issue(t *testing.T, name string, usage x509.ExtKeyUsage) *x509.Certificate {
 	t.Helper()
+	return c.sign(t, pkix.Name{CommonName: name, Organization: []string{"admins"}}, usage)
+}
+
+func (c ca) sign(t *testing.T, subject pkix.Name, usage x509.ExtKeyUsage) *x509.Certificate {
+	t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name, Organization: []string{"admins"}},
+		SerialNumber: big.NewInt(2), Subject: subject,
 		NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, &c.key.PublicKey, c.key)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,10 +72,7 @@ func (a *Auth) reviewToken(ctx context.Context, token string) (*User, error) {
 		return nil, nil
 	}
 	u := got.Status.User
-	user := &User{Name: u.Username, UID: u.UID, Groups: u.Groups, How: trace.CredentialToken, Extra: map[string][]string{}}
-	if !slices.Contains(user.Groups, allAuthenticated) {
-		user.Groups = append(slices.Clone(user.Groups), allAuthenticated)
-	}
+	user := &User{Name: u.Username, UID: u.UID, Groups: authenticated(u.Groups), How: trace.CredentialToken, Extra: map[string][]string{}}
 	for k, v := range u.Extra {
 		user.Extra[k] = v
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
@@ -38,10 +37,14 @@ func (a *Auth) certificate(r *http.Request) (*User, error) {
 	if leaf.Subject.CommonName == "" {
 		return nil, nil
 	}
+	uid, err := uidOf(leaf)
+	if err != nil {
+		return nil, fmt.Errorf("client certificate of %q: %w", leaf.Subject.CommonName, err)
+	}
 	sum := sha256.Sum256(leaf.Raw)
 	return &User{
-		Name: leaf.Subject.CommonName, UID: uidOf(leaf), How: trace.CredentialX509,
-		Groups: append(slices.Clone(leaf.Subject.Organization), allAuthenticated),
+		Name: leaf.Subject.CommonName, UID: uid, How: trace.CredentialX509,
+		Groups: authenticated(leaf.Subject.Organization),
 		Extra:  map[string][]string{credentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
 	}, nil
 }
@@ -67,15 +70,27 @@ func (a *Auth) verify(certs []*x509.Certificate) error {
 	return err
 }
 
-// uidOf returns the user's UID, which is in the subject under Kubernetes' own OID.
-func uidOf(c *x509.Certificate) string {
+// uidOf returns the user's UID, which is in the subject under Kubernetes' own OID; "" if there is none.
+//
+// Upstream: parseUIDFromCert.
+func uidOf(c *x509.Certificate) (string, error) {
 	number := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
+	var uids []string
 	for _, n := range c.Subject.Names {
-		if s, ok := n.Value.(string); ok && n.Type.Equal(number) {
-			return s
+		if n.Type.Equal(number) {
+			uid, _ := n.Value.(string) // crypto/x509 refuses subjects with other values
+			uids = append(uids, uid)
 		}
 	}
-	return ""
+	switch {
+	case len(uids) == 0:
+		return "", nil
+	case len(uids) > 1:
+		return "", fmt.Errorf("expected 1 UID, but found multiple: %d", len(uids))
+	case uids[0] == "":
+		return "", errors.New("UID cannot be an empty string")
+	}
+	return uids[0], nil
 }
 
 // caFile is a file of certificates that is read again when it changes.
