@@ -264,9 +264,18 @@ func TestCertificates(t *testing.T) {
 	if u, err := a.Authenticate(with(one.issue(t, "x", x509.ExtKeyUsageClientAuth))); u == nil || err != nil {
 		t.Errorf("the last good CA is not kept: %+v, %v", u, err)
 	}
+	if !a.ClientCAs().Equal(one.pool()) {
+		t.Error("clients do not see the last good CA")
+	}
 	two.write(t, file)
 	if u, err := a.Authenticate(with(other)); u == nil || err != nil {
 		t.Errorf("after the CA changed: %+v, %v", u, err)
+	}
+	if !a.ClientCAs().Equal(two.pool()) {
+		t.Error("clients do not see the CA after it changed")
+	}
+	if without, err := New(Config{AlwaysAllow: true}); err != nil || without.ClientCAs() != nil {
+		t.Errorf("without a file: %v", err)
 	}
 	if _, err := New(Config{ClientCAFile: file + ".not", AlwaysAllow: true}); err == nil {
 		t.Error("a missing CA file is accepted")
@@ -352,6 +361,12 @@ func (c ca) write(t *testing.T, file string) {
 	if err := os.Rename(file+".new", file); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (c ca) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(c.cert)
+	return pool
 }
 
 func (c ca) issue(t *testing.T, name string, usage x509.ExtKeyUsage) *x509.Certificate {

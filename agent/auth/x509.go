@@ -54,6 +54,15 @@ func (a *Auth) Certified(certs []*x509.Certificate) bool {
 	return a.cas != nil && len(certs) > 0 && a.verify(certs) == nil
 }
 
+// ClientCAs returns the CA certificates of clients; nil if there are none.
+func (a *Auth) ClientCAs() *x509.CertPool {
+	if a.cas == nil {
+		return nil
+	}
+	pool, _ := a.cas.get() // New has read it: there is a last valid one
+	return pool
+}
+
 func (a *Auth) verify(certs []*x509.Certificate) error {
 	if n := len(certs); n > maxChain {
 		return fmt.Errorf("the certificate chain has %d further certificates: at most %d are checked", n-1, maxChain-1)

@@ -91,6 +91,8 @@ type Auth interface {
 	Authenticate(*http.Request) (*auth.User, error)
 	// Certified reports whether a client with these certificates is known.
 	Certified([]*x509.Certificate) bool
+	// ClientCAs are the certificates that issue those of clients; nil means that clients need none.
+	ClientCAs() *x509.CertPool
 	Authorize(ctx context.Context, u *auth.User, verb, subresource string) (allowed bool, reason string, err error)
 }
 

@@ -152,8 +152,8 @@ type observed map[types.UID]*podstate.Pod
 func (o observed) Get(uid types.UID) *podstate.Pod  { return o[uid] }
 func (o observed) All() map[types.UID]*podstate.Pod { return o }
 
-// fakeAuth accepts any certificate as root, the token "root", and "reader", who may only get stats and pods.
-type fakeAuth struct{}
+// fakeAuth requests certificates if cas is set, of any CA if it is empty. It accepts any certificate as root, the token "root", and "reader", who may only get stats and pods.
+type fakeAuth struct{ cas *x509.CertPool }
 
 func (fakeAuth) Authenticate(r *http.Request) (*auth.User, error) {
 	if len(r.TLS.PeerCertificates) > 0 {
@@ -170,6 +170,8 @@ func (fakeAuth) Authenticate(r *http.Request) (*auth.User, error) {
 }
 
 func (fakeAuth) Certified(certs []*x509.Certificate) bool { return len(certs) > 0 }
+
+func (a fakeAuth) ClientCAs() *x509.CertPool { return a.cas }
 
 func (a fakeAuth) Authorize(_ context.Context, u *auth.User, verb, sub string) (bool, string, error) {
 	if u.Name == "broken" {
@@ -217,7 +219,7 @@ func start(t *testing.T, change func(*Config)) *world {
 		}},
 	}}
 	w.cfg = Config{
-		Address: "127.0.0.1", Port: freePort(t), Auth: fakeAuth{}, Runtime: w.runtime, Bus: w.bus,
+		Address: "127.0.0.1", Port: freePort(t), Auth: fakeAuth{x509.NewCertPool()}, Runtime: w.runtime, Bus: w.bus,
 		TLS:  TLS{GetCertificate: certificate(t)},
 		Pods: func() []v1.Pod { return []v1.Pod{*w.pod} },
 		Pod: func(namespace, name string) *v1.Pod {

@@ -21,13 +21,12 @@ type TLS struct {
 	Curves []int32
 }
 
-// config builds the TLS configuration. Clients' certificates are requested and verified per request, so that a client
-// may have none, or a token.
+// config builds the TLS configuration, which does not request clients' certificates yet; see certified.
 func (t TLS) config() (*tls.Config, error) {
 	if t.GetCertificate == nil {
 		return nil, errors.New("server: Config.TLS.GetCertificate is missing")
 	}
-	c := &tls.Config{GetCertificate: t.GetCertificate, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	c := &tls.Config{GetCertificate: t.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	switch t.MinVersion {
 	case "", "VersionTLS12":
 	case "VersionTLS10":
@@ -70,20 +69,25 @@ func curves(numbers []int32) ([]tls.CurveID, error) {
 	return out, nil
 }
 
-// certified tells the connection whether the client's certificate is known, before any request is read.
+// certified requests clients' certificates if there are client CAs, and names these, so that a client with several certificates can choose.
+// They are verified per request: a client may have none, or a token. certified tells the connection whether the certificate is known,
+// before any request is read.
+//
+// Upstream: pkg/kubelet/kubelet.go, NewMainKubelet; k8s.io/apiserver/pkg/server/dynamiccertificates/tlsconfig.go.
 func certified(c *tls.Config, a Auth) *tls.Config {
 	out := c.Clone()
 	out.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		conn := connOf(hello.Conn)
-		if conn == nil {
-			return nil, nil
-		}
 		own := c.Clone()
-		own.VerifyConnection = func(state tls.ConnectionState) error {
-			if a.Certified(state.PeerCertificates) {
-				conn.Certify()
+		if own.ClientCAs = a.ClientCAs(); own.ClientCAs != nil {
+			own.ClientAuth = tls.RequestClientCert
+		}
+		if conn := connOf(hello.Conn); conn != nil {
+			own.VerifyConnection = func(state tls.ConnectionState) error {
+				if a.Certified(state.PeerCertificates) {
+					conn.Certify()
+				}
+				return nil
 			}
-			return nil
 		}
 		return own, nil
 	}
