@@ -96,7 +96,7 @@ func (p *parts) addLocal() error {
 	if err != nil || !p.cfg.Kubelet.Gates.Enabled("PodsAPI") {
 		return err
 	}
-	all, err := podsapi.New(p.pods.store, p.pods.watchers, p.pods.manager.SourcesReady)
+	all, err := podsapi.New(pods.Verified{Store: p.pods.store}, p.pods.watchers, p.pods.manager.SourcesReady)
 	if err != nil {
 		return err
 	}

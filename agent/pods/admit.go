@@ -71,7 +71,7 @@ func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) 
 	m.unregister(pod)
 	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
 	m.cfg.Store.with(pod.UID, func(e *entry) {
-		e.status, e.said, e.refused = st, statusRecord(st, ""), true
+		e.status, e.own, e.said, e.refused = st, true, statusRecord(st, ""), true
 		m.cfg.Store.tell(pod.UID)
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})

@@ -64,10 +64,10 @@ func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string
 		if len(w.missing) > 0 {
 			return
 		}
-		if len(s.cfg.Store.changed) > 0 && !reflect.DeepEqual(e.status, status) {
+		if len(s.cfg.Store.changed) > 0 && (!e.own || !reflect.DeepEqual(e.status, status)) {
 			s.cfg.Store.tell(pod.UID)
 		}
-		e.status = status
+		e.status, e.own = status, true
 		if !same(said, e.said) {
 			e.said = said
 			trace.Point(s.cfg.Bus, trace.FromContext(ctx), said)

@@ -26,10 +26,14 @@ type Store struct {
 	counts  counts
 }
 
+// entry is a desired pod with its status.
+//
+// Many fields: what each step of a pod's life leaves for the later ones, all under the store's lock.
 type entry struct {
 	pod     *v1.Pod
 	seenAt  time.Time
 	status  v1.PodStatus
+	own     bool            // the status is this agent's; else it is from before it started
 	said    trace.PodStatus // as last published
 	started bool
 	ready   bool
@@ -200,25 +204,29 @@ func (s *Store) Refused(uid types.UID) bool {
 }
 
 // Pods returns copies of all pods with their statuses, for /pods.
-func (s *Store) Pods() []v1.Pod {
+func (s *Store) Pods() []v1.Pod { return s.copies((*entry).copied) }
+
+func (s *Store) copies(of func(*entry) *v1.Pod) []v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]v1.Pod, 0, len(s.pods))
 	for _, e := range s.pods {
-		out = append(out, *e.copied())
+		out = append(out, *of(e))
 	}
 	return out
 }
 
 // Copy returns a copy of a pod with its status, or nil.
-func (s *Store) Copy(uid types.UID) *v1.Pod {
+func (s *Store) Copy(uid types.UID) *v1.Pod { return s.copyOne(uid, (*entry).copied) }
+
+func (s *Store) copyOne(uid types.UID, of func(*entry) *v1.Pod) *v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.pods[uid]
 	if e == nil {
 		return nil
 	}
-	return e.copied()
+	return of(e)
 }
 
 // Active returns the pods, without their statuses, of which something runs or will run: also a pod that has failed, while it terminates.
