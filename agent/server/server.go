@@ -65,8 +65,13 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: Config.Auth, Observed or Runtime is missing, which Port needs")
 	}
 	var err error
-	s.tls, err = cfg.TLS.config()
-	return s, err
+	if s.tls, err = cfg.TLS.config(); err != nil {
+		return nil, err
+	}
+	for _, warning := range cfg.TLS.warnings() {
+		trace.Point(cfg.Bus, trace.Span{}, warning)
+	}
+	return s, nil
 }
 
 // Listen binds the configured ports.

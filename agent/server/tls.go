@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // TLS is the TLS configuration of the authenticated port.
@@ -38,17 +40,49 @@ func (t TLS) config() (*tls.Config, error) {
 	default:
 		return nil, fmt.Errorf("tlsMinVersion: %q is unknown: must be VersionTLS10 to VersionTLS13", t.MinVersion)
 	}
+	var err error
+	if c.CipherSuites, err = suites(t.CipherSuites); err != nil {
+		return nil, err
+	}
+	c.CurvePreferences, err = curves(t.Curves)
+	return c, err
+}
+
+// suites returns cipher suites by their names in crypto/tls. Two also have the names that they had in Kubernetes before.
+//
+// Upstream: component-base/cli/flag/ciphersuites_flag.go.
+func suites(names []string) ([]uint16, error) {
 	known := append(tls.CipherSuites(), tls.InsecureCipherSuites()...)
-	for _, name := range t.CipherSuites {
-		i := slices.IndexFunc(known, func(s *tls.CipherSuite) bool { return s.Name == name })
+	var out []uint16
+	for _, name := range names {
+		current := name
+		switch name {
+		case "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305":
+			current += "_SHA256"
+		}
+		i := slices.IndexFunc(known, func(s *tls.CipherSuite) bool { return s.Name == current })
 		if i < 0 {
 			return nil, fmt.Errorf("tlsCipherSuites: %q is unknown: must be a name in crypto/tls, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", name)
 		}
-		c.CipherSuites = append(c.CipherSuites, known[i].ID)
+		out = append(out, known[i].ID)
 	}
-	var err error
-	c.CurvePreferences, err = curves(t.Curves)
-	return c, err
+	return out, nil
+}
+
+// warnings are about cipher suites that are insecure, or have no effect.
+//
+// Upstream: cmd/kubelet/app/server.go, InitializeTLS.
+func (t TLS) warnings() []trace.Log {
+	var out []trace.Log
+	for _, s := range tls.InsecureCipherSuites() {
+		if slices.Contains(t.CipherSuites, s.Name) {
+			out = append(out, trace.Log{Level: trace.LevelWarn, Message: "Use of insecure cipher detected.", Attrs: []trace.KV{{K: "cipher", V: s.Name}}})
+		}
+	}
+	if t.MinVersion == "VersionTLS13" && len(t.CipherSuites) > 0 {
+		out = append(out, trace.Log{Level: trace.LevelWarn, Message: "TLS 1.3 cipher suites are not configurable, ignoring --tls-cipher-suites"})
+	}
+	return out
 }
 
 // curves returns key exchanges by their numbers. Unknown numbers, and a number that appears twice, are errors.
