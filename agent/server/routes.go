@@ -13,7 +13,7 @@ import (
 // Upstream: pkg/kubelet/server/server.go, InstallAuthNotRequiredHandlers.
 func (s *Server) readOnly() *http.ServeMux {
 	mux := http.NewServeMux()
-	s.installHealth(mux)
+	s.installHealth(mux, s.checks())
 	route(mux, "/pods", inJSON(s.pods), http.MethodGet)
 	mux.Handle("/stats/", exactly("/stats/summary", only(inJSON(s.summary), http.MethodGet, http.MethodPost)))
 	mux.HandleFunc("/metrics/slis", s.slis)

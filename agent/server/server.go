@@ -31,6 +31,9 @@ type Server struct {
 	unknown, streams, answers *conns.Share
 	// runs has an element for each running command of /run.
 	runs chan struct{}
+
+	mu        sync.Mutex
+	unhealthy map[string]string // the last errors of health checks
 }
 
 type serve struct {
@@ -54,8 +57,8 @@ func New(cfg Config) (*Server, error) {
 		cfg.Files = guestfile.New(guestfile.Config{})
 	}
 	s := &Server{
-		runs: make(chan struct{}, maxRuns),
-		cfg:  cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
+		runs: make(chan struct{}, maxRuns), unhealthy: map[string]string{},
+		cfg: cfg, began: time.Now(), unknown: conns.NewShare(unknownRequests, unknownRequestsEach),
 		streams: conns.NewShare(streams, streamsEach), answers: conns.NewShare(answers, answersEach),
 	}
 	if cfg.Port == 0 {
@@ -82,7 +85,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		name          trace.ServerName
 		handler       func() http.Handler
 	}{
-		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, trace.ServerHealthz, func() http.Handler { return readOnlyMethods(s.health()) }},
+		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, trace.ServerHealthz, s.health},
 		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, trace.ServerReadOnly, func() http.Handler { return readOnlyMethods(s.open()) }},
 		{"--port", s.cfg.Address, s.cfg.Port, trace.ServerHTTPS, s.secure},
 	} {

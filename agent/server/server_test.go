@@ -4,15 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 func testServer(t *testing.T, loop error) *Server {
@@ -40,7 +45,8 @@ func TestHealth(t *testing.T) {
 	}{
 		{"all well", "/healthz", nil, 200, "ok"},
 		{"verbose", "/healthz?verbose", nil, 200, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n"},
-		{"one fails", "/healthz", stuck, 500, "[+]ping ok\n[+]log ok\n[-]syncloop failed: stuck for 3m\nhealthz check failed\n"},
+		{"one fails", "/healthz", stuck, 500, "[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n"},
+		{"unknown exclusions", "/healthz?verbose&exclude=z&exclude=ping&exclude=a&exclude=z", nil, 200, "[+]ping excluded: ok\n[+]log ok\n[+]syncloop ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"z\"\nhealthz check passed\n"},
 		{"excluded", "/healthz?exclude=syncloop", stuck, 200, "ok"},
 		{"by name", "/healthz/syncloop", stuck, 500, "internal server error: stuck for 3m\n"},
 		{"ping", "/healthz/ping", stuck, 200, "ok"},
@@ -48,11 +54,46 @@ func TestHealth(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			testServer(t, c.loop).health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+			testServer(t, c.loop).readOnly().ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
 			if w.Code != c.code || w.Body.String() != c.body {
 				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.code, c.body)
 			}
 		})
+	}
+}
+
+// The health port says only that the process answers.
+func TestHealthPort(t *testing.T) {
+	h := testServer(t, errors.New("stuck for 3m")).health()
+	for path, want := range map[string]string{
+		"/healthz": "ok", "/healthz?verbose": "[+]ping ok\nhealthz check passed\n", "/healthz/ping": "ok", "/healthz/syncloop": "404 page not found\n", "/pods": "404 page not found\n",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Body.String() != want {
+			t.Errorf("%s: %q, want %q", path, w.Body, want)
+		}
+	}
+}
+
+// Why a check fails is published when it changes, however often somebody asks.
+func TestFailedHealthIsPublished(t *testing.T) {
+	s := testServer(t, nil)
+	rec := tracetest.New(t)
+	s.cfg.Bus = rec.Bus()
+	var loop error
+	s.cfg.Checks = []Check{{Name: "syncloop", Check: func() error { return loop }}}
+	h := s.readOnly()
+	for _, loop = range []error{nil, errors.New("a"), errors.New("a"), errors.New("b"), nil, errors.New("b")} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	}
+	var got []string
+	for _, l := range tracetest.Events[trace.Log](rec) {
+		got = append(got, fmt.Sprint(l.Level, " ", l.Message, " ", l.Attrs))
+	}
+	want := []string{"warn healthz check failed [{syncloop a}]", "warn healthz check failed [{syncloop b}]", "warn healthz check failed [{syncloop b}]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
