@@ -48,7 +48,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 		return err
 	}
 	if !s.Enabled {
-		c.ReadOnlyPort, c.Port = 0, 0
+		c.Port = 0 // the read-only port has its own setting
 	}
 	var err error
 	p.server, err = server.New(c)

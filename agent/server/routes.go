@@ -31,7 +31,9 @@ func (s *Server) readOnly() *http.ServeMux {
 // open serves the read-only port.
 func (s *Server) open() http.Handler {
 	share := conns.NewShare(openAnswers, openAnswersEach)
-	return within(share, share, s.readOnly())
+	mux := s.readOnly()
+	installDisabled(mux)
+	return within(share, share, mux)
 }
 
 // secure serves everything.
@@ -40,11 +42,18 @@ func (s *Server) secure() http.Handler {
 	if s.cfg.Debug.Handlers {
 		s.installDebug(mux)
 	} else {
-		for _, p := range []string{"/run/", "/exec/", "/attach/", "/portForward/", "/containerLogs/", "/runningpods/", "/debug/pprof/", "/logs/"} {
-			mux.HandleFunc(p, disabled("Debug endpoints are disabled."))
-		}
+		installDisabled(mux)
 	}
 	return s.authorized(within(s.streams, s.answers, mux))
+}
+
+// installDisabled says of the most used debug handlers that they are disabled.
+//
+// Upstream: InstallDebuggingDisabledHandlers.
+func installDisabled(mux *http.ServeMux) {
+	for _, p := range []string{"/run/", "/exec/", "/attach/", "/portForward/", "/containerLogs/", "/runningpods/", "/debug/pprof/", "/logs/"} {
+		mux.HandleFunc(p, disabled("Debug endpoints are disabled."))
+	}
 }
 
 // installDebug adds the handlers that enableDebuggingHandlers disables.

@@ -86,7 +86,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		handler       func() http.Handler
 	}{
 		{"--healthz-port", s.cfg.HealthzAddress, s.cfg.HealthzPort, trace.ServerHealthz, s.health},
-		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, trace.ServerReadOnly, func() http.Handler { return readOnlyMethods(s.open()) }},
+		{"--read-only-port", s.cfg.Address, s.cfg.ReadOnlyPort, trace.ServerReadOnly, s.open},
 		{"--port", s.cfg.Address, s.cfg.Port, trace.ServerHTTPS, s.secure},
 	} {
 		if l.port == 0 {
@@ -166,16 +166,4 @@ func (s *Server) Close() {
 		_ = v.listener.Close() // nothing was served on it
 	}
 	s.serves = nil
-}
-
-// readOnlyMethods rejects methods that change something.
-func readOnlyMethods(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "only GET and HEAD are served here", http.StatusMethodNotAllowed)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }

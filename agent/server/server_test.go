@@ -137,6 +137,41 @@ func TestPodsOverTheNetwork(t *testing.T) {
 	}
 }
 
+// The read-only port serves what needs no authorization with the methods that upstream serves, and says of the rest that it is disabled.
+func TestReadOnlyPort(t *testing.T) {
+	s := testServer(t, nil)
+	s.cfg.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, "metrics") })
+	h := s.open()
+	disabled := "Debug endpoints are disabled.\n"
+	for _, c := range []struct {
+		method, path string
+		code         int
+		body         string // what the response begins with
+	}{
+		{"GET", "/pods", 200, `{"kind":"PodList"`},
+		{"POST", "/pods", 405, ""},
+		{"POST", "/healthz", 200, "ok"},
+		{"POST", "/metrics", 200, "metrics"},
+		{"PUT", "/stats/summary", 405, ""},
+		{"GET", "/configz", 404, ""},
+		{"POST", "/checkpoint/shop/a/c", 404, ""},
+		{"POST", "/run/shop/a/c", 405, disabled},
+		{"POST", "/exec/shop/a/c", 405, disabled},
+		{"GET", "/attach/shop/a/c", 405, disabled},
+		{"POST", "/portForward/shop/a", 405, disabled},
+		{"GET", "/containerLogs/shop/a/c", 405, disabled},
+		{"GET", "/runningpods/", 405, disabled},
+		{"GET", "/debug/pprof/", 405, disabled},
+		{"GET", "/logs/", 405, disabled},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+		if w.Code != c.code || !strings.HasPrefix(w.Body.String(), c.body) {
+			t.Errorf("%s %s: %d %q, want %d %q", c.method, c.path, w.Code, w.Body, c.code, c.body)
+		}
+	}
+}
+
 func TestPortInUseNamesFlagAndRemedy(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 	if err != nil {
