@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -43,10 +42,6 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/usage"
 )
-
-// syncLoopLimit is how long an iteration may take before /healthz/syncloop fails.
-// Upstream: pkg/kubelet/server/server.go, syncLoopHealthCheck (twice the sync frequency, at least 2 min).
-const syncLoopLimit = 2 * time.Minute
 
 // parts is the assembled agent. Each part is created after those that it needs; assemble has the order.
 type parts struct {

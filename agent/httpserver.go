@@ -7,8 +7,6 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
-	"github.com/kubeloupe/kubeloupe/agent/device"
-	"github.com/kubeloupe/kubeloupe/agent/localrpc"
 	"github.com/kubeloupe/kubeloupe/agent/loop"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
@@ -23,7 +21,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 	c := server.Config{
 		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
 		Pods: p.pods.store.Pods, Pod: p.pods.store.Pod, Observed: p.pleg.Cache(), Runtime: p.client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
-		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return l.Healthy(syncLoopLimit) }}},
+		Checks:  p.checks(l),
 		Configz: func() any { return p.cfg.Kubelet.Shown() }, Flags: p.cfg.Flags, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{
 			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
@@ -31,9 +29,6 @@ func (p *parts) newServer(l *loop.Loop) error {
 		},
 	}
 	c.SplitStreams = p.cfg.Kubelet.Gates.Enabled("PodLogsQuerySplitStreams")
-	if len(p.inRoot("device-plugins", device.Socket)) <= localrpc.MaxPath { // else it is not served: see addSocket
-		c.Checks = append(c.Checks, server.Check{Name: "device-plugin", Check: p.pods.devices.Healthy})
-	}
 	c.Checkpoints = p.checkpoints()
 	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {
 		c.Allocated = pods.Allocations{Store: p.pods.store, Resizes: p.pods.resizes, Workers: p.pods.registry}

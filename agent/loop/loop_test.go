@@ -239,7 +239,7 @@ func TestHealthy(t *testing.T) {
 		if err := r.loop.Healthy(40 * time.Second); err != nil {
 			t.Errorf("within the limit: %v", err)
 		}
-		want := "sync loop: the current iteration has taken 30s, more than 10s"
+		want := "sync Loop took longer than expected"
 		if err := r.loop.Healthy(10 * time.Second); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
