@@ -47,6 +47,9 @@ func (r *run) graceLeft(grace int64, since time.Time) int64 {
 	return max(grace, minimumGrace)
 }
 
+// ends reports whether the step stops something of a pod that runs.
+func ends(v trace.Verb) bool { return v == trace.VerbKill || v == trace.VerbStopSandbox }
+
 // sayKilling emits one Killing event for each container.
 func (r *run) sayKilling(ctx context.Context, s *Step) {
 	r.mu.Lock()

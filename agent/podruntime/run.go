@@ -41,6 +41,7 @@ type run struct {
 	sandboxConfig *runtimeapi.PodSandboxConfig // nil if this run creates no sandbox
 	podIPs        []string
 	grown         qos.Resources // the limits of the pod's cgroup while its containers are resized
+	killFailed    bool          // a container or sandbox could not be stopped
 
 	mu      sync.Mutex
 	volumes map[string]criconfig.Volume
@@ -141,6 +142,7 @@ func (r *run) all(ctx context.Context) error {
 			state[e.step] = failed
 			errs = append(errs, r.note(ctx, &r.plan.Steps[e.step], e.err))
 			errors.As(e.err, &refused)
+			r.killFailed = r.killFailed || refused == nil && ends(r.plan.Steps[e.step].Verb)
 			if _, called := status.FromError(e.err); called {
 				r.doubt(r.pod.UID)
 			}

@@ -131,7 +131,10 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	if r.cfg.Claims != nil && r.cfg.Claims.Held(pod.UID) {
 		plan.releaseClaims()
 	}
-	_, err = r.execute(ctx, pod, seen, plan, order, nil)
+	run, err := r.execute(ctx, pod, seen, plan, order, nil)
+	if err != nil && ctx.Err() == nil && run.killFailed {
+		r.tell(ctx, pod, "", "Warning", "FailedKillPod", "error killing pod: "+err.Error())
+	}
 	return err
 }
 

@@ -29,6 +29,7 @@ func (m *Manager) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {
 	if !again {
 		m.sayEvicted(ctx, pod, &o)
 	}
+	m.watchKill(ctx, pod, o.Grace)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Grace: &o.Grace, Reason: o.Message, Cause: worker.Cause{Text: "evicted", Span: span}})
 }
 

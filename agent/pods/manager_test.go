@@ -44,6 +44,11 @@ func newDesk(t *testing.T, maxPods int) *desk {
 		t.Fatal(err)
 	}
 	d.Manager = m
+	t.Cleanup(func() {
+		for _, pod := range m.cfg.Store.Everyone() {
+			m.cfg.Store.with(pod.UID, func(e *entry) { e.kill.stop() })
+		}
+	})
 	return d
 }
 

@@ -49,6 +49,7 @@ func (m *Manager) preempt(ctx context.Context, pod *v1.Pod, victims []*v1.Pod, s
 			By: trace.ByPreemption, Subject: podspec.Ref(v).String(), Verdict: trace.VerdictEnd, Code: why.Reason, Reason: "it is preempted for " + podspec.Ref(pod).String() + ", which is critical",
 		})
 		m.event(ctx, v, "Warning", why.Reason, why.Message)
+		m.watchKill(ctx, v, podspec.GracePeriod(v, nil))
 		m.cfg.Workers.Ask(v.UID, worker.Ask{Pod: v, End: true, Reason: why.Message, Cause: worker.Cause{Text: "preempted", Span: span}})
 	}
 	if ended > 0 {

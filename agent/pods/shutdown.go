@@ -28,5 +28,6 @@ func (m *Manager) ShutDown(ctx context.Context, pod *v1.Pod, grace int64) {
 		By: trace.ByShutdown, Subject: podspec.Ref(pod).String(), Verdict: trace.VerdictEnd, Code: why.Reason, Reason: "the node is shutting down",
 		Inputs: []trace.KV{{K: "grace", V: fmt.Sprintf("%ds", grace)}},
 	})
+	m.watchKill(trace.ContextWith(ctx, span), pod, grace)
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: pod, End: true, Grace: &grace, Reason: why.Message, Cause: worker.Cause{Text: "node shutdown", Span: span}})
 }

@@ -39,18 +39,17 @@ type entry struct {
 	ready   bool
 	ending  bool
 	refused bool // rejected at admission: nothing of it was ever created
-	// initWait is open while the pod waits for an init container; otherwise its Target is empty.
-	initWait trace.Wait
-	initSpan trace.Span
-	network  string    // why the pod network is not ready, as last published
-	active   time.Time // when it became active, by our clock; zero until first needed
-	ended    time.Time // when its termination was requested
-	removed  bool      // it terminates, and no source has it
-	again    *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
+	init    initWait
+	network string    // why the pod network is not ready, as last published
+	active  time.Time // when it became active, by our clock; zero until first needed
+	ended   time.Time // when its termination was requested
+	removed bool      // it terminates, and no source has it
+	again   *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
 	// failed makes the pod Failed regardless of its containers: it was preempted or evicted, or active for too long. disrupted says
 	// that the pod is not to blame.
 	failed    *podstatus.Reason
 	disrupted bool
+	kill      killWatch
 	// shown is the version that the volumes show, set when all containers run.
 	shown *v1.Pod
 	// after are the pods that were preempted for this one, which starts when they have terminated.
@@ -58,6 +57,12 @@ type entry struct {
 	// freed says that its resources are no longer its own although something of it may run: they are for the pod for which it was preempted. Or
 	// it had ended before this agent started.
 	freed bool
+}
+
+// initWait is open while the pod waits for an init container; otherwise its wait is empty.
+type initWait struct {
+	wait trace.Wait
+	span trace.Span
 }
 
 // NewStore returns an empty store. It calls changed when a pod or its status has changed, or the pod is gone; they must not block, nor call
@@ -132,6 +137,9 @@ func (s *Store) retire(uid types.UID, say func(old, next *entry)) {
 	s.gone[uid] = now
 	old := s.pods[uid]
 	delete(s.pods, uid)
+	if old != nil {
+		old.kill.stop()
+	}
 	var next *entry
 	if old != nil && old.again != nil {
 		next = &entry{pod: old.again, seenAt: now, status: *old.again.Status.DeepCopy()}

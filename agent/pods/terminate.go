@@ -22,6 +22,9 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	}
 	s.publishStatus(ctx, pod) // the status of a failed pod is published before its grace period ends
 	err := s.cfg.Runtime.Kill(ctx, pod, grace, reason, order)
+	if err == nil {
+		s.cfg.Store.with(pod.UID, func(e *entry) { e.kill.stop() })
+	}
 	if err == nil && s.cfg.Probes != nil {
 		s.cfg.Probes.Remove(pod.UID)
 	}

@@ -15,12 +15,13 @@ import (
 // networkRetry is how long to wait before the pod network is checked again.
 const networkRetry = time.Second
 
-// Settle ends all open waits. Call it when no worker works any more.
+// Settle ends all open waits and timers. Call it when no worker works any more.
 func (s *Syncer) Settle() {
 	s.cfg.Store.mu.Lock()
 	defer s.cfg.Store.mu.Unlock()
 	for _, e := range s.cfg.Store.pods {
 		s.endInitWait(e)
+		e.kill.stop()
 	}
 }
 
@@ -80,17 +81,17 @@ func (s *Syncer) initWait(ctx context.Context, pod *v1.Pod, container string) {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		s.endInitWait(e)
 		if container != "" {
-			e.initWait = trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: container}}
-			e.initSpan = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.initWait)
+			e.init.wait = trace.Wait{For: trace.WaitInit, Target: trace.Target{Kind: trace.TargetInitContainer, Name: container}}
+			e.init.span = trace.Begin(s.cfg.Bus, trace.FromContext(ctx), e.init.wait)
 		}
 	})
 }
 
 // endInitWait ends this wait. Called with the store's mu.
 func (s *Syncer) endInitWait(e *entry) {
-	if e.initWait.For != "" {
-		trace.End(s.cfg.Bus, e.initSpan, e.initWait)
-		e.initWait = trace.Wait{}
+	if e.init.wait.For != "" {
+		trace.End(s.cfg.Bus, e.init.span, e.init.wait)
+		e.init = initWait{}
 	}
 }
 
