@@ -39,6 +39,8 @@ type knowledge struct {
 	failed, slow, slowEnd bool
 	// claimFails counts attempts to prepare the pod's claims that failed, since one succeeded.
 	claimFails int
+	// hopelessAt is when the last Event said that the pod's volumes can never be mounted.
+	hopelessAt time.Time
 }
 
 // tellTime is how long the agent waits for the runtime's events about an action before it asks. Asking at once would

@@ -95,7 +95,7 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	return in
 }
 
-// hopeless is when to check a pod again that only an update can fix. An update is handled at once.
+// hopeless is when to check a pod again that only an update can fix, and how often its Event is repeated. An update is handled at once.
 const hopeless = 5 * time.Minute
 
 // possible returns why a pod without a sandbox can never run, so that it gets neither a sandbox nor images. Its events
@@ -113,7 +113,13 @@ func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
 	for c := range podspec.Each(pod) {
 		all[c.Name] = why
 	}
-	if !maps.Equal(all, r.Reasons(pod.UID)) {
+	now, say := time.Now(), !maps.Equal(all, r.Reasons(pod.UID))
+	r.learn(pod.UID, func(k *knowledge) {
+		if say = say || now.Sub(k.hopelessAt) >= hopeless; say {
+			k.hopelessAt = now
+		}
+	})
+	if say {
 		r.tell(ctx, pod, "", "Warning", why.Reason, why.Message)
 	}
 	r.setReasons(pod.UID, all)

@@ -40,7 +40,7 @@ type entry struct {
 	ending  bool
 	refused bool // rejected at admission: nothing of it was ever created
 	init    initWait
-	network string    // why the pod network is not ready, as last published
+	network networkEvent
 	active  time.Time // when it became active, by our clock; zero until first needed
 	ended   time.Time // when its termination was requested
 	removed bool      // it terminates, and no source has it
@@ -63,6 +63,12 @@ type entry struct {
 type initWait struct {
 	wait trace.Wait
 	span trace.Span
+}
+
+// networkEvent is why the pod network is not ready, as last published, and when.
+type networkEvent struct {
+	why string
+	at  time.Time
 }
 
 // NewStore returns an empty store. It calls changed when a pod or its status has changed, or the pod is gone; they must not block, nor call

@@ -252,7 +252,7 @@ func TestStatusIsPublishedOnChange(t *testing.T) {
 	})
 }
 
-// While the pod network is not ready, pods wait, are checked each second and report the reason once; pods with
+// While the pod network is not ready, pods wait, are checked each second and report each reason at once, and then every five minutes; pods with
 // hostNetwork do not wait.
 func TestNetworkNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -265,12 +265,28 @@ func TestNetworkNotReady(t *testing.T) {
 		b.network.set("CNI is broken")
 		pass(2 * time.Second)
 		b.expect("calls", nil, b.rt.took())
-		var said []string
-		for _, r := range b.rec.OfKind("node.event") {
-			e, _ := r.Event.(*trace.NodeEvent)
-			said = append(said, r.Pod.Name+" "+e.Reason+": "+e.Message)
+		said := func() (out []string) {
+			for _, r := range b.rec.OfKind("node.event") {
+				e, _ := r.Event.(*trace.NodeEvent)
+				out = append(out, r.Pod.Name+" "+e.Reason+": "+e.Message)
+			}
+			return out
 		}
-		b.expect("events", []string{"web NetworkNotReady: network is not ready: no CNI", "web NetworkNotReady: network is not ready: CNI is broken"}, said)
+		want := []string{"web NetworkNotReady: network is not ready: no CNI", "web NetworkNotReady: network is not ready: CNI is broken"}
+		b.expect("events", want, said())
+		for range 2 {
+			pass(networkRepeat - 5*time.Second)
+			b.expect("events before it is repeated", want, said())
+			pass(5 * time.Second)
+			want = append(want, want[1])
+			b.expect("events", want, said())
+		}
+		b.network.set("")
+		pass(time.Second)
+		b.expect("calls", []string{"sync web"}, b.rt.took())
+		b.network.set("CNI is broken")
+		b.wake("u1")
+		b.expect("events when it fails again", append(want, want[1]), said())
 		b.network.set("")
 		pass(time.Second)
 		b.expect("calls", []string{"sync web"}, b.rt.took())

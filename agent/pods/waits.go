@@ -25,15 +25,20 @@ func (s *Syncer) Settle() {
 	}
 }
 
-// sayNetwork publishes that the pod waits for the network, once for each reason.
+// networkRepeat is how often a pod that waits for the network says so: an Event that is not repeated is gone after an hour.
+const networkRepeat = 5 * time.Minute
+
+// sayNetwork publishes that the pod waits for the network: at once for each reason, and then each networkRepeat. Upstream does so in each sync.
 func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool, why string) {
 	if !waits {
 		why = ""
 	}
 	news := false
 	s.cfg.Store.with(pod.UID, func(e *entry) {
-		news = waits && e.network != why
-		e.network = why
+		now := time.Now()
+		if news = waits && (e.network.why != why || now.Sub(e.network.at) >= networkRepeat); news || !waits {
+			e.network = networkEvent{why, now}
+		}
 	})
 	if news {
 		s.event(ctx, pod, "Warning", "NetworkNotReady", "network is not ready: "+why)
