@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -160,6 +161,13 @@ func (f *fakeNetwork) NetworkReady() (ok bool, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.why == "", f.why
+}
+
+func (f *fakeNetwork) NetworkError() error {
+	if ok, why := f.NetworkReady(); !ok {
+		return errors.New("container runtime network not ready: " + why)
+	}
+	return nil
 }
 
 func (f *fakeNetwork) set(why string) {

@@ -134,7 +134,7 @@ func (s *Syncer) held(ctx context.Context, pod *v1.Pod) (bool, worker.Result) {
 	}
 	ok, why := s.cfg.Network.NetworkReady()
 	noNetwork := !ok && !pod.Spec.HostNetwork
-	s.sayNetwork(ctx, pod, noNetwork, why)
+	s.sayNetwork(ctx, pod, noNetwork)
 	wait := trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetNetwork}}.WithCause(why)
 	if !noNetwork {
 		if wait, ok = s.gives(pod); !ok {

@@ -28,6 +28,8 @@ type Runtime interface {
 type Network interface {
 	Ready() (ok bool, why string)
 	NetworkReady() (ok bool, why string)
+	// NetworkError returns why the pod network is not ready, as Events say it; nil if it is.
+	NetworkError() error
 }
 
 // Probes runs the probes of containers.

@@ -272,7 +272,10 @@ func TestNetworkNotReady(t *testing.T) {
 			}
 			return out
 		}
-		want := []string{"web NetworkNotReady: network is not ready: no CNI", "web NetworkNotReady: network is not ready: CNI is broken"}
+		want := []string{
+			"web NetworkNotReady: network is not ready: container runtime network not ready: no CNI",
+			"web NetworkNotReady: network is not ready: container runtime network not ready: CNI is broken",
+		}
 		b.expect("events", want, said())
 		for range 2 {
 			pass(networkRepeat - 5*time.Second)

@@ -29,14 +29,15 @@ func (s *Syncer) Settle() {
 const networkRepeat = 5 * time.Minute
 
 // sayNetwork publishes that the pod waits for the network: at once for each reason, and then each networkRepeat. Upstream does so in each sync.
-func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool, why string) {
-	if !waits {
-		why = ""
+func (s *Syncer) sayNetwork(ctx context.Context, pod *v1.Pod, waits bool) {
+	why := ""
+	if err := s.cfg.Network.NetworkError(); waits && err != nil {
+		why = err.Error()
 	}
 	news := false
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		now := time.Now()
-		if news = waits && (e.network.why != why || now.Sub(e.network.at) >= networkRepeat); news || !waits {
+		if news = why != "" && (e.network.why != why || now.Sub(e.network.at) >= networkRepeat); news || why == "" {
 			e.network = networkEvent{why, now}
 		}
 	})

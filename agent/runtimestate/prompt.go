@@ -2,7 +2,6 @@ package runtimestate
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -39,12 +38,20 @@ func (s *State) Follow(ctx context.Context, f func()) error {
 
 // NotReady returns the reasons why pods cannot run, in upstream's words; none if they can.
 func (s *State) NotReady() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
-	if ok, why := s.Ready(); !ok {
-		errs = append(errs, errors.New("container runtime is down: "+why))
-	}
-	if ok, why := s.NetworkReady(); !ok {
-		errs = append(errs, errors.New("container runtime network not ready: "+why))
+	for _, h := range []health{s.up, s.network} {
+		if err := h.err(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errs
+}
+
+// NetworkError returns why the pod network is not ready, in upstream's words; nil if it is.
+func (s *State) NetworkError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.network.err()
 }

@@ -36,10 +36,8 @@ type State struct {
 	bad     time.Duration
 
 	mu       sync.Mutex
-	up       bool
-	why      string
-	network  bool
-	netWhy   string
+	up       health
+	network  health
 	asked    bool
 	changed  chan struct{}
 	prompted chan struct{}
@@ -55,7 +53,7 @@ func New(rt Runtime, bus *trace.Bus) (*State, error) {
 	}
 	return &State{
 		runtime: rt, bus: bus, good: 30 * time.Second, bad: time.Second,
-		why: "not asked yet", netWhy: "not asked yet", changed: make(chan struct{}), prompted: make(chan struct{}, 1),
+		up: health{why: "not asked yet", words: runtimeUnknown}, network: health{why: "not asked yet", words: networkUnknown}, changed: make(chan struct{}), prompted: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -63,14 +61,14 @@ func New(rt Runtime, bus *trace.Bus) (*State, error) {
 func (s *State) Ready() (ok bool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.up, s.why
+	return s.up.ok, s.up.why
 }
 
 // NetworkReady returns whether the pod network is ready, and if not, the reason.
 func (s *State) NetworkReady() (ok bool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.network, s.netWhy
+	return s.network.ok, s.network.why
 }
 
 // Changed returns a channel that is closed at the next change.
@@ -118,31 +116,26 @@ func (s *State) Run(ctx context.Context) error {
 func (s *State) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	up, why, network, netWhy := true, "", true, ""
 	r, err := s.runtime.Status(ctx, &runtimeapi.StatusRequest{})
 	if err != nil {
 		if errors.Is(context.Cause(ctx), context.Canceled) {
 			return
 		}
-		up, why = false, status.Convert(err).Message()
-		network, netWhy = s.networkUnheard()
-	}
-	if err == nil {
-		up, why = condition(r, runtimeapi.RuntimeReady)
-		network, netWhy = condition(r, runtimeapi.NetworkReady)
+		s.set(notReady(status.Convert(err).Message(), runtimeDown), s.networkUnheard())
+		return
 	}
 	s.note(r)
-	s.set(up, why, network, netWhy)
+	s.set(condition(r, runtimeapi.RuntimeReady, runtimeNotReady), condition(r, runtimeapi.NetworkReady, networkNotReady))
 }
 
 // networkUnheard is what is known of the pod network while the runtime does not answer: what it last said. Pods wait for the runtime then.
-func (s *State) networkUnheard() (ok bool, why string) {
+func (s *State) networkUnheard() health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.asked {
-		return false, "the runtime does not answer"
+		return health{why: "the runtime does not answer", words: networkUnknown}
 	}
-	return s.network, s.netWhy
+	return s.network
 }
 
 // note stores the runtime's handlers and features.
@@ -187,39 +180,23 @@ func (s *State) Features() *runtimeapi.RuntimeFeatures {
 	return s.features
 }
 
-// condition returns one condition. One that the runtime does not report is not ready.
-//
-// Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp.
-func condition(r *runtimeapi.StatusResponse, name string) (ok bool, why string) {
-	for _, c := range r.GetStatus().GetConditions() {
-		switch {
-		case c.GetType() != name:
-		case c.GetStatus():
-			return true, ""
-		default:
-			return false, c.GetReason() + ": " + c.GetMessage()
-		}
-	}
-	return false, "the runtime does not report " + name
-}
-
-func (s *State) set(up bool, why string, network bool, netWhy string) {
+func (s *State) set(up, network health) {
 	s.mu.Lock()
 	defer s.mu.Unlock() // also held while publishing, so that the last event has the newest state
-	same := s.up == up && s.why == why && s.network == network && s.netWhy == netWhy
+	same := s.up == up && s.network == network
 	first := !s.asked
 	s.asked = true
-	s.up, s.why, s.network, s.netWhy = up, why, network, netWhy
+	s.up, s.network = up, network
 	if !same {
 		close(s.changed)
 		s.changed = make(chan struct{})
 	}
 	switch {
 	case same:
-	case !up:
-		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "container runtime: " + why})
-	case !network:
-		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "pod network: " + netWhy})
+	case !up.ok:
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "container runtime: " + up.why})
+	case !network.ok:
+		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentDegraded, Reason: "pod network: " + network.why})
 	case !first: // a first state without problems is not published
 		trace.Point(s.bus, trace.Span{}, trace.Agent{State: trace.AgentReady})
 	}

@@ -2,6 +2,7 @@ package runtimestate
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,7 @@ func TestCheck(t *testing.T) {
 		Net     bool
 		NetWhy  string
 		Publish []string
+		Words   []string // those of NotReady
 	}
 	for _, tc := range []struct {
 		name string
@@ -84,21 +86,32 @@ func TestCheck(t *testing.T) {
 		{name: "all is well", cs: []*runtimeapi.RuntimeCondition{is(runtime, true), is(network, true)}, want: answer{Up: true, Net: true}},
 		{
 			name: "no network", cs: []*runtimeapi.RuntimeCondition{is(runtime, true), is(network, false)},
-			want: answer{Up: true, NetWhy: "Because: of this", Publish: []string{"degraded: pod network: Because: of this"}},
+			want: answer{
+				Up: true, NetWhy: "Because: of this", Publish: []string{"degraded: pod network: Because: of this"},
+				Words: []string{"container runtime network not ready: NetworkReady=false reason:Because message:of this"},
+			},
 		},
 		{
 			name: "not ready", cs: []*runtimeapi.RuntimeCondition{is(runtime, false), is(network, true)},
-			want: answer{Why: "Because: of this", Net: true, Publish: []string{"degraded: container runtime: Because: of this"}},
+			want: answer{
+				Why: "Because: of this", Net: true, Publish: []string{"degraded: container runtime: Because: of this"},
+				Words: []string{"container runtime not ready: RuntimeReady=false reason:Because message:of this"},
+			},
 		},
 		{
 			name: "does not say", want: answer{
 				Why: "the runtime does not report RuntimeReady", NetWhy: "the runtime does not report NetworkReady",
 				Publish: []string{"degraded: container runtime: the runtime does not report RuntimeReady"},
+				Words: []string{
+					"container runtime not ready: the runtime does not report RuntimeReady",
+					"container runtime network not ready: the runtime does not report NetworkReady",
+				},
 			},
 		},
 		{
 			name: "does not answer", err: status.Error(codes.Unavailable, "connection refused"), want: answer{
 				Why: "connection refused", NetWhy: "the runtime does not answer", Publish: []string{"degraded: container runtime: connection refused"},
+				Words: []string{"container runtime is down: connection refused", "network state unknown"},
 			},
 		},
 	} {
@@ -112,6 +125,9 @@ func TestCheck(t *testing.T) {
 			if ok, _ := s.Ready(); ok {
 				t.Error("ready before it was asked")
 			}
+			if got := fmt.Sprint(s.NotReady()); got != "[container runtime status check may not have completed yet network state unknown]" {
+				t.Errorf("before it was asked: %s", got)
+			}
 			changed := s.Changed()
 			s.Check(t.Context())
 			s.Check(t.Context()) // the same state is no change
@@ -119,6 +135,12 @@ func TestCheck(t *testing.T) {
 			got.Up, got.Why = s.Ready()
 			got.Net, got.NetWhy = s.NetworkReady()
 			got.Publish = said(rec)
+			for _, err := range s.NotReady() {
+				got.Words = append(got.Words, err.Error())
+			}
+			if err := s.NetworkError(); (err != nil) == got.Net || err != nil && err.Error() != got.Words[len(got.Words)-1] {
+				t.Errorf("network error %v", err)
+			}
 			if d := cmp.Diff(tc.want, got); d != "" {
 				t.Errorf("state (-want +got):\n%s", d)
 			}
