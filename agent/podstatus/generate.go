@@ -37,7 +37,8 @@ type Inputs struct {
 	Failed *Reason
 	// Disrupted says that the node's state makes it fail, not the pod: it gets the condition DisruptionTarget with Failed's message.
 	Disrupted bool
-	// Actuated are the resources that were last set for a container; nil if unknown. The runtime does not report all of them.
+	// Actuated are the resources that were last set for a container, or for the pod's cgroup (""); nil if unknown. The runtime does not report
+	// all of them.
 	Actuated func(container string) (v1.ResourceRequirements, bool)
 	// Resize are the conditions of a resize that is pending or in progress.
 	Resize []v1.PodCondition

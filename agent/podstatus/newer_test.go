@@ -41,14 +41,15 @@ func TestResources(t *testing.T) {
 		seen *podstate.Pod
 		in   Inputs
 		want string
+		pod  string // its cgroup has what was given
 	}{
-		{"not running", seen(exited("a", 0)), Inputs{}, "250m 64Mi / 500m 128Mi"},
-		{"running, nothing told", seen(running("a")), Inputs{}, "250m 64Mi / 500m 128Mi"},
-		{"running, nothing told, said before", seen(running("a")), Inputs{Previous: before}, "1 1Gi / 2 2Gi"},
-		{"as the kernel has it", seen(old), Inputs{}, "100m 64Mi / 200m 100Mi"},
-		{"and as it was given", seen(old), Inputs{Actuated: was}, "100m 50Mi / 200m 100Mi"},
-		{"only given", seen(running("a")), Inputs{Actuated: was}, "100m 50Mi / 200m 100Mi"},
-		{"the least of a larger one", seen(least), Inputs{}, "2m 64Mi / 10m 128Mi"},
+		{"not running", seen(exited("a", 0)), Inputs{}, "250m 64Mi / 500m 128Mi", "250m 64Mi / 500m 128Mi"},
+		{"running, nothing told", seen(running("a")), Inputs{}, "250m 64Mi / 500m 128Mi", "250m 64Mi / 500m 128Mi"},
+		{"running, nothing told, said before", seen(running("a")), Inputs{Previous: before}, "1 1Gi / 2 2Gi", "250m 64Mi / 500m 128Mi"},
+		{"as the kernel has it", seen(old), Inputs{}, "100m 64Mi / 200m 100Mi", "250m 64Mi / 500m 128Mi"},
+		{"and as it was given", seen(old), Inputs{Actuated: was}, "100m 50Mi / 200m 100Mi", "100m 64Mi / 200m 100Mi"},
+		{"only given", seen(running("a")), Inputs{Actuated: was}, "100m 50Mi / 200m 100Mi", "100m 64Mi / 200m 100Mi"},
+		{"the least of a larger one", seen(least), Inputs{}, "2m 64Mi / 10m 128Mi", "250m 64Mi / 500m 128Mi"},
 	} {
 		tc.in.Runtime = "containerd"
 		s := Generate(pod, tc.seen, tc.in)
@@ -58,8 +59,8 @@ func TestResources(t *testing.T) {
 		if got := amounts(&v1.ResourceRequirements{Requests: s.AllocatedResources}); got != "250m 64Mi / 0 0" {
 			t.Errorf("%s: allocated %s", tc.name, got)
 		}
-		if got := amounts(s.Resources); got != "250m 64Mi / 500m 128Mi" {
-			t.Errorf("%s: of the pod %s", tc.name, got)
+		if got := amounts(s.Resources); got != tc.pod {
+			t.Errorf("%s: of the pod %s, want %s", tc.name, got, tc.pod)
 		}
 	}
 }

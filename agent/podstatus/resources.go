@@ -3,7 +3,6 @@ package podstatus
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
@@ -80,42 +79,6 @@ func (g *generator) actual(name string, seen *podstate.Container) v1.ResourceReq
 		out.Limits[v1.ResourceMemory] = *resource.NewQuantity(r.Memory, resource.BinarySI)
 	}
 	return out
-}
-
-// podResources sets the pod-level allocated resources and those of its cgroup. Upstream: pkg/kubelet/kubelet_pods.go,
-// convertToAPIPodLevelResourcesStatus.
-func (g *generator) podResources(s *v1.PodStatus) {
-	requests := resourcehelper.PodRequests(g.pod, g.in.Claims.Options())
-	limits := resourcehelper.PodLimits(g.pod, g.in.Claims.Options())
-	s.AllocatedResources = requests
-	out := g.pod.Spec.Resources.DeepCopy()
-	if out == nil {
-		out = &v1.ResourceRequirements{}
-	}
-	s.Resources = out
-	if s.Phase != v1.PodRunning {
-		out.Requests, out.Limits = requests.DeepCopy(), limits.DeepCopy()
-		return
-	}
-	given := qos.PodResources(g.pod, g.in.Claims, true, qos.DefaultPeriod)
-	if out.Requests == nil {
-		out.Requests = v1.ResourceList{}
-	}
-	if out.Limits == nil {
-		out.Limits = v1.ResourceList{}
-	}
-	if q, ok := requests[v1.ResourceCPU]; ok && q.MilliValue() > leastRequest && given.CPUShares > qos.MinShares {
-		out.Requests[v1.ResourceCPU] = q
-	}
-	if q, ok := requests[v1.ResourceMemory]; ok {
-		out.Requests[v1.ResourceMemory] = q
-	}
-	if q, ok := limits[v1.ResourceCPU]; ok && given.CPUQuota != nil && q.MilliValue() > leastLimit {
-		out.Limits[v1.ResourceCPU] = q
-	}
-	if q, ok := limits[v1.ResourceMemory]; ok && given.Memory != nil {
-		out.Limits[v1.ResourceMemory] = q
-	}
 }
 
 func user(u *podstate.User) *v1.ContainerUser {
