@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstatus"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -165,6 +166,15 @@ func TestPreemption(t *testing.T) {
 		b, said := apiBench(t)
 		b.cfg.Node = func(in *admission.Inputs) { in.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")} }
 		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
+		status := b.syncer.cfg.Status
+		var failed podstatus.Reason
+		var disruption string
+		b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+			if in.Failed != nil {
+				failed, disruption = *in.Failed, in.Disruption
+			}
+			return status(in)
+		}
 		takes := func(p *v1.Pod) {
 			fromAPI(p)
 			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("800m")}
@@ -184,6 +194,9 @@ func TestPreemption(t *testing.T) {
 		if !slices.Contains(said.lines(), "web: Failed Preempting") {
 			t.Errorf("said %q", said.lines())
 		}
+		if failed.Message != "Preempted in order to admit critical pod" || disruption != "Pod was preempted by Kubelet to accommodate a critical pod." {
+			t.Errorf("message %q, of its condition %q", failed.Message, disruption)
+		}
 		b.stop()
 	})
 }
@@ -193,11 +206,11 @@ func TestShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, said := apiBench(t)
 		status := b.syncer.cfg.Status
-		var disrupted bool
+		var disruption string
 		b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
 			st, rec := status(in)
 			if in.Failed != nil {
-				st.Message, disrupted = in.Failed.Message, in.Disrupted
+				st.Message, disruption = in.Failed.Message, in.Disruption
 			}
 			if in.Pod.Name == "job" && in.Failed == nil {
 				st.Phase = v1.PodSucceeded
@@ -215,8 +228,8 @@ func TestShutDown(t *testing.T) {
 		pass(5 * time.Second)
 		var got v1.PodStatus
 		b.cfg.Store.with("u1", func(e *entry) { got = e.status })
-		if got.Phase != v1.PodFailed || got.Reason != "Terminated" || got.Message != "Pod was terminated in response to imminent node shutdown." || !disrupted {
-			t.Errorf("%+v, disrupted: %t", got, disrupted)
+		if got.Phase != v1.PodFailed || got.Reason != "Terminated" || got.Message != "Pod was terminated in response to imminent node shutdown." || disruption != got.Message {
+			t.Errorf("%+v, disruption: %s", got, disruption)
 		}
 		lines := said.lines()
 		if !slices.Contains(lines, "web: Failed Terminated") || slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "job: Failed") }) {

@@ -22,7 +22,10 @@ func (m *Manager) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {
 	again := false
 	m.cfg.Store.with(pod.UID, func(e *entry) {
 		if again = e.evicted(); !again {
-			e.failed, e.disrupted = &podstatus.Reason{Reason: eviction.Reason, Message: o.Message}, o.Disrupted
+			e.failed = &podstatus.Reason{Reason: eviction.Reason, Message: o.Message}
+			if o.Disrupted {
+				e.disruption = o.Message
+			}
 		}
 	})
 	trace.Point(m.cfg.Bus, span, o.Decision)

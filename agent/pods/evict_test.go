@@ -24,8 +24,8 @@ func TestEvict(t *testing.T) {
 	})
 	d.asked("u1: evicted end grace=1, The node was low on resource: memory. ")
 	d.cfg.Store.with("u1", func(e *entry) {
-		if e.failed == nil || e.failed.Reason != "Evicted" || !e.disrupted {
-			t.Errorf("failed %+v, disrupted %t", e.failed, e.disrupted)
+		if e.failed == nil || e.failed.Reason != "Evicted" || e.disruption != e.failed.Message {
+			t.Errorf("failed %+v, disruption %q", e.failed, e.disruption)
 		}
 	})
 	events := tracetest.Events[trace.NodeEvent](d.rec)
@@ -59,8 +59,8 @@ func TestEvictAgain(t *testing.T) {
 			d.Evict(t.Context(), pod, eviction.Order{Message: "second. ", Grace: 1})
 			d.asked("u1: evicted end grace=1, second. ")
 			d.cfg.Store.with("u1", func(e *entry) {
-				if e.failed != nil && (e.failed.Message != "first. " || !e.disrupted) {
-					t.Errorf("failed %+v, disrupted %t", e.failed, e.disrupted)
+				if e.failed != nil && (e.failed.Message != "first. " || e.disruption != "first. ") {
+					t.Errorf("failed %+v, disruption %q", e.failed, e.disruption)
 				}
 			})
 			if got := tracetest.Events[trace.NodeEvent](d.rec); len(got) != events {

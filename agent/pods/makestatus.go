@@ -73,7 +73,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		inputs := podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disrupted: in.Disrupted, Runtime: c.Runtime, HostIPs: ips, Reasons: why, LastWords: c.lastWords(in),
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disruption: in.Disruption, Runtime: c.Runtime, HostIPs: ips, Reasons: why, LastWords: c.lastWords(in),
 			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly != nil && c.RecursiveReadOnly(pod), Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,

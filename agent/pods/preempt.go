@@ -15,6 +15,9 @@ import (
 // preempting is the reason in the status of a preempted pod.
 const preempting = "Preempting"
 
+// preempted is the message of a preempted pod's condition DisruptionTarget.
+const preempted = "Pod was preempted by Kubelet to accommodate a critical pod."
+
 // giveWay terminates pods for a critical one, which starts when they have terminated: what they have is its own now. short is a resource that it
 // lacks.
 func (m *Manager) giveWay(ctx context.Context, pod *v1.Pod, victims []*v1.Pod, short v1.ResourceName) {
@@ -38,7 +41,7 @@ func (m *Manager) preempt(ctx context.Context, pod *v1.Pod, victims []*v1.Pod, s
 		why, again := podstatus.Reason{Reason: preempting, Message: "Preempted in order to admit critical pod"}, false
 		m.cfg.Store.with(v.UID, func(e *entry) {
 			if again = e.failed != nil && e.failed.Reason == preempting; !again {
-				e.failed, e.disrupted = &why, true
+				e.failed, e.disruption = &why, preempted
 			}
 		})
 		if again {

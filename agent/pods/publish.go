@@ -20,9 +20,9 @@ type StatusInput struct {
 	// Previous is the last status.
 	Previous v1.PodStatus
 	Reasons  map[string]podruntime.Reason
-	// Failed, if set, makes the pod Failed; Disrupted says that it is not to blame.
-	Failed    *podstatus.Reason
-	Disrupted bool
+	// Failed, if set, makes the pod Failed; Disruption, if set, says that it is not to blame.
+	Failed     *podstatus.Reason
+	Disruption string
 	// LastWords returns a container's termination message, without reading a file; if nil, the runtime's message is
 	// used.
 	LastWords func(c *podstate.Container) string
@@ -60,7 +60,7 @@ func (s *Syncer) publishStatus(ctx context.Context, pod *v1.Pod) *v1.Pod {
 func (s *Syncer) makeStatus(ctx context.Context, pod *v1.Pod, reasons map[string]podruntime.Reason, w *words) *v1.Pod {
 	s.cfg.Store.with(pod.UID, func(e *entry) {
 		pod = e.pod
-		status, said := s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed, Disrupted: e.disrupted, LastWords: w.lookUp()})
+		status, said := s.cfg.Status(StatusInput{Pod: pod, Previous: e.status, Reasons: reasons, Failed: e.failed, Disruption: e.disruption, LastWords: w.lookUp()})
 		if len(w.missing) > 0 {
 			return
 		}

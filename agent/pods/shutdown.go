@@ -21,7 +21,7 @@ func (m *Manager) ShutDown(ctx context.Context, pod *v1.Pod, grace int64) {
 	why := podstatus.Reason{Reason: "Terminated", Message: "Pod was terminated in response to imminent node shutdown."}
 	m.cfg.Store.with(pod.UID, func(e *entry) {
 		if e.status.Phase != v1.PodSucceeded && e.failed == nil {
-			e.failed, e.disrupted = &why, true
+			e.failed, e.disruption = &why, why.Message
 		}
 	})
 	trace.Point(m.cfg.Bus, span, trace.Decision{

@@ -45,11 +45,11 @@ type entry struct {
 	ended   time.Time // when its termination was requested
 	removed bool      // it terminates, and no source has it
 	again   *v1.Pod   // the pod as added again meanwhile; it starts when this one is gone
-	// failed makes the pod Failed regardless of its containers: it was preempted or evicted, or active for too long. disrupted says
-	// that the pod is not to blame.
-	failed    *podstatus.Reason
-	disrupted bool
-	kill      killWatch
+	// failed makes the pod Failed regardless of its containers: it was preempted or evicted, or active for too long. disruption says
+	// that the pod is not to blame; it is the message of its condition DisruptionTarget.
+	failed     *podstatus.Reason
+	disruption string
+	kill       killWatch
 	// shown is the version that the volumes show, set when all containers run.
 	shown *v1.Pod
 	// after are the pods that were preempted for this one, which starts when they have terminated.

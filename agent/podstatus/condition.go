@@ -51,8 +51,8 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	// Set once when the pod is evicted or preempted, and never changed again.
 	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
 		list = append(list, *c)
-	} else if g.in.Disrupted && g.in.Failed != nil {
-		list = append(list, g.condition(v1.DisruptionTarget, verdict{v1.ConditionTrue, v1.PodReasonTerminationByKubelet, g.in.Failed.Message}))
+	} else if g.in.Disruption != "" && g.in.Failed != nil {
+		list = append(list, g.condition(v1.DisruptionTarget, verdict{v1.ConditionTrue, v1.PodReasonTerminationByKubelet, g.in.Disruption}))
 	}
 	containersReady := g.containersReady(s)
 	for _, c := range []struct {

@@ -35,8 +35,8 @@ type Inputs struct {
 	Terminal bool
 	// Failed makes the pod Failed regardless of its containers, for example after an eviction.
 	Failed *Reason
-	// Disrupted says that the node's state makes it fail, not the pod: it gets the condition DisruptionTarget with Failed's message.
-	Disrupted bool
+	// Disruption, if set, says that the node's state makes the pod fail, not the pod: it is the message of the condition DisruptionTarget.
+	Disruption string
 	// Actuated are the resources that were last set for a container, or for the pod's cgroup (""); nil if unknown. The runtime does not report
 	// all of them.
 	Actuated func(container string) (v1.ResourceRequirements, bool)

@@ -387,7 +387,7 @@ func TestIPs(t *testing.T) {
 
 func TestReasonAndMessage(t *testing.T) {
 	p := aPod(v1.RestartPolicyAlways, "a")
-	evicted := Generate(p, seen(running("a")), Inputs{Now: at(1), Failed: &Reason{"Evicted", "low on memory"}, Disrupted: true})
+	evicted := Generate(p, seen(running("a")), Inputs{Now: at(1), Failed: &Reason{"Evicted", "low on memory"}, Disruption: "the node is"})
 	later := Generate(p, seen(exited("a", 137)), Inputs{Now: at(2), Previous: &evicted})
 	if later.Phase != v1.PodFailed || later.Reason != "Evicted" || later.Message != "low on memory" {
 		t.Errorf("an eviction was forgotten: %s %s %s", later.Phase, later.Reason, later.Message)
@@ -401,7 +401,7 @@ func TestReasonAndMessage(t *testing.T) {
 	p.Status = v1.PodStatus{}
 	for _, s := range []v1.PodStatus{evicted, later, found} {
 		c := findCondition(s.Conditions, v1.DisruptionTarget)
-		if c == nil || c.Status != v1.ConditionTrue || c.Reason != "TerminationByKubelet" || c.Message != "low on memory" || c.LastTransitionTime.Unix() != at(1).Unix() {
+		if c == nil || c.Status != v1.ConditionTrue || c.Reason != "TerminationByKubelet" || c.Message != "the node is" || c.LastTransitionTime.Unix() != at(1).Unix() {
 			t.Errorf("DisruptionTarget: %+v", c)
 		}
 	}
