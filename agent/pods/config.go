@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -107,9 +108,12 @@ func (m *Manager) register(pod *v1.Pod) {
 //
 // Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
 func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
-	claims := m.claimsChanged(pod)
+	claims, disrupted := m.claimsChanged(pod), m.disruptionChanged(pod)
 	m.cfg.Store.put(pod, time.Now())
 	m.observe(ctx, pod)
+	if disrupted && m.cfg.PublishStatus != nil && !m.rejected[pod.UID] {
+		m.cfg.PublishStatus(ctx, pod.UID)
+	}
 	if (len(pod.Spec.ReadinessGates) > 0 || claims) && !m.rejected[pod.UID] {
 		m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: trace.FromContext(ctx)})
 	}
@@ -121,6 +125,19 @@ func (m *Manager) claimsChanged(pod *v1.Pod) (changed bool) {
 		changed = !equality.Semantic.DeepEqual(e.pod.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses) ||
 			!equality.Semantic.DeepEqual(e.pod.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus)
 	})
+	return changed
+}
+
+// disruptionChanged reports whether others have set or changed the pod's condition DisruptionTarget.
+func (m *Manager) disruptionChanged(pod *v1.Pod) (changed bool) {
+	target := func(p *v1.Pod) v1.PodCondition {
+		i := slices.IndexFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.DisruptionTarget })
+		if i < 0 || p.Status.Conditions[i].Reason == v1.PodReasonTerminationByKubelet {
+			return v1.PodCondition{}
+		}
+		return p.Status.Conditions[i]
+	}
+	m.cfg.Store.with(pod.UID, func(e *entry) { changed = !equality.Semantic.DeepEqual(target(e.pod), target(pod)) })
 	return changed
 }
 

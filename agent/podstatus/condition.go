@@ -41,19 +41,14 @@ func no(reason, message string) verdict { return verdict{v1.ConditionFalse, reas
 func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	var list []v1.PodCondition
 	for _, c := range g.pod.Status.Conditions {
-		if !owned(c.Type) && c.Type != v1.DisruptionTarget {
+		if !owned(c.Type) {
 			list = append(list, c)
 		}
 	}
 	if !g.in.Terminal {
 		list = append(list, g.in.Resize...)
 	}
-	// Set once when the pod is evicted or preempted, and never changed again.
-	if c := findCondition(g.previous.Conditions, v1.DisruptionTarget); c != nil {
-		list = append(list, *c)
-	} else if g.in.Disruption != "" && g.in.Failed != nil {
-		list = append(list, g.condition(v1.DisruptionTarget, verdict{v1.ConditionTrue, v1.PodReasonTerminationByKubelet, g.in.Disruption}))
-	}
+	list = g.disrupted(list)
 	containersReady := g.containersReady(s)
 	for _, c := range []struct {
 		kind v1.PodConditionType
@@ -71,6 +66,25 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 		list = append(list, g.condition(v1.AllContainersRestarting, g.allRestarting(s)))
 	}
 	return list
+}
+
+// disrupted replaces or adds the agent's own condition DisruptionTarget, if there is one: it is set once when the pod is evicted or preempted,
+// and never changed again. Others set theirs, for example the eviction API.
+func (g *generator) disrupted(list []v1.PodCondition) []v1.PodCondition {
+	var own v1.PodCondition
+	switch c := findCondition(g.previous.Conditions, v1.DisruptionTarget); {
+	case c != nil && c.Reason == v1.PodReasonTerminationByKubelet:
+		own = *c
+	case g.in.Disruption != "" && g.in.Failed != nil:
+		own = g.condition(v1.DisruptionTarget, verdict{v1.ConditionTrue, v1.PodReasonTerminationByKubelet, g.in.Disruption})
+	default:
+		return list
+	}
+	if c := findCondition(list, v1.DisruptionTarget); c != nil {
+		*c = own
+		return list
+	}
+	return append(list, own)
 }
 
 // owned reports whether only the agent sets conditions of that type.

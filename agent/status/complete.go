@@ -25,7 +25,7 @@ func complete(p *v1.Pod, old, s *v1.PodStatus, static bool, now time.Time) {
 		c := &s.Conditions[i]
 		before := condition(old, c.Type)
 		switch {
-		case !ours(c.Type) && !shared(c.Type), c.Type == v1.PodResizeInProgress, c.Type == v1.PodResizePending:
+		case !ofAgent(c), c.Type == v1.PodResizeInProgress, c.Type == v1.PodResizePending:
 		case before != nil && before.Status == c.Status:
 			c.LastTransitionTime = before.LastTransitionTime
 		default:

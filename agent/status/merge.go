@@ -20,8 +20,13 @@ func ours(kind v1.PodConditionType) bool {
 		kind == v1.PodResizeInProgress || kind == v1.PodResizePending || kind == v1.AllContainersRestarting
 }
 
-// shared reports whether the agent and others set conditions of that type.
-func shared(kind v1.PodConditionType) bool { return kind == v1.DisruptionTarget }
+// ofAgent reports whether the agent has set a condition: DisruptionTarget is set by others, too, for example the eviction API.
+func ofAgent(c *v1.PodCondition) bool { return ours(c.Type) || sharedByUs(c) }
+
+// sharedByUs reports whether the agent has set a condition of a type that others set, too.
+func sharedByUs(c *v1.PodCondition) bool {
+	return c.Type == v1.DisruptionTarget && c.Reason == v1.PodReasonTerminationByKubelet
+}
 
 func condition(s *v1.PodStatus, kind v1.PodConditionType) *v1.PodCondition {
 	for i := range s.Conditions {
@@ -38,7 +43,7 @@ func same(a, b *v1.PodStatus) bool {
 	count := 0
 	for i := range a.Conditions {
 		x := &a.Conditions[i]
-		if !ours(x.Type) && !shared(x.Type) {
+		if !ofAgent(x) {
 			continue
 		}
 		count++
@@ -48,7 +53,7 @@ func same(a, b *v1.PodStatus) bool {
 		}
 	}
 	for i := range b.Conditions {
-		if ours(b.Conditions[i].Type) || shared(b.Conditions[i].Type) {
+		if ofAgent(&b.Conditions[i]) {
 			count--
 		}
 	}
@@ -87,7 +92,7 @@ func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (mer
 		switch {
 		case ours(c.Type):
 			s.Conditions = append(s.Conditions, c)
-		case shared(c.Type) && ending && !running:
+		case sharedByUs(&c) && ending && !running:
 			if old := condition(api, c.Type); old == nil || old.Status != c.Status {
 				c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 			}
