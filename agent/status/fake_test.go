@@ -35,6 +35,8 @@ type fakeAPI struct {
 	busy  int
 	most  int // concurrent calls
 	deaf  bool
+	// version is that of the latest write, of any pod.
+	version int
 	// hang, if set, returns a channel that holds the call until it closes; nil holds nothing.
 	hang func(what string) <-chan struct{}
 }
@@ -107,9 +109,9 @@ func (f *fakeAPI) Patch(_ context.Context, name string, kind types.PatchType, da
 
 // store stores p as the next version.
 func (f *fakeAPI) store(p *v1.Pod) *v1.Pod {
-	n, _ := strconv.Atoi(p.ResourceVersion)
+	f.version++
 	p = p.DeepCopy()
-	p.ResourceVersion = strconv.Itoa(n + 1)
+	p.ResourceVersion = strconv.Itoa(f.version)
 	f.pods[p.Name] = p
 	return p
 }

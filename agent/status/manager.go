@@ -111,9 +111,10 @@ func objectOf(p *v1.Pod) *object {
 	return &object{uid: p.UID, version: p.ResourceVersion, deleting: p.DeletionTimestamp != nil, status: p.Status}
 }
 
-// newer reports whether o is later than old, or another object.
+// newer reports whether o is later than old, which may be another object: one that replaces a mirror pod is later than any answer about the
+// mirror pod before it. The API server counts versions of all pods together.
 func (o *object) newer(old *object) bool {
-	if old == nil || o.uid != old.uid {
+	if old == nil {
 		return true
 	}
 	c, err := resourceversion.CompareResourceVersion(o.version, old.version)
@@ -161,17 +162,27 @@ func (m *Manager) entry(p *v1.Pod) *entry {
 	switch {
 	case !e.static:
 		e.learn(objectOf(p))
-	case e.api == nil && m.cfg.Mirrors != nil:
-		if mirror := m.cfg.Mirrors.Mirror(p.UID); mirror != nil {
-			e.learn(objectOf(mirror))
-		}
+	case e.api == nil:
+		e.learn(m.mirror(p.UID))
 	}
 	return e
 }
 
-// learn updates the API object, unless the entry has a later one.
+// mirror returns the mirror pod of a static pod; nil if there is none.
+func (m *Manager) mirror(uid types.UID) *object {
+	if m.cfg.Mirrors == nil {
+		return nil
+	}
+	p := m.cfg.Mirrors.Mirror(uid)
+	if p == nil {
+		return nil
+	}
+	return objectOf(p)
+}
+
+// learn updates the API object, unless there is none or the entry has a later one.
 func (e *entry) learn(o *object) {
-	if o.newer(e.api) {
+	if o != nil && o.newer(e.api) {
 		e.api = o
 	}
 }

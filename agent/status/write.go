@@ -117,6 +117,9 @@ func (m *Manager) wrote(e *entry, j *job, o *object, held bool, futile string) {
 		e.wrote = time.Now()
 	}
 	e.learn(o)
+	if e.api == nil || e.api.uid != o.uid {
+		return // the answer is late: the mirror pod was replaced meanwhile, and the next one does not have the status
+	}
 	e.sent, e.held = max(e.sent, j.version), held
 	if e.version == j.version {
 		e.futile = futile
@@ -154,7 +157,7 @@ func (m *Manager) delete(ctx context.Context, e *entry, j *job) result {
 	return written
 }
 
-// lose removes a pod that the API no longer has. A static pod may get a mirror again.
+// lose removes a pod that the API no longer has. The status of a static pod is written to its next mirror pod: at once if there is one.
 func (m *Manager) lose(e *entry, j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,8 +166,14 @@ func (m *Manager) lose(e *entry, j *job) {
 		if m.entries[j.uid] == e {
 			m.forget(j.uid)
 		}
-	case e.api == j.api:
+	case e.api != nil && e.api.uid == j.api.uid:
 		e.api, e.sent = nil, 0
+		if next := m.mirror(j.uid); next != nil && next.uid != j.api.uid {
+			e.learn(next)
+		}
+		fallthrough
+	default:
+		e.again = e.again || e.api != nil
 	}
 }
 
