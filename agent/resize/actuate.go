@@ -54,11 +54,12 @@ func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed(trace.FromContext(ctx), pod, false)
-	if m.conditions[pod.UID].progress == nil {
+	progress := m.conditions[pod.UID].progress
+	if progress == nil {
 		return
 	}
 	m.clearProgress(pod.UID)
-	m.tell(ctx, pod, v1.EventTypeNormal, "ResizeCompleted", summary(pod, "", "Pod resize completed"))
+	m.tell(ctx, pod, v1.EventTypeNormal, "ResizeCompleted", summary(pod, progress.ObservedGeneration, "", "Pod resize completed"))
 }
 
 // Failed reports why the pod's allocated resources could not be set. The agent retries.
@@ -67,6 +68,7 @@ func (m *Manager) Failed(ctx context.Context, pod *v1.Pod, message string) {
 	defer m.mu.Unlock()
 	m.changed(trace.FromContext(ctx), pod, true)
 	if m.setProgress(pod, v1.PodReasonError, message) {
-		m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, message, "Pod resize error"))
+		generation := m.conditions[pod.UID].progress.ObservedGeneration
+		m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, generation, message, "Pod resize error"))
 	}
 }

@@ -120,7 +120,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		if err := m.store(); err != nil {
 			m.allocated[pod.UID] = before
 			end(false)
-			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, err.Error(), "Pod resize error"))
+			m.tell(ctx, pod, v1.EventTypeWarning, "ResizeError", summary(pod, pod.Generation, err.Error(), "Pod resize error"))
 			return allocated, Preemption{}
 		}
 		end(true)
@@ -128,7 +128,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		m.setPending(pod, "", "")
 		m.clearProgress(pod.UID)
 		m.setProgress(pod, "", "")
-		m.tell(ctx, pod, v1.EventTypeNormal, "ResizeStarted", summary(pod, "", "Pod resize started"))
+		m.tell(ctx, pod, v1.EventTypeNormal, "ResizeStarted", summary(pod, pod.Generation, "", "Pod resize started"))
 		trace.Point(m.cfg.Bus, span, d)
 		return pod, Preemption{}
 	}
@@ -145,7 +145,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 		if refused.Ground != "" {
 			trace.Point(m.cfg.Bus, span, trace.Resize{Op: trace.ResizeRefused, Ground: refused.Ground})
 		}
-		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, v.Message, "Pod resize "+v.Reason))
+		m.tell(ctx, pod, v1.EventTypeWarning, event, summary(pod, pod.Generation, v.Message, "Pod resize "+v.Reason))
 		trace.Point(m.cfg.Bus, span, d)
 	}
 	return allocated, v.Preemption

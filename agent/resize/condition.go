@@ -151,9 +151,10 @@ func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message s
 	trace.Point(m.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message})
 }
 
-// summary returns an event's message, which tools parse: the resources of every container. Upstream:
+// summary returns an event's message, which tools parse: the resources of every container, and the generation of
+// the resize, which may not be the pod's newest. Upstream:
 // pkg/kubelet/events/resize.go.
-func summary(pod *v1.Pod, failure, words string) string {
+func summary(pod *v1.Pod, generation int64, failure, words string) string {
 	type container struct {
 		Name      string                  `json:"name"`
 		Resources v1.ResourceRequirements `json:"resources"`
@@ -164,7 +165,7 @@ func summary(pod *v1.Pod, failure, words string) string {
 		Generation     int64       `json:"generation"`
 		Error          string      `json:"error,omitempty"`
 	}
-	s.Generation, s.Error = pod.Generation, failure
+	s.Generation, s.Error = generation, failure
 	for i := range pod.Spec.InitContainers {
 		s.InitContainers = append(s.InitContainers, container{pod.Spec.InitContainers[i].Name, pod.Spec.InitContainers[i].Resources})
 	}
