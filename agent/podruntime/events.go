@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -22,6 +23,16 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 	}
 	ev := trace.NodeEvent{Type: trace.EventType(kind), Reason: reason, Message: message, Field: podspec.FieldPath(pod, container)}
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), ev)
+}
+
+// withoutID replaces a container's ID in the message of an Event by its name, so that Events about each of its attempts count as one.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, recordContainerEvent.
+func withoutID(message, id, name string) string {
+	if id == "" {
+		return message
+	}
+	return strings.ReplaceAll(message, id, name)
 }
 
 func (r *run) warn(reason, message string) {

@@ -28,7 +28,7 @@ func (r *run) start(ctx context.Context, s *Step) error {
 		r.restarted(s.Container)
 	}
 	if err != nil {
-		r.say(ctx, "Warning", "Failed", "Error: "+message(err), s.Container)
+		r.say(ctx, "Warning", "Failed", "Error: "+withoutID(message(err), id, s.Container), s.Container)
 		return fmt.Errorf("start container %s: %w", s.Container, err)
 	}
 	r.mu.Lock()
