@@ -175,9 +175,10 @@ func (p *planner) dropUnneeded(id string) {
 
 // The steps that every sandbox needs.
 const (
-	stepCgroup = "cgroup"
-	stepDirs   = "dirs"
-	stepClaims = "claims"
+	stepCgroup  = "cgroup"
+	stepDirs    = "dirs"
+	stepClaims  = "claims"
+	stepSandbox = "sandbox"
 )
 
 // sandboxFor returns the sandbox to use, or nil. If nil, it also returns what is wrong with the newest one, if there is
@@ -235,7 +236,7 @@ func (p *planner) newSandbox(fault trace.SandboxFault, why string) {
 	if old := p.Seen.Sandbox(); old != nil {
 		attempt = old.Attempt + 1
 	}
-	p.base = append(p.base, p.add(Step{ID: "sandbox", Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why, Replaces: fault}))
+	p.base = append(p.base, p.add(Step{ID: stepSandbox, Verb: trace.VerbSandbox, Needs: needs, Attempt: attempt, Reason: why, Replaces: fault}))
 }
 
 // stopAll kills every container that may run, then stops every sandbox that this agent has not stopped.

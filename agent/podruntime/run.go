@@ -40,6 +40,7 @@ type run struct {
 	sandboxID     string
 	sandboxConfig *runtimeapi.PodSandboxConfig // nil if this run creates no sandbox
 	podIPs        []string
+	changed       sync.Once     // the Event that the sandbox is replaced
 	grown         qos.Resources // the limits of the pod's cgroup while its containers are resized
 	killFailed    bool          // a container or sandbox could not be stopped
 
@@ -81,6 +82,9 @@ func (r *Runtime) execute(ctx context.Context, pod *v1.Pod, seen *podstate.Pod, 
 	}
 	run.gated = r.cfg.Gate != nil && r.cfg.Gate.Holds(run.ref)
 	trace.Point(r.cfg.Bus, trace.FromContext(ctx), plan.Trace())
+	if plan.has(stepSandbox) && slices.ContainsFunc(plan.Steps, func(s Step) bool { return ends(s.Verb) }) {
+		run.sayChanged(ctx)
+	}
 	err := run.all(ctx)
 	run.endAllLate()
 	run.lease.drop()

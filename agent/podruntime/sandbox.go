@@ -75,9 +75,7 @@ func (r *run) sandboxRequest(ctx context.Context, attempt uint32) (*runtimeapi.R
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox.
 func (r *run) runSandbox(ctx context.Context, s *Step) error {
-	if r.seen.Sandbox() != nil {
-		r.say(ctx, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", "")
-	}
+	r.sayChanged(ctx)
 	req, warnings, err := r.sandboxRequest(ctx, s.Attempt)
 	if err != nil {
 		r.say(ctx, "Warning", "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error(), "")
@@ -108,6 +106,18 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 		r.progress(ctx)
 	}
 	return err
+}
+
+// sayChanged emits the Event that a sandbox is replaced, once in a run, and before anything of it is stopped.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
+func (r *run) sayChanged(ctx context.Context) {
+	if r.seen.Sandbox() == nil {
+		return
+	}
+	r.changed.Do(func() {
+		r.say(ctx, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.", "")
+	})
 }
 
 // readIPs gets the sandbox's addresses, which the environment and the hosts file may contain.

@@ -101,7 +101,7 @@ const hopeless = 5 * time.Minute
 // possible returns why a pod without a sandbox can never run, so that it gets neither a sandbox nor images. Its events
 // are those of a failed mount.
 func (r *Runtime) possible(ctx context.Context, pod *v1.Pod, plan *Plan) error {
-	if !plan.has("sandbox") || !plan.has("volumes") {
+	if !plan.has(stepSandbox) || !plan.has("volumes") {
 		return nil
 	}
 	err := r.cfg.Volumes.Check(pod)
