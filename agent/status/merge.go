@@ -108,15 +108,21 @@ func merge(p *v1.Pod, api, want *v1.PodStatus, running bool, now time.Time) (mer
 	return &s, held
 }
 
-// neverReady makes a finished pod not ready.
+// neverReady makes a finished pod not ready. If one of its conditions says that it is, both get their reasons from the phase.
+//
+// Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
 func neverReady(p *v1.Pod, api, s *v1.PodStatus, now time.Time) {
 	reason := "PodCompleted"
 	if s.Phase == v1.PodFailed {
 		reason = "PodFailed"
 	}
+	readiness := func(c *v1.PodCondition) bool { return c.Type == v1.PodReady || c.Type == v1.ContainersReady }
+	if !slices.ContainsFunc(s.Conditions, func(c v1.PodCondition) bool { return readiness(&c) && c.Status == v1.ConditionTrue }) {
+		return
+	}
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
-		if (c.Type != v1.PodReady && c.Type != v1.ContainersReady) || c.Status != v1.ConditionTrue {
+		if !readiness(c) {
 			continue
 		}
 		*c = v1.PodCondition{
