@@ -93,7 +93,7 @@ func (g *generator) container(c *v1.Container, old *v1.ContainerStatus) v1.Conta
 		s.StopSignal = new(v1.Signal(newest.StopSignal))
 	}
 	if before != nil {
-		s.LastTerminationState = g.convert(c, before, nil).State
+		s.LastTerminationState = g.convert(c, before, old).State
 	} else if old != nil && old.ContainerID != s.ContainerID && old.State.Terminated != nil {
 		// The earlier container was removed since; its known state is kept.
 		s.LastTerminationState.Terminated = old.State.Terminated
