@@ -50,18 +50,12 @@ func (g *generator) conditions(s *v1.PodStatus) []v1.PodCondition {
 	}
 	list = g.disrupted(list)
 	containersReady := g.containersReady(s)
-	for _, c := range []struct {
-		kind v1.PodConditionType
-		verdict
-	}{
-		{v1.PodReadyToStartContainers, g.readyToStart()},
-		{v1.PodInitialized, g.podInitialized(s)},
-		{v1.PodReady, g.podReady(containersReady, list)},
-		{v1.ContainersReady, containersReady},
-		{v1.PodScheduled, verdict{status: v1.ConditionTrue}},
-	} {
-		list = append(list, g.condition(c.kind, c.verdict))
-	}
+	add := func(kind v1.PodConditionType, v verdict) { list = append(list, g.condition(kind, v)) }
+	add(v1.PodReadyToStartContainers, g.readyToStart())
+	add(v1.PodInitialized, g.podInitialized(s))
+	add(v1.PodReady, g.podReady(containersReady, list)) // readiness gates can be the conditions before it
+	add(v1.ContainersReady, containersReady)
+	add(v1.PodScheduled, verdict{status: v1.ConditionTrue})
 	if podspec.CouldRestartAll(&g.pod.Spec) {
 		list = append(list, g.condition(v1.AllContainersRestarting, g.allRestarting(s)))
 	}

@@ -287,6 +287,12 @@ func TestMessageIsCutBetweenCharacters(t *testing.T) {
 func TestConditions(t *testing.T) {
 	gated := aPod(v1.RestartPolicyAlways, "a")
 	gated.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "x"}}
+	own := aPod(v1.RestartPolicyAlways, "a")
+	own.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: v1.PodInitialized}, {ConditionType: v1.PodReadyToStartContainers}}
+	later := aPod(v1.RestartPolicyAlways, "a")
+	later.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: v1.PodScheduled}}
+	noSandbox := seen(running("a"))
+	noSandbox.Sandboxes[0].IPs = nil
 	twoReady := seen()
 	twoReady.Sandboxes = append(twoReady.Sandboxes, podstate.Sandbox{ID: "s0", Ready: true})
 	notReady := seen()
@@ -317,6 +323,9 @@ func TestConditions(t *testing.T) {
 		{"one not ready", aPod("", "a", "b"), seen(running("a")), v1.ContainersReady, "False ContainersNotReady containers with unready status: [b]"},
 		{"sidecar not ready", withSidecar(aPod("", "a"), "s"), seen(running("a"), exited("s", 1)), v1.PodReady, "False ContainersNotReady containers with unready status: [s]"},
 		{"gate", gated, seen(running("a")), v1.PodReady, `False ReadinessGatesNotReady corresponding condition of pod readiness gate "x" does not exist.`},
+		{"gates of the agent's own conditions", own, seen(running("a")), v1.PodReady, "True"},
+		{"one of them is false", own, noSandbox, v1.PodReady, `False ReadinessGatesNotReady the status of pod readiness gate "PodReadyToStartContainers" is not "True", but False`},
+		{"one of them comes later", later, seen(running("a")), v1.PodReady, `False ReadinessGatesNotReady corresponding condition of pod readiness gate "PodScheduled" does not exist.`},
 		{"gate does not matter", gated, seen(running("a")), v1.ContainersReady, "True"},
 	}
 	for _, c := range cases {
