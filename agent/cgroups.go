@@ -116,7 +116,7 @@ func (p *parts) ensureCgroups(ctx context.Context) error {
 		return err
 	}
 	if p.cluster.alone() {
-		p.tellEnforced(ctx)
+		p.tellStart(ctx)
 	}
 	return nil
 }

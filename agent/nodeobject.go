@@ -68,7 +68,7 @@ func (p *parts) newNode() error {
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
 		StatusFrequency: kc.NodeStatusUpdateFrequency.Duration, ReportFrequency: kc.NodeStatusReportFrequency.Duration,
-		LeaseDuration: seconds(kc.NodeLeaseDurationSeconds), Events: c.events, Started: p.tellEnforced, Bus: p.cfg.Bus,
+		LeaseDuration: seconds(kc.NodeLeaseDurationSeconds), Events: c.events, Started: p.tellStart, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

@@ -11,10 +11,11 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
+// The limits of resolvers: nameservers, search domains, and the length of the line with those in bytes.
 const (
-	maxNameservers    = 3
-	maxSearches       = 32
-	maxSearchLineSize = 2048
+	maxNameservers = 3
+	MaxSearches    = 32
+	MaxSearchLine  = 2048
 )
 
 // DNSInput is the input for a pod's DNS configuration, in addition to its spec.
@@ -31,7 +32,11 @@ type DNSInput struct {
 }
 
 // Warning is the content of a Kubernetes event of type Warning. The pod starts nevertheless.
-type Warning struct{ Reason, Message string }
+type Warning struct {
+	Reason, Message string
+	// Node is the message of an event about the node with that reason; "" for none.
+	Node string
+}
 
 // DNS returns the resolver configuration of the pod's containers.
 //
@@ -40,9 +45,10 @@ func DNS(pod *v1.Pod, in DNSInput) (*runtimeapi.DNSConfig, []Warning) {
 	var warnings []Warning
 	policy := effectivePolicy(pod)
 	if policy == v1.DNSClusterFirst && len(in.ClusterDNS) == 0 {
-		warnings = append(warnings, Warning{"MissingClusterDNS", fmt.Sprintf(
-			"pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
-			fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), v1.DNSClusterFirst, v1.DNSDefault)})
+		node := fmt.Sprintf("kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
+			v1.DNSClusterFirst, v1.DNSDefault)
+		message := fmt.Sprintf("pod: %q. %s", fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), node)
+		warnings = append(warnings, Warning{Reason: "MissingClusterDNS", Message: message, Node: node})
 		policy = v1.DNSDefault
 	}
 	cfg := &runtimeapi.DNSConfig{}
@@ -152,17 +158,17 @@ func (o *options) set(text string) {
 func limit(cfg *runtimeapi.DNSConfig) (warnings []Warning) {
 	if len(cfg.Servers) > maxNameservers {
 		cfg.Servers = cfg.Servers[:maxNameservers]
-		warnings = append(warnings, Warning{"DNSConfigForming", "Nameserver limits were exceeded, some nameservers have been " +
+		warnings = append(warnings, Warning{Reason: "DNSConfigForming", Message: "Nameserver limits were exceeded, some nameservers have been " +
 			"omitted, the applied nameserver line is: " + strings.Join(cfg.Servers, " ")})
 	}
 	all := len(cfg.Searches)
-	cfg.Searches = cfg.Searches[:min(all, maxSearches)]
+	cfg.Searches = cfg.Searches[:min(all, MaxSearches)]
 	cfg.Searches = slices.DeleteFunc(cfg.Searches, func(s string) bool { return len(s) > validation.DNS1123SubdomainMaxLength })
-	for len(strings.Join(cfg.Searches, " ")) > maxSearchLineSize {
+	for len(strings.Join(cfg.Searches, " ")) > MaxSearchLine {
 		cfg.Searches = cfg.Searches[:len(cfg.Searches)-1]
 	}
 	if len(cfg.Searches) < all {
-		warnings = append(warnings, Warning{"DNSConfigForming", "Search Line limits were exceeded, some search paths have been " +
+		warnings = append(warnings, Warning{Reason: "DNSConfigForming", Message: "Search Line limits were exceeded, some search paths have been " +
 			"omitted, the applied search line is: " + strings.Join(cfg.Searches, " ")})
 	}
 	return warnings

@@ -174,7 +174,7 @@ func FuzzResolvConf(f *testing.F) {
 			pod.Spec.DNSPolicy = policy
 			cfg, _ := DNS(pod, DNSInput{Host: host, ClusterDNS: []string{"10.96.0.10"}, ClusterDomain: "cluster.local"})
 			noTwice(t, cfg.Options)
-			if len(cfg.Servers) > maxNameservers || len(cfg.Searches) > maxSearches || len(strings.Join(cfg.Searches, " ")) > maxSearchLineSize {
+			if len(cfg.Servers) > maxNameservers || len(cfg.Searches) > MaxSearches || len(strings.Join(cfg.Searches, " ")) > MaxSearchLine {
 				t.Fatalf("%s: more than resolvers take: %v", policy, cfg)
 			}
 		}

@@ -25,6 +25,15 @@ func (r *Runtime) tell(ctx context.Context, pod *v1.Pod, container, kind, reason
 	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)), ev)
 }
 
+// warnNode emits an event about the node.
+func (r *Runtime) warnNode(ctx context.Context, reason, message string) {
+	if r.cfg.Events != nil {
+		r.cfg.Events.Node(ctx, "Warning", reason, message)
+		return
+	}
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), trace.Pod{}), trace.NodeEvent{Type: trace.EventWarning, Reason: reason, Message: message})
+}
+
 // withoutID replaces a container's ID in the message of an Event by its name, so that Events about each of its attempts count as one.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, recordContainerEvent.

@@ -83,6 +83,9 @@ func (r *run) runSandbox(ctx context.Context, s *Step) error {
 	}
 	for _, w := range warnings {
 		r.say(ctx, "Warning", w.Reason, w.Message, "")
+		if w.Node != "" {
+			r.warnNode(ctx, w.Reason, w.Node)
+		}
 	}
 	call, done := patient(ctx)
 	res, err := r.cfg.Sandboxes.RunPodSandbox(call, req)
