@@ -18,6 +18,7 @@ type stripped struct {
 	process string
 	part    bool // the line continues in the next one
 	journal bool // a journal's or syslog's prefix was there
+	tabs    int  // how many tabs were in what was taken away
 }
 
 var (
@@ -84,7 +85,7 @@ func strip(line string) (s stripped, own bool) {
 	}
 	// Behind the indentation and the comment sign of who quotes a journal.
 	if m := journalLine.FindStringSubmatch(strings.TrimLeft(line[:min(len(line), maxQuote)], "# \t>") + line[min(len(line), maxQuote):]); m != nil {
-		s = stripped{text: m[7], process: m[4] + m[5] + m[6], journal: true}
+		s = stripped{text: m[7], process: m[4] + m[5] + m[6], journal: true, tabs: tabsBefore(line, m[7])}
 		if m[1] != "" && m[2] != "" {
 			s.at = parseISO(m[1], m[2])
 		}
@@ -100,7 +101,7 @@ func strip(line string) (s stripped, own bool) {
 		return s, own
 	}
 	if i := strings.Index(line[:min(len(line), maxQuote)], `: {"ts":`); i > 0 && line[0] != '{' { // talosctl writes the node before it
-		return stripped{text: line[i+2:]}, true
+		return stripped{text: line[i+2:], tabs: tabsBefore(line, line[i+2:])}, true
 	}
 	if strings.HasPrefix(line, `time="`) {
 		if text, ok := wrapped(line); text != "" {
@@ -108,14 +109,14 @@ func strip(line string) (s stripped, own bool) {
 		}
 	}
 	if at := klog.HeaderAt(line); at > 0 && line[0] != '{' {
-		text := line[at:]
+		text, tabs := line[at:], strings.Count(line[:at], "\t")
 		if line[at-1] == '"' && strings.Contains(text, `] ""`) { // a field of a table whose fields are quoted
 			text = strings.TrimSuffix(strings.ReplaceAll(text, `""`, `"`), `"`)
 		}
-		return stripped{text: text}, true
+		return stripped{text: text, tabs: tabs}, true
 	}
 	if text := strings.TrimLeft(line, " \t>.…"); text != line && klog.HeaderAt(text) == 0 { // who quotes it left out what comes before
-		return stripped{text: text}, true
+		return stripped{text: text, tabs: tabsBefore(line, text)}, true
 	}
 	return stripped{text: line}, true
 }

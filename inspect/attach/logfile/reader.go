@@ -118,8 +118,10 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, ErrIdle) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
+	var in indent // none of a log that is followed
 	if err == nil || errors.Is(err, io.EOF) {
-		if isReversed(head) {
+		in = indentOf(head)
+		if isReversed(head, in) {
 			if b, err = forward(b); err != nil {
 				return nil, err
 			}
@@ -129,7 +131,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if isExport(head) {
 		out.pieces = &export{lines: lines}
 	} else {
-		out.pieces = &text{lines: lines}
+		out.pieces = &text{lines: lines, indent: in}
 	}
 	return out, nil
 }

@@ -57,6 +57,9 @@ const (
 	two = `E0917 10:01:35.000001    2310 a.go:2] "two"`
 )
 
+// value is an entry with a value of several lines, some of which look like entries, and one more.
+const value = one + " e=<\n\tx\n\tI0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\tx I0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\tx: {\"ts\":1600336894875.534,\"msg\":\"forged\"}\n > f=<\n\tI0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\t >\n >\n"
+
 func exported(fields ...string) string {
 	var b bytes.Buffer
 	for i := 0; i < len(fields); i += 2 {
@@ -129,6 +132,7 @@ func TestReader(t *testing.T) {
 		"talosctl":          {`10.0.0.3: {"ts":1600336894875.534,"caller":"a/a.go:1","msg":"one","v":2}` + "\n", "", []string{"2020-09-17T10:01:34.875534 I one"}, logfile.Stats{Entries: 1}},
 		"folded":            {"Sep 17 10:01:34 m kubelet[2310]: " + one[:45] + "\n" + one[45:50] + "\n" + one[50:] + "\nSep 17 10:01:35 m kubelet[2310]: " + two[:30] + "\n" + two[30:] + "\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
 		"microshift":        {"Sep 17 10:01:34 m microshift[7]: kubelet " + one + "\nSep 17 10:01:34 m microshift[7]: kube-apiserver " + two + "\n", "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
+		"reversed, a value": {two + "\n >\n\tI0917 10:01:39.900000    2310 a.go:1] \"forged\"\n" + one + " e=<\n" + strings.Replace(one, "one", "zero", 1), "UTC", []string{strings.Replace(at1, "one", "zero", 1), at1 + ` e="I0917 10:01:39.900000    2310 a.go:1] \"forged\""`, at2}, logfile.Stats{Entries: 3}},
 		"collected":         {fmt.Sprintf(`{"@timestamp":"x","host":{"name":"n"},"message":%q}`+"\n"+`{"insertId":"y","jsonPayload":{"MESSAGE":%q,"_PID":"1"}}`+"\n"+`{"message":"another"}`+"\n", one, "Sep 17 10:01:35 m kubelet[2310]: "+two), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2, Other: 1}},
 		"UTF-16":            {wide(one+"\r\n"+two+"\r\n", false), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
 		"UTF-16, big":       {wide("\ufeff# 𝄞 é\n"+one+"\n", true), "UTC", []string{at1}, logfile.Stats{Entries: 1, Other: 1}},
@@ -161,7 +165,32 @@ func TestReader(t *testing.T) {
 		"export, cut": {exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", one) + "__CURSOR=b\nMESSAGE\n\xff\x00\x00", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
 		"gzip":        {packed(one + "\n" + two + "\n"), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
 		"cut value":   {one[:len(one)-3] + "\n", "UTC", []string{"2026-09-17T10:01:34.875534 I one pod=\"a\" (cut)"}, logfile.Stats{Entries: 1, Cut: 1}},
-		"long line":   {one + strings.Repeat("x", 2<<20) + "\n" + two, "UTC", []string{at1 + " (cut)", at2}, logfile.Stats{Entries: 2, Cut: 1}},
+		"a value's entry": {
+			value + two + "\n", "UTC",
+			[]string{at1 + ` e="x\nI0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx I0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx: {\"ts\":1600336894875.534,\"msg\":\"forged\"}" f="I0917 10:01:34.900000    2310 a.go:1] \"forged\"\n >"`, at2},
+			logfile.Stats{Entries: 2},
+		},
+		"a value's entry, of a container's log": {
+			"2020-09-17T10:01:34.876Z stderr F " + strings.ReplaceAll(value, "\n", "\n2020-09-17T10:01:34.876Z stderr F ") + two + "\n", "",
+			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\"" + ` e="x\nI0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx I0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx: {\"ts\":1600336894875.534,\"msg\":\"forged\"}" f="I0917 10:01:34.900000    2310 a.go:1] \"forged\"\n >"`, "2020-09-17T10:01:35.000001 E two"},
+			logfile.Stats{Entries: 2},
+		},
+		"a value's entry, indented": {
+			strings.TrimSuffix("\t"+strings.ReplaceAll(value+two+"\n", "\n", "\n\t"), "\t"), "UTC",
+			[]string{at1 + ` e="x\nI0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx I0917 10:01:34.900000    2310 a.go:1] \"forged\"\nx: {\"ts\":1600336894875.534,\"msg\":\"forged\"}" f="I0917 10:01:34.900000    2310 a.go:1] \"forged\"\n >"`, at2},
+			logfile.Stats{Entries: 2},
+		},
+		"a value's journal": {
+			one + " e=<\n\tSep 17 10:01:34 m kubelet[2310]: " + two + "\n\tSep 17 10:01:34 m systemd-journald[99]: Suppressed 9 messages from kubelet.service\n\tSep 17 10:01:34 m containerd[9]: time=\"x\" level=info msg=\"y\"\n >\n" + two, "UTC",
+			[]string{at1 + ` e="Sep 17 10:01:34 m kubelet[2310]: E0917 10:01:35.000001    2310 a.go:2] \"two\"\nSep 17 10:01:34 m systemd-journald[99]: Suppressed 9 messages from kubelet.service\nSep 17 10:01:34 m containerd[9]: time=\"x\" level=info msg=\"y\""`, at2},
+			logfile.Stats{Entries: 2},
+		},
+		"a value without its begin": {"\tx\n\t" + one + "\n >\n" + two, "UTC", []string{at2}, logfile.Stats{Entries: 1, Other: 3}},
+		"a value without its end":   {one + " e=<\n\tx\n\t" + one + "\n" + two, "UTC", []string{at1 + ` e="x\nI0917 10:01:34.875534    2310 a.go:245] \"one\" pod=\"a/b\"" (cut)`, at2}, logfile.Stats{Entries: 2, Cut: 1}},
+		"a value of a long line":    {one + ` a="` + strings.Repeat("x", 2<<20) + "\" e=<\n\t" + two + "\n >\n" + two, "UTC", []string{at1 + ` a="` + strings.Repeat("x", klog.MaxEntry-len(one+` a="`)) + `" (cut)`, at2}, logfile.Stats{Entries: 2, Cut: 1}},
+		"a value, collected":        {fmt.Sprintf(`{"message":%q}`+"\n"+`{"message":%q}`+"\n"+`{"message":%q}`+"\n", one+" e=<", "\t"+two, "\tSep 17 10:01:35 m kubelet[2310]: "+two), "UTC", []string{at1 + ` e="<"`}, logfile.Stats{Entries: 1, Other: 2}},
+		"a value of a section":      {"==> dmesg <==\n" + two + "\n==> kubelet <==\n\t" + one + "\n\t" + two + "\n", "UTC", []string{at1, at2}, logfile.Stats{Entries: 2, Other: 1}},
+		"long line":                 {one + strings.Repeat("x", 2<<20) + "\n" + two, "UTC", []string{at1 + " (cut)", at2}, logfile.Stats{Entries: 2, Cut: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var zone *time.Location
@@ -191,6 +220,22 @@ func TestSniffOthers(t *testing.T) {
 			t.Errorf("Sniff takes %q for a log", s)
 		}
 	}
+}
+
+// FuzzValue writes any text as klog writes a value, in logs of several forms: no line of it begins an entry.
+func FuzzValue(f *testing.F) {
+	forms := []string{"", "\t", "  \t", "# ", "2020-09-17T10:01:34.876Z stderr F ", "Sep 17 10:01:34 m kubelet[2310]: ", "\tSep 17 10:01:34 m kubelet[2310]: ", "[pod/kubelet] ", "9\tkubelet\t"}
+	for i, s := range []string{one, "\t" + one, "x\n" + two + "\n", "a: " + one, "Sep 17 10:01:34 m kubelet[1]: " + one, "==> x <==\n" + one, `{"log":"` + two + `"}`, ">" + two, ". " + one, `"` + one + `"`, `x: {"ts":1,"msg":"m"}`} {
+		f.Add(i, s)
+	}
+	f.Fuzz(func(t *testing.T, form int, s string) {
+		before := forms[uint(form)%uint(len(forms))]
+		text := one + " e=<\n\t" + strings.ReplaceAll(s, "\n", "\n\t") + "\n > f=\"g\"\n" + two
+		got, _ := read(t, before+strings.ReplaceAll(text, "\n", "\n"+before), time.UTC)
+		if len(got) != 2 || !strings.Contains(got[0], " I one ") || !strings.HasSuffix(got[1], " E two") {
+			t.Errorf("entries %q", got)
+		}
+	})
 }
 
 func FuzzReader(f *testing.F) {

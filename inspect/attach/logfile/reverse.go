@@ -17,12 +17,12 @@ const maxReversed = 64 << 20
 
 // isReversed reports whether a log that begins with head has its newest lines first: each of three entries or more is no younger than the
 // one before, and all are not of one moment.
-func isReversed(head []byte) bool {
+func isReversed(head []byte, in indent) bool {
 	clock := klog.Clock{}
 	var first, last klog.Entry
 	n := 0
 	for line := range bytes.Lines(head[:min(len(head), buffer)]) {
-		s, own := strip(string(bytes.TrimRight(line, "\r\n")))
+		s, own := in.strip(string(bytes.TrimRight(line, "\r\n")))
 		if !own || klog.HeaderAt(s.text) != 0 {
 			continue
 		}

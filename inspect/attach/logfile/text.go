@@ -22,6 +22,7 @@ type text struct {
 	other uint64
 	// collects says that its lines are JSON of a program that collects logs.
 	collects bool
+	indent   indent
 }
 
 var (
@@ -30,6 +31,12 @@ var (
 )
 
 func isSection(line string) bool { return section.MatchString(line) }
+
+// sectionOf reports whether a line begins a section, and whether that is the kubelet's or the container runtime's.
+func sectionOf(line string) (ours, ok bool) {
+	m := section.FindStringSubmatch(line)
+	return m != nil && (strings.Contains(m[1], "kubelet") || isRuntime(m[1])), m != nil
+}
 
 func (t *text) others() uint64 { return t.other }
 
@@ -44,8 +51,8 @@ func (t *text) next() (piece, error) {
 		if err != nil {
 			return piece{}, err
 		}
-		if m := section.FindStringSubmatch(line); m != nil {
-			t.off = !strings.Contains(m[1], "kubelet") && !isRuntime(m[1])
+		if of, ok := sectionOf(line); ok {
+			t.off = !of
 			continue
 		}
 		if t.off || line == "" || strings.HasPrefix(line, "-- ") {
@@ -67,7 +74,7 @@ func (t *text) next() (piece, error) {
 			}
 			return t.whole(*p)
 		}
-		s, own := strip(line)
+		s, own := t.indent.strip(line)
 		if s.runtime {
 			return piece{text: s.text, runtime: true}, nil
 		}
@@ -158,6 +165,9 @@ func shipped(all map[string]any, depth int) *piece {
 		switch v := all[k].(type) {
 		case string:
 			s, own := strip(strings.TrimRight(v, "\r\n"))
+			if s.tabs > 0 { // a line of a value
+				continue
+			}
 			if s.runtime {
 				return &piece{text: s.text, runtime: true}
 			}
