@@ -48,6 +48,7 @@ type Fold struct {
 	asked    map[string]trace.Pod // for which pod an image is pulled, by the call
 	fetched  int64                // when an image was there the last time
 	last     int64
+	live     bool // the log is followed
 	// precision is that of the times in the log.
 	precision trace.Precision
 	checked   int64
@@ -75,7 +76,7 @@ func NewFold(o Options) *Fold {
 		pods: map[string]*pod{}, order: list.New(), boxes: map[string]*pod{}, all: map[string]*container{},
 		pending: map[string]*call{}, begun: list.New(), starting: map[*pod]bool{}, shims: map[string]int64{}, asked: map[string]trace.Pod{},
 	}
-	f.out.Hold, f.out.Most = cmp.Or(o.Hold, DefaultHold), maxHeld
+	f.out.Hold, f.out.Most, f.live = cmp.Or(o.Hold, DefaultHold), maxHeld, o.Hold != 0
 	f.out.Size = func(h *held) int { return h.rec.Size() }
 	return f
 }
@@ -87,7 +88,7 @@ func (f *Fold) Until(t int64) {
 		return
 	}
 	f.last = max(f.last, t)
-	f.settle(false)
+	f.settle(t, false)
 	f.out.Last = max(f.out.Last, t)
 }
 
@@ -102,12 +103,11 @@ func (f *Fold) Apply(l *Line) {
 	at := l.Time.UnixNano()
 	if f.last != 0 && at < f.last-int64(stepBack) { // the clock was set back, or another part of the log follows
 		f.Lost(1)
-		f.out.Last = 0
-		f.last = 0
+		f.setBack(at)
 	}
 	f.precision = trace.PrecisionOf(l.Precision)
 	f.last, f.out.Last = max(f.last, at), max(f.out.Last, at)
-	f.settle(false)
+	f.settle(at, false)
 	f.details(l)
 	t, ok := read(l)
 	if !ok {
@@ -160,8 +160,25 @@ func (f *Fold) Lost(n uint64) {
 	f.gaps += n
 }
 
+// setBack is for a clock that was set back to t: what is later would be waited for until then.
+func (f *Fold) setBack(t int64) {
+	if f.out.Last = 0; f.live {
+		f.out.Anew()
+	}
+	f.last, f.checked, f.fetched = 0, 0, 0
+	clear(f.shims)
+	for e := f.order.Front(); e != nil; e = e.Next() {
+		if p, ok := e.Value.(*pod); ok {
+			p.lastStart, p.idle = min(p.lastStart, t), min(p.idle, t)
+		}
+	}
+	for _, c := range f.all {
+		c.from, c.to, c.left = min(c.from, t), min(c.to, t), min(c.left, t)
+	}
+}
+
 // Flush takes in what was held back: the log is at its end.
-func (f *Fold) Flush() { f.settle(true) }
+func (f *Fold) Flush() { f.settle(f.last, true) }
 
 // Next returns the next record that is due, and how many lines are missing before it. all says that no line will follow.
 func (f *Fold) Next(all bool) (r trace.Record, lost uint64, ok bool) {

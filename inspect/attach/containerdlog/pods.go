@@ -155,13 +155,13 @@ func (f *Fold) initWas(p *pod, next string) {
 }
 
 // settle says of pods that their containers have started, where the log is quiet about them.
-func (f *Fold) settle(all bool) {
-	if len(f.starting) == 0 || !all && f.last-f.checked < int64(time.Second/2) {
+func (f *Fold) settle(now int64, all bool) {
+	if len(f.starting) == 0 || !all && now >= f.checked && now-f.checked < int64(time.Second/2) { // a clock that was set back is due
 		return
 	}
-	f.checked = f.last
+	f.checked = now
 	for _, p := range slices.SortedFunc(maps.Keys(f.starting), func(a, b *pod) int { return cmp.Compare(a.trace.Lo, b.trace.Lo) }) {
-		since := f.last - max(p.lastStart, p.idle)
+		since := now - max(p.lastStart, p.idle)
 		if p.busy > 0 || !all && since < int64(quiet) || all && since < int64(2*time.Second) {
 			continue
 		}

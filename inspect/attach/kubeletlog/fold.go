@@ -43,6 +43,7 @@ type Fold struct {
 	gaps     uint64 // lines that are missing before the next record
 	level    int    // the verbosity that was seen so far
 	last     int64
+	live     bool // the log is followed
 }
 
 // held is a record whose pod is not known in full yet, or a gap.
@@ -61,7 +62,7 @@ func NewFold() *Fold {
 }
 
 // Live says that the log is followed while it is written: records are held back for hold only. Then a few come after later ones.
-func (f *Fold) Live(hold time.Duration) { f.out.Hold = max(hold, jitter) }
+func (f *Fold) Live(hold time.Duration) { f.out.Hold, f.live = max(hold, jitter), true }
 
 // Until says that no entry will come that is older than t, in Unix nanoseconds: a log that is followed has nothing new. What was held back
 // becomes due.
@@ -86,7 +87,10 @@ func (f *Fold) Apply(e *klog.Entry) {
 	at := e.Time.UnixNano()
 	if f.in.Last != 0 && at < f.in.Last-int64(stepBack) { // the clock was set back, or another part of the log follows
 		f.Lost(1)
-		f.in.Last, f.out.Last = 0, 0
+		if f.in.Last, f.out.Last, f.last = 0, 0, 0; f.live {
+			f.out.Anew()
+		}
+		f.pods.setBack(at)
 	}
 	f.in.Add(at, e)
 	f.drain(false)

@@ -80,6 +80,16 @@ type moments struct {
 	again                int64         // a restarted kubelet added it while it was terminating: it, or another pod of its name
 }
 
+// notAfter is for a clock that was set back to t: what is later would be waited for until then.
+func (m *moments) notAfter(t int64) {
+	for _, at := range []*int64{
+		&m.lastStart, &m.backAt, &m.startedAt, &m.needed, &m.asked, &m.passed, &m.passFrom, &m.passTo, &m.orphaned, &m.firstVolume, &m.mounted,
+		&m.failedAt, &m.volumesAt, &m.again,
+	} {
+		*at = min(*at, t)
+	}
+}
+
 // underway is what has begun.
 type underway struct {
 	sync, volumes, unmount, sandbox *span
@@ -335,12 +345,22 @@ func (ps *pods) forget() {
 	}
 }
 
+// setBack is for a clock that was set back to t.
+func (ps *pods) setBack(t int64) {
+	ps.checked = 0
+	for e := ps.order.Front(); e != nil; e = e.Next() {
+		if p, ok := e.Value.(*pod); ok {
+			p.notAfter(t)
+		}
+	}
+}
+
 // batch is how long the lines of one look at the runtime take.
 const batch = 200 * time.Millisecond
 
 // settled says of pods that their containers have started, where the log is quiet about them.
 func (ps *pods) settled(f *Fold, now int64, all bool) {
-	if !all && now-ps.checked < int64(time.Second/2) {
+	if !all && now >= ps.checked && now-ps.checked < int64(time.Second/2) { // a clock that was set back is due
 		return
 	}
 	ps.checked = now

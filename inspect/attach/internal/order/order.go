@@ -4,6 +4,7 @@
 package order
 
 import (
+	"cmp"
 	"container/heap"
 	"time"
 )
@@ -20,6 +21,7 @@ type Queue[T any] struct {
 	Last int64
 
 	all   items[T]
+	anew  int // how often times began anew
 	n     int
 	bytes int
 }
@@ -28,6 +30,7 @@ type Queue[T any] struct {
 const MaxBytes = 16 << 20
 
 type item[T any] struct {
+	anew int
 	at   int64
 	n    int
 	size int
@@ -38,7 +41,7 @@ type items[T any] []item[T]
 
 func (h items[T]) Len() int { return len(h) }
 func (h items[T]) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
+	return cmp.Or(cmp.Compare(h[i].anew, h[j].anew), cmp.Compare(h[i].at, h[j].at), cmp.Compare(h[i].n, h[j].n)) < 0
 }
 func (h items[T]) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *items[T]) Push(x any) {
@@ -55,6 +58,9 @@ func (h *items[T]) Pop() any {
 	return v
 }
 
+// Anew says that times begin anew, as where a clock was set back: what waits comes before all that follows, and is due.
+func (o *Queue[T]) Anew() { o.anew, o.Last = o.anew+1, 0 }
+
 // Add takes something in.
 func (o *Queue[T]) Add(at int64, v T) {
 	o.n++
@@ -63,13 +69,13 @@ func (o *Queue[T]) Add(at int64, v T) {
 		size = o.Size(v)
 	}
 	o.bytes += size
-	heap.Push(&o.all, item[T]{at: at, n: o.n, size: size, v: v})
+	heap.Push(&o.all, item[T]{anew: o.anew, at: at, n: o.n, size: size, v: v})
 	o.Last = max(o.Last, at)
 }
 
 // Next returns what is due; all says that nothing more will come before it.
 func (o *Queue[T]) Next(all bool) (v T, ok bool) {
-	if len(o.all) == 0 || !all && len(o.all) <= o.Most && o.bytes <= MaxBytes && o.all[0].at > o.Last-int64(o.Hold) {
+	if len(o.all) == 0 || !all && o.all[0].anew == o.anew && len(o.all) <= o.Most && o.bytes <= MaxBytes && o.all[0].at > o.Last-int64(o.Hold) {
 		return v, false
 	}
 	it, _ := heap.Pop(&o.all).(item[T])
