@@ -25,9 +25,10 @@ func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time
 	}
 	defer closing()
 	opt := logfile.Options{Export: l.Kind == discover.LogJournal, Zone: w.cfg.Found.Zone}
+	old, oldLine := past{since: since}, past{since: since}
 	opt.Runtime = func(text string) bool {
 		line, ok := containerdlog.ParseLine(text)
-		if ok && !line.Time.Before(since) {
+		if ok && !oldLine.has(line.Time) {
 			w.pass(ctx, message{from: runtimeLog, line: &line})
 		}
 		return ok
@@ -49,7 +50,7 @@ func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time
 			return nil
 		case err != nil:
 			return err
-		case !it.Entry.Time.IsZero() && !it.Entry.Time.Before(since) && o == kubeletLog:
+		case !it.Entry.Time.IsZero() && o == kubeletLog && !old.has(it.Entry.Time):
 			m.entry = &it.Entry
 		case it.Lost == 0:
 			continue
@@ -58,6 +59,18 @@ func (w *Watch) read(ctx context.Context, o observer, l discover.Log, since time
 			return nil
 		}
 	}
+}
+
+// past is the beginning of a log, which is too old to matter. It ends once: what has an older time then is of a clock that was set back.
+type past struct {
+	since time.Time
+	ended bool
+}
+
+// has reports whether what was written at t is of the past.
+func (p *past) has(t time.Time) bool {
+	p.ended = p.ended || !t.Before(p.since)
+	return !p.ended
 }
 
 // open opens a log where since begins.
@@ -94,7 +107,7 @@ func before(o observer, piece []byte, since time.Time, zone *time.Location) bool
 			}
 			continue
 		}
-		if at := klog.HeaderAt(text); at >= 0 {
+		if at := klog.HeaderAt(text); at >= 0 && !strings.Contains(text[:at], "\t") { // else it is a line of a value
 			if e, ok := klog.ParseText(text[at:], &klog.Clock{Zone: zone}); ok {
 				return e.Time.Before(since)
 			}
