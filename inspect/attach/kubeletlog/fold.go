@@ -183,24 +183,14 @@ func (f *Fold) log(e *klog.Entry, at int64) {
 		level = trace.LevelError
 	case klog.Info:
 	}
-	l := &trace.Log{Level: level, Message: e.Msg}
+	l := &trace.Log{Level: level, Message: trace.Clip(public(e.Msg), 4096)}
 	for _, kv := range e.Fields {
-		if private(kv.Key) {
+		if private(e.Msg, kv.Key) {
 			continue
 		}
-		l.Attrs = append(l.Attrs, trace.KV{K: kv.Key, V: trace.Clip(kv.Value, 1024)})
+		l.Attrs = append(l.Attrs, trace.KV{K: kv.Key, V: trace.Clip(public(kv.Value), 1024)})
 	}
-	l.Message = trace.Clip(l.Message, 4096)
 	f.point(f.podOf(e), at, micros, l)
-}
-
-// private reports whether a key's value may hold what belongs to the pods' owners: environments, outputs of commands.
-func private(key string) bool {
-	switch key {
-	case "patch", "status", "podStatus", "probeOutput", "response", "execCommand", "headers":
-		return true
-	}
-	return false
 }
 
 // span is something that has begun.
