@@ -152,19 +152,28 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 	return false
 }
 
-// pressed is a pod that the node does not take because it is short of something.
+// pressed is a pod that the node does not take because it is short of something, as kubelets before 1.37 write it.
 func (f *Fold) pressed(e *klog.Entry, at int64) bool {
-	why := "the node has conditions " + trace.Clip(e.Get("nodeCondition"), 256)
-	if p := f.podOf(e); p != nil {
-		f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: "Evicted", Reason: why})
+	conditions := trace.Clip(e.Get("nodeCondition"), 256)
+	f.refused(f.podOf(e), at, "the node has conditions "+conditions, conditions)
+	return true
+}
+
+// refused is a pod, which may be nil, that the node does not take because it has conditions. Kubelets from 1.31 to 1.36 write it twice.
+func (f *Fold) refused(p *pod, at int64, why, conditions string) {
+	if p != nil && p.refused != 0 && at-p.refused < int64(time.Second) {
+		return
+	}
+	if p != nil {
+		p.refused = at
+		f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: "Evicted", Reason: trace.Clip(why, 512)})
 	}
 	for _, c := range [][2]string{{"DiskPressure", "disk space"}, {"MemoryPressure", "memory"}, {"PIDPressure", "process ids"}} {
-		if strings.Contains(e.Get("nodeCondition"), c[0]) {
-			f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: c[1], Verdict: trace.VerdictShort, Reason: why + ", and takes no pod that would need it"})
+		if strings.Contains(conditions, c[0]) {
+			f.point(nil, at, micros, &trace.Decision{By: trace.ByEviction, Subject: c[1], Verdict: trace.VerdictShort, Reason: trace.Clip(why, 512) + ", and takes no pod that would need it"})
 			break
 		}
 	}
-	return true
 }
 
 // reclaims is an eviction manager that has to end pods.

@@ -77,6 +77,7 @@ type moments struct {
 	orphaned             int64         // nobody knew it any more, and something was mounted in its directory
 	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
 	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
+	refused              int64         // the node's conditions did not admit it
 	again                int64         // a restarted kubelet added it while it was terminating: it, or another pod of its name
 }
 
@@ -84,7 +85,7 @@ type moments struct {
 func (m *moments) notAfter(t int64) {
 	for _, at := range []*int64{
 		&m.lastStart, &m.backAt, &m.startedAt, &m.needed, &m.asked, &m.passed, &m.passFrom, &m.passTo, &m.orphaned, &m.firstVolume, &m.mounted,
-		&m.failedAt, &m.volumesAt, &m.again,
+		&m.failedAt, &m.volumesAt, &m.refused, &m.again,
 	} {
 		*at = min(*at, t)
 	}

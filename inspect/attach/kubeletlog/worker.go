@@ -319,7 +319,12 @@ func (f *Fold) denied(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: e.Get("reason"), Reason: firstOf(e.Get("message"), e.Get("err"), e.Get("reason"))})
+	why := strings.TrimRight(firstOf(e.Get("message"), e.Get("err"), e.Get("reason")), ". ")
+	if conditions, ok := strings.CutPrefix(why, "The node had condition: "); ok && e.Get("reason") == "Evicted" {
+		f.refused(p, at, why, conditions)
+		return true
+	}
+	f.point(p, at, micros, &trace.Decision{By: trace.ByAdmission, Subject: p.id.String(), Verdict: trace.VerdictReject, Code: e.Get("reason"), Reason: why})
 	return true
 }
 
