@@ -24,6 +24,9 @@ type nodeState struct {
 	network *span // the runtime has no pod network
 	without int64 // the last line that said so
 	failed  failedCall
+	// waited is the last request that waited for the client's own limit, waitedAt when it was told of.
+	waited   waited
+	waitedAt int64
 }
 
 // failedCall is the last call to the runtime that failed, or the end of a housekeeping by it.

@@ -16,25 +16,38 @@ var waitedFor = pattern.New(`^Waited for ([0-9.a-zµ]{1,20}) due to (client-side
 
 // throttled is a request that waited for the client's own limit.
 func (f *Fold) throttled(e *klog.Entry, at int64) bool {
-	return f.waited(at, e.Get("delay"), e.Get("reason"), e.Get("URL"))
+	return f.waited(at, waited{delay: e.Get("delay"), verb: e.Get("verb"), asked: e.Get("URL")}, e.Get("reason"))
 }
 
 func (f *Fold) throttledText(e *klog.Entry, at int64) bool {
 	m := waitedFor.FindStringSubmatch(e.Msg)
-	return m != nil && f.waited(at, m[1], m[2], m[4])
+	return m != nil && f.waited(at, waited{delay: m[1], verb: m[3], asked: m[4]}, m[2])
 }
 
-func (f *Fold) waited(at int64, delay, reason, asked string) bool {
-	d, err := time.ParseDuration(delay)
+// waited is a request that waited, as a line has it.
+type waited struct{ delay, verb, asked string }
+
+// twice is the time within which client-go writes a line of a long wait once more, from V3 on.
+const twice = 10 * time.Millisecond
+
+func (f *Fold) waited(at int64, w waited, reason string) bool {
+	d, err := time.ParseDuration(w.delay)
 	if err != nil || d <= 0 || d > time.Hour || strings.Contains(reason, "server-side") {
 		return false
 	}
-	pod, object := requested(asked)
-	w := &trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}, Request: object}
-	if pod != "" { // it is the status manager's: a start does not wait for it
-		w.Target = trace.Target{Kind: trace.TargetStatus}
+	n := &f.node
+	if len(w.asked) <= maxURL {
+		same := w == n.waited && at-n.waitedAt < int64(twice)
+		if n.waited, n.waitedAt = w, at; same {
+			return true
+		}
 	}
-	f.was(f.pods.byName[pod], nil, at-int64(d), at, micros, w)
+	pod, object := requested(w.asked)
+	e := &trace.Wait{For: trace.WaitTokens, Target: trace.Target{Kind: trace.TargetClient, Name: "main"}, Request: object}
+	if pod != "" { // it is the status manager's: a start does not wait for it
+		e.Target = trace.Target{Kind: trace.TargetStatus}
+	}
+	f.was(f.pods.byName[pod], nil, at-int64(d), at, micros, e)
 	return true
 }
 

@@ -3,9 +3,11 @@ package kubeletlog
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/klog"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -43,5 +45,41 @@ func TestRequested(t *testing.T) {
 		if pod != want.pod || object != want.object {
 			t.Errorf("%.120s: %q, %s", asked, pod, cmp.Diff(want.object, object))
 		}
+	}
+}
+
+// TestWaitedTwice: client-go writes a line of a wait over a second twice from V3 on. That is one wait; another request's is another.
+func TestWaitedTwice(t *testing.T) {
+	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	entry := func(after time.Duration, delay, verb, asked string) *klog.Entry {
+		return &klog.Entry{Time: at.Add(after), Msg: "Waited before sending request", Fields: []klog.Field{{Key: "delay", Value: delay}, {Key: "reason", Value: "client-side throttling"}, {Key: "verb", Value: verb}, {Key: "URL", Value: asked}}}
+	}
+	const keys = "https://h/api/v1/namespaces/shop/secrets/keys"
+	f := NewFold()
+	for _, e := range []*klog.Entry{
+		entry(0, "4.5s", "GET", keys), entry(10*time.Microsecond, "4.5s", "GET", keys), // one
+		entry(20*time.Millisecond, "4.5s", "GET", keys), // two: later
+		entry(21*time.Millisecond, "4.6s", "GET", keys), // three: of another duration
+		entry(22*time.Millisecond, "4.6s", "PUT", keys), // four: another request
+		entry(23*time.Millisecond, "4.6s", "PUT", keys+"2"),
+		{Time: at.Add(24 * time.Millisecond), Msg: "Waited for 3s due to client-side throttling, not priority and fairness, request: GET:" + keys, Free: true},
+		{Time: at.Add(25 * time.Millisecond), Msg: "Waited for 3s due to client-side throttling, not priority and fairness, request: GET:" + keys, Free: true},
+	} {
+		f.Apply(e)
+	}
+	f.Flush()
+	waits, lines := 0, 0
+	for r, _, ok := f.Next(true); ok; r, _, ok = f.Next(true) {
+		switch r.Event.(type) {
+		case *trace.Wait:
+			if r.Edge == trace.EdgeEnd {
+				waits++
+			}
+		case *trace.Log:
+			lines++
+		}
+	}
+	if waits != 6 || lines != 0 {
+		t.Errorf("%d waits, %d lines", waits, lines)
 	}
 }
