@@ -344,6 +344,22 @@ func TestRecords(t *testing.T) {
 				"00:03.000 end  cri.call: ListContainers Unavailable unreachable 0s", "00:06.000 end  pod.wait: runtime runtime 5s",
 			},
 		},
+		"calls with names of their own": {
+			lines(
+				`00:01.0 E "Get ImageStatus from image service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" image="x"`,
+				`00:02.0 E "PodSandbox from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" podSandboxID="ab"`,
+				`00:03.0 E "StreamContainers recv failed" err="rpc error: code = Unavailable desc = gone" filter="nil" itemsReceived=3`,
+				`00:04.0 E "Watch recv failed" err="rpc error: code = Unavailable desc = gone"`,
+			),
+			[]string{
+				"00:01.000 end  cri.call: ImageStatus DeadlineExceeded deadline 0s", "00:02.000 end  cri.call: PodSandboxStats DeadlineExceeded deadline 0s",
+				"00:03.000 end  cri.call: StreamContainers Unavailable unreachable 0s",
+			},
+		},
+		"a probe's warning": {
+			lines(`00:01.0 I "Probe succeeded with a warning" probeType="Readiness" pod="shop/web" podUID="u1" containerName="main" output="Probe terminated redirects"`),
+			[]string{"00:01.000 end web probe.attempt: readiness main success 0s"},
+		},
 		"a kubelet that starts": {
 			lines(
 				`00:01.0 E skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 2562047h47m16.854775807s ago; threshold is 3m0s]`,

@@ -68,6 +68,7 @@ I1123 08:00:06.000000 1 a.go:1] "Disk usage on image filesystem is over the high
 I1123 08:00:07.000000 1 a.go:1] "Removing image to free bytes" imageID="sha256:1" size=7
 I1123 08:00:08.000000 1 a.go:1] "Image garbage collection succeeded"
 I1123 08:00:09.000000 1 a.go:1] "Status for pod updated successfully" pod="shop/web" statusVersion=3 status={"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}
+E1123 08:00:09.500000 1 a.go:1] "Failed to get status for pod" err="Get \"https://h/api/v1/namespaces/shop/pods/web\": dial tcp: connection refused" pod="shop/web" podUID="u1"
 E1123 08:00:10.000000 1 a.go:1] "Failed to update lease" err="leases.coordination.k8s.io: timeout"
 I1123 08:00:11.000000 1 a.go:1] "Pod resize is deferred; will reevaluate later" pod="shop/web"
 I1123 08:00:12.000000 1 a.go:1] "kubernetes.io/csi: calling NodeStageVolume rpc" volID="v1"
@@ -90,7 +91,11 @@ I1123 08:00:13.000000 1 a.go:1] "SyncLoop (housekeeping) end" duration="15ms"
 		case *trace.GC:
 			got = append(got, "gc "+r.Dur.String())
 		case *trace.StatusPatch:
-			got = append(got, "status "+e.Changed[0].Name)
+			what := string(e.Class)
+			for _, c := range e.Changed {
+				what += c.Name
+			}
+			got = append(got, "status "+what)
 		case *trace.APICall:
 			got = append(got, "call "+e.Resource+" "+e.Err)
 		case *trace.CSICall:
@@ -104,7 +109,7 @@ I1123 08:00:13.000000 1 a.go:1] "SyncLoop (housekeeping) end" duration="15ms"
 		}
 	}
 	want := []string{
-		"wait pod 2s", "relist 250ms", "probe success 500ms", "gc.image remove", "gc 2s", "status Ready", "call leases leases.coordination.k8s.io: timeout",
+		"wait pod 2s", "relist 250ms", "probe success 500ms", "gc.image remove", "gc 2s", "status Ready", "status unreachable", "call leases leases.coordination.k8s.io: timeout",
 		"resize Deferred", "csi NodeStageVolume v1", "housekeeping 15ms",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -134,7 +134,7 @@ func (f *Fold) runtimeFailed(e *klog.Entry, at int64) bool {
 }
 
 // runtimeCall is a call to the runtime that failed, of which the kubelet's client tells: ListContainers with filter from runtime service failed.
-var runtimeCall = pattern.New(`(?s)^([A-Z][A-Za-z]{2,40})(?: with filter.*?| "[0-9a-f]{1,64}")? from (?:runtime|image) service failed(?:: (.*))?$`)
+var runtimeCall = pattern.New(`(?s)^(?:Get )?([A-Z][A-Za-z]{2,40})(?:(?: with filter.*?| "[0-9a-f]{1,64}")? from (?:runtime|image) service failed(?:: (.*))?| recv failed)$`)
 
 // runtimeCalled takes in calls that got no answer. Of others, the lines that follow tell more.
 func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
@@ -144,6 +144,9 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 	}
 	err := firstOf(e.Get("err"), m[2])
 	code := codeOf(err)
+	if m[1] == "PodSandbox" { // what the client calls PodSandboxStats
+		m[1] = "PodSandboxStats"
+	}
 	switch m[1] {
 	case "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox", "PullImage", "ExecSync":
 		return false // the pod's

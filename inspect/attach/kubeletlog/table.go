@@ -93,6 +93,7 @@ var table = map[string]rule{
 	"Probe failed":                                   {1, probe(trace.ProbeFailure)},
 	"Probe errored":                                  {1, probe(trace.ProbeError)},
 	"Probe succeeded":                                {3, probe(trace.ProbeSuccess)},
+	"Probe succeeded with a warning":                 {3, probe(trace.ProbeSuccess)},
 	// Volumes of pods as a whole.
 	"Waiting for volumes to attach and mount for pod":         {3, (*Fold).volumesBegin},
 	"All volumes are attached and mounted for pod":            {3, (*Fold).volumesEnd},
@@ -122,6 +123,7 @@ var table = map[string]rule{
 	"Pod is in a terminal phase (success/failed), begin teardown": {4, worker(trace.WorkerTerminating)},
 	"Status for pod updated successfully":                         {3, (*Fold).patched},
 	"Failed to update status for pod":                             {0, (*Fold).patched},
+	"Failed to get status for pod":                                {0, (*Fold).patched}, // the read before it
 	"Exec-Probe runProbe":                                         {4, (*Fold).probing},
 	"Pod resize successfully allocated":                           {4, resized(trace.VerdictResize)},
 	"Pod resize is deferred; will reevaluate later":               {4, resized(trace.VerdictDeferred)},

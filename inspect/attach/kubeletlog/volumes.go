@@ -39,7 +39,7 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 		return f.ownershipChanges(msg, at)
 	case strings.HasPrefix(msg, "Waited for "):
 		return f.throttledText(e, at)
-	case strings.Contains(msg, " service failed"):
+	case strings.Contains(msg, " service failed") || strings.HasPrefix(msg, "Stream") && strings.HasSuffix(msg, " recv failed"):
 		return f.runtimeCalled(e, at)
 	case orphanUID.MatchString(msg):
 		return f.orphan(e, at)
