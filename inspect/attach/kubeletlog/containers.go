@@ -62,7 +62,7 @@ func (f *Fold) sandboxBegins(e *klog.Entry, at int64) bool {
 	if p == nil {
 		return false
 	}
-	f.volumesDone(p)
+	f.volumesDone(p, at)
 	p.noBox = ""
 	p.sandbox = f.begin(p, p.sync, at, &trace.Action{ID: "sandbox", Verb: trace.VerbSandbox, Replaces: p.why, Reason: p.whyNew()})
 	return true
@@ -150,7 +150,7 @@ func (f *Fold) containerBegins(e *klog.Entry, at int64) bool {
 	if p == nil || name == "" {
 		return false
 	}
-	f.volumesDone(p)
+	f.volumesDone(p, at)
 	c := p.container(name)
 	c.init = e.Get("containerType") == "init container"
 	f.endWaits(p, at, func(key string) bool { return key == "init" || key == "container "+name })

@@ -26,8 +26,9 @@ var inText = []struct {
 	{"Operation for ", true},
 	{"%v", true},                                      // an operation's failure
 	{"Starting operationExecutor.MountVolume", false}, // "started" follows at once
-	{"MountVolume.WaitForAttach", false},              // within the mount
-	{"MountVolume.MountDevice", false},                // within the mount
+	{"MountVolume.WaitForAttach", true},
+	{"MapVolume.WaitForAttach", true},
+	{"MountVolume.MountDevice", true},
 	{"operationExecutor.UnmountDevice", false},        // of no pod
 	{"UnmountDevice succeeded", false},                // of no pod
 	{"Volume detached", false},                        // of no pod

@@ -228,7 +228,7 @@ func (f *Fold) ran(p *pod, id string, at int64) {
 	if len(p.lives) < maxLives {
 		p.lives[id] = true
 	}
-	f.volumesDone(p)
+	f.volumesDone(p, at)
 	p.noBox = ""
 	if p.seen && !p.started && !p.fresh && len(p.lives) == 1 {
 		// Of a pod that has no sandbox the log says so before one is made.
@@ -350,7 +350,7 @@ func (f *Fold) observed(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.endWaits(p, at, nil)
-	f.volumesDone(p)
+	f.volumesDone(p, at)
 	late := lateBy(e)
 	when, precision := at-int64(late), relist
 	if p.lastStart != 0 && when-p.lastStart < int64(5*time.Second) {
@@ -389,7 +389,7 @@ func (f *Fold) running(e *klog.Entry, at int64) bool {
 		return false
 	}
 	f.endWaits(p, at, nil)
-	f.volumesDone(p)
+	f.volumesDone(p, at)
 	if p.lastStart != 0 && at-p.lastStart < int64(5*time.Second) {
 		at = p.lastStart
 	}

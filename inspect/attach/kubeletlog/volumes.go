@@ -72,6 +72,12 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 	case "operationExecutor.MountVolume started":
 		f.saw(1)
 		return f.mountBegins(p, name, plugin, at)
+	case "MountVolume.WaitForAttach entering", "MapVolume.WaitForAttach entering":
+		return f.waitsForAttach(p, name, plugin, at)
+	case "MountVolume.WaitForAttach succeeded", "MapVolume.WaitForAttach succeeded":
+		return f.isAttached(p, name, at)
+	case "MountVolume.MountDevice succeeded":
+		return f.isStaged(p, name, at)
 	case "MountVolume.SetUp succeeded", "MountVolume.MapVolume succeeded":
 		f.saw(1)
 		return f.mountEnds(p, name, at)
@@ -268,7 +274,7 @@ func (f *Fold) operationFailed(text string, at int64) bool {
 	v.tries++
 	wait.Tries = v.tries
 	key := "volume " + name
-	f.endWaits(p, at, func(k string) bool { return k == key })
+	f.endWaits(p, at, func(k string) bool { return k == key || k == attachKey+name })
 	switch {
 	case strings.HasPrefix(err, "Unm") || strings.HasPrefix(err, "unm"):
 		f.tearFailed(p, v, at, err)
@@ -370,7 +376,8 @@ func (f *Fold) volumesEnd(e *klog.Entry, at int64) bool {
 }
 
 // volumesDone makes an action of a pod's volumes where the log has lines about single volumes alone, as at V2.
-func (f *Fold) volumesDone(p *pod) {
+func (f *Fold) volumesDone(p *pod, at int64) {
+	f.mountsDone(p, at)
 	if p.later != nil && p.mounted > p.firstVolume && f.level < 3 {
 		p.later.event, p.later.precision = &trace.Action{ID: "volumes", Verb: trace.VerbVolumes}, micros
 		f.end(p.later, p.mounted, micros, nil)

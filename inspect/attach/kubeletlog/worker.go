@@ -142,6 +142,9 @@ func (f *Fold) syncFailed(e *klog.Entry, at int64) bool {
 		f.retry(p, at, err)
 		return true
 	}
+	if f.level < 1 { // its volumes were there
+		f.volumesDone(p, at)
+	}
 	for _, m := range steps {
 		f.stepFailed(p, at, m[1], strings.ReplaceAll(m[2], " ", ""), m[3], unquoted(m[4])) // spaces are from who folded the line
 	}
