@@ -29,14 +29,16 @@ var inText = []struct {
 	{"MountVolume.WaitForAttach", true},
 	{"MapVolume.WaitForAttach", true},
 	{"MountVolume.MountDevice", true},
-	{"operationExecutor.UnmountDevice", false},        // of no pod
-	{"UnmountDevice succeeded", false},                // of no pod
-	{"Volume detached", false},                        // of no pod
-	{"Received configMap", false},                     // names neither the pod nor the volume
-	{"Received secret", false},                        // names neither the pod nor the volume
-	{"Setting up volume", false},                      // within the mount
-	{"kubernetes.io/csi: Mounter.SetUpAt", false},     // within the mount
-	{"[RemoteRuntimeService]", false},                 // V10 prints whole requests, environments too
+	{"MapVolume.MapPodDevice succeeded", true},
+	{"UnmapVolume succeeded", true},
+	{"operationExecutor.UnmountDevice", false},    // of no pod
+	{"UnmountDevice succeeded", false},            // of no pod
+	{"Volume detached", false},                    // of no pod
+	{"Received configMap", false},                 // names neither the pod nor the volume
+	{"Received secret", false},                    // names neither the pod nor the volume
+	{"Setting up volume", false},                  // within the mount
+	{"kubernetes.io/csi: Mounter.SetUpAt", false}, // within the mount
+	{"[RemoteRuntimeService]", false},             // V10 prints whole requests, environments too
 }
 
 // TestLines walks the project's list of what a kubelet may write: each message is mapped, or kept as a line on purpose, and none is both.

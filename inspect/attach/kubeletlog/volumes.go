@@ -81,12 +81,18 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 	case "MountVolume.SetUp succeeded", "MountVolume.MapVolume succeeded":
 		f.saw(1)
 		return f.mountEnds(p, name, at)
+	case "MapVolume.MapPodDevice succeeded": // of a raw block volume: V4's line before has globalMapPath
+		if !strings.HasPrefix(strings.TrimLeft(msg[len(m[0]):], " "), "volumeMapPath ") {
+			return false
+		}
+		f.saw(1)
+		return f.mountEnds(p, name, at)
 	case "operationExecutor.UnmountVolume started":
 		if p == nil {
 			p = f.unnamed(uid)
 		}
 		return f.tearBegins(p, name, plugin, at)
-	case "UnmountVolume.TearDown succeeded":
+	case "UnmountVolume.TearDown succeeded", "UnmapVolume succeeded":
 		if p == nil {
 			p = f.unnamed(uid)
 		}
