@@ -119,6 +119,7 @@ type volume struct {
 	attach, mount *span
 	unmount       *span
 	tries         int
+	unresolved    int64 // the kubelet could not begin with it, and the line is kept
 	staged        int64 // what was last told of its set-up within the plugin
 	stuck         int64 // it could not be taken away, last then
 }

@@ -50,7 +50,9 @@ func (f *Fold) mountsDone(p *pod, at int64) {
 	if p.started {
 		return
 	}
-	f.endWaits(p, at, func(key string) bool { return strings.HasPrefix(key, attachKey) })
+	f.endWaits(p, at, func(key string) bool {
+		return strings.HasPrefix(key, attachKey) || strings.HasPrefix(key, unresolvedKey)
+	})
 	last := p.mounted
 	for _, name := range slices.Sorted(maps.Keys(p.vols)) {
 		if v := p.vols[name]; v.mount != nil && v.staged != 0 {

@@ -100,6 +100,9 @@ var table = map[string]rule{
 	"Waiting for volumes to unmount for pod":                  {3, (*Fold).unmountBegins},
 	"All volumes are unmounted for pod":                       {3, (*Fold).unmountEnds},
 	"Unable to attach or mount volumes for pod; skipping pod": {0, (*Fold).volumesFailed},
+	"Error processing volume":                                 {0, (*Fold).unresolved},
+	"Failed to add volume to desiredStateOfWorld":             {0, (*Fold).unresolved},
+	"Unable to make pod data directories for pod":             {0, (*Fold).dirsFailed},
 	// The node.
 	"Container runtime network not ready":            {0, (*Fold).networkNotReady},
 	"Container runtime sanity check failed":          {0, (*Fold).runtimeFailed},

@@ -121,6 +121,7 @@ func (f *Fold) verify(p *pod, name, plugin, uid string, at int64) bool {
 		return false
 	}
 	f.pods.learn(p, uid)
+	f.resolves(p, name, plugin, at)
 	p.fresh = true
 	if p.firstVolume == 0 && !p.started {
 		p.firstVolume = at
@@ -193,6 +194,7 @@ func (f *Fold) mountBegins(p *pod, name, plugin string, at int64) bool {
 	if p == nil {
 		return false
 	}
+	f.resolves(p, name, plugin, at)
 	v := p.volume(name, plugin)
 	f.end(v.attach, at, micros, nil)
 	if v.verified != 0 && v.attach == nil && at-v.verified <= int64(2*reconcilerPeriod) && !p.started {
