@@ -11,13 +11,30 @@ type Clock struct {
 	Latest time.Time
 
 	last time.Time
+	near time.Time // what is known of the next entry's
 }
 
 // Knows tells a time with year near which the next entry is, as a journal writes it before the header.
-func (c *Clock) Knows(t time.Time) { c.last = t }
+func (c *Clock) Knows(t time.Time) { c.last, c.near = t, t }
 
-// at is when a header's time was: after a year's end, of the next year.
+// at is when a header's time was: after a year's end, of the next year. Of the hour that there is twice when summer time ends, it is the one
+// that is nearer to what is known.
 func (c *Clock) at(s stamp) time.Time {
+	t, near := c.read(s), c.near
+	if c.near = (time.Time{}); near.IsZero() || s.none || s.month == 0 {
+		return t
+	}
+	wall := t.Format(time.DateTime)
+	for _, shift := range []time.Duration{-time.Hour, -time.Hour / 2, time.Hour / 2, time.Hour} {
+		if u := t.Add(shift); u.Format(time.DateTime) == wall && u.Sub(near).Abs() < t.Sub(near).Abs() {
+			t = u
+		}
+	}
+	c.last = t
+	return t
+}
+
+func (c *Clock) read(s stamp) time.Time {
 	zone := c.Zone
 	if zone == nil {
 		zone = time.Local

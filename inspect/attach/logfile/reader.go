@@ -58,7 +58,8 @@ type Stats struct {
 // Reader reads one log.
 type Reader struct {
 	pieces  pieces
-	zone    *time.Location // as told; nil where it is to be found out
+	zone    *time.Location // as told or found out; nil where it is to be found out
+	told    bool           // zone is as told
 	clock   klog.Clock
 	stats   Stats
 	pending strings.Builder
@@ -96,7 +97,7 @@ type pieces interface {
 
 // NewReader returns a reader of a log. The form that it comes in is known by its beginning.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
-	out := &Reader{zone: o.Zone, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true, runtime: o.Runtime}
+	out := &Reader{zone: o.Zone, told: o.Zone != nil, clock: klog.Clock{Zone: o.Zone, Latest: o.Latest}, fresh: true, runtime: o.Runtime}
 	if o.Export { // nothing is read yet
 		out.pieces = &export{lines: &lines{r: bufio.NewReaderSize(r, buffer)}}
 		return out, nil
@@ -261,14 +262,22 @@ func (r *Reader) parse(text string) (klog.Entry, bool) {
 	if strings.IndexByte(text, '"') < 0 && strings.Contains(text, "“") { // a word processor or a forum made them
 		text = strings.NewReplacer("“", `"`, "”", `"`).Replace(text)
 	}
-	if !r.when.IsZero() {
-		r.align(text)
-		r.clock.Knows(r.when)
+	if r.when.IsZero() {
+		return klog.ParseText(text, &r.clock)
 	}
-	return klog.ParseText(text, &r.clock)
+	r.align(text)
+	r.clock.Knows(r.when)
+	e, ok := klog.ParseText(text, &r.clock)
+	if off := r.off(e.Time); ok && r.zone != nil && !r.told && off != 0 { // summer time began or ended
+		_, now := e.Time.Zone()
+		r.found(time.Duration(now)*time.Second + off)
+		e.Time = e.Time.Add(-off).In(r.zone)
+		r.clock.Knows(e.Time)
+	}
+	return e, ok
 }
 
-// align finds out the zone of the process from a time that was taken down around its lines: the two differ by whole quarters of an hour.
+// align finds out the zone of the process from a time that was taken down around its lines.
 func (r *Reader) align(text string) {
 	if r.zone != nil {
 		return
@@ -276,15 +285,26 @@ func (r *Reader) align(text string) {
 	k := klog.Clock{Zone: time.UTC}
 	k.Knows(r.when)
 	head, _, _ := strings.Cut(text, "\n")
-	e, ok := klog.ParseText(head, &k)
-	if !ok {
-		return
+	if e, ok := klog.ParseText(head, &k); ok && (r.off(e.Time) != 0 || e.Time.Sub(r.when).Abs() <= late) {
+		r.found(r.off(e.Time))
 	}
-	const quarter = 15 * time.Minute
-	off := e.Time.Sub(r.when).Round(quarter)
-	if off.Abs() > 14*time.Hour || e.Time.Add(-off).Sub(r.when).Abs() > 5*time.Minute {
-		return // it was not written when it was taken down
+}
+
+// late is how much later than it was written a line is taken down at most, to tell of the zone.
+const late = 5 * time.Minute
+
+// off is by how much an entry's time is off: by whole quarters of an hour from when the line was taken down. It is 0 where the entry was not
+// written when it was taken down.
+func (r *Reader) off(at time.Time) time.Duration {
+	off := at.Sub(r.when).Round(15 * time.Minute)
+	if off.Abs() > 14*time.Hour || at.Add(-off).Sub(r.when).Abs() > late {
+		return 0
 	}
+	return off
+}
+
+// found takes in the zone of the process.
+func (r *Reader) found(off time.Duration) {
 	name := "UTC"
 	if off != 0 {
 		name = fmt.Sprintf("UTC%+g", math.Round(off.Hours()*100)/100)

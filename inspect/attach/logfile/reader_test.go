@@ -156,6 +156,26 @@ func TestReader(t *testing.T) {
 			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\" e=\"x\"", "2020-09-17T10:01:35.000001 E two"},
 			logfile.Stats{Entries: 2, Other: 1},
 		},
+		"export, summer time ends": {
+			exported("__CURSOR", "a", "__REALTIME_TIMESTAMP", "1792888200000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 02:30:00.000000    1 a.go:1] "a"`) +
+				exported("__CURSOR", "b", "__REALTIME_TIMESTAMP", "1792891800000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 02:30:00.000000    1 a.go:1] "b"`) +
+				exported("__CURSOR", "c", "__REALTIME_TIMESTAMP", "1792929600000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 13:00:00.000000    1 a.go:1] "c"`) +
+				exported("__CURSOR", "d", "__REALTIME_TIMESTAMP", "1792930030000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 13:01:00.000000    1 a.go:1] "late"`), "",
+			[]string{"2026-10-25T00:30:00.000000 I a", "2026-10-25T01:30:00.000000 I b", "2026-10-25T12:00:00.000000 I c", "2026-10-25T12:01:00.000000 I late"},
+			logfile.Stats{Entries: 4},
+		},
+		"export, summer time begins": {
+			exported("__CURSOR", "a", "__REALTIME_TIMESTAMP", "1774742400000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I0329 01:00:00.000000    1 a.go:1] "a"`) +
+				exported("__CURSOR", "b", "__REALTIME_TIMESTAMP", "1774749600000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I0329 04:00:00.000000    1 a.go:1] "b"`), "",
+			[]string{"2026-03-29T00:00:00.000000 I a", "2026-03-29T02:00:00.000000 I b"},
+			logfile.Stats{Entries: 2},
+		},
+		"export, a zone with summer time": {
+			exported("__CURSOR", "a", "__REALTIME_TIMESTAMP", "1792888200000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 02:30:00.000000    1 a.go:1] "a"`) +
+				exported("__CURSOR", "b", "__REALTIME_TIMESTAMP", "1792891800000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 02:30:00.000000    1 a.go:1] "b"`), "Europe/Berlin",
+			[]string{"2026-10-25T00:30:00.000000 I a", "2026-10-25T01:30:00.000000 I b"},
+			logfile.Stats{Entries: 2},
+		},
 		"export, of systemd itself": {
 			exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "(kubelet)", "_PID", "1", "_SYSTEMD_UNIT", "kubelet.service", "MESSAGE", "kubelet.service: Referenced but unset environment variable") +
 				exported("__CURSOR", "b", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one), "UTC",
