@@ -54,6 +54,9 @@ func New(socket string, m Machine) *Poll {
 	return &Poll{socket: socket, deadline: 5 * time.Second, fold: NewFold(m), wake: make(chan struct{}, 1), again: map[string]bool{}}
 }
 
+// Move says that the socket has another path. Run must not be under way.
+func (p *Poll) Move(socket string) { p.socket = socket }
+
 // Run asks until ctx ends or the kubelet does not answer, which is an error. It can be called again: what was known before is compared with
 // what the kubelet says then. put takes the records.
 func (p *Poll) Run(ctx context.Context, put func(trace.Record)) error {

@@ -40,19 +40,48 @@ type beside struct {
 	later []trace.Record
 }
 
-// observersOf are the observers of what was found.
-func observersOf(f *discover.Found) (all []Observer) {
-	if f.PodsAPI != "" {
-		all = append(all, Observer{Name: "PodsAPI", Run: func(ctx context.Context, put func(trace.Record)) error { return podsapi.Watch(ctx, f.PodsAPI, put) }})
-	}
+// observersOf are the observers of what was found. A kubelet that was started again may have its files elsewhere, and other APIs: each run of
+// an observer takes what is there by then.
+func (w *Watch) observersOf() (all []Observer) {
+	f := w.cfg.Found
+	all = append(all, Observer{Name: "PodsAPI", Run: func(ctx context.Context, put func(trace.Record)) error {
+		socket, err := w.there(ctx, func(f *discover.Found) string { return f.PodsAPI })
+		if err != nil {
+			return err
+		}
+		return podsapi.Watch(ctx, socket, put)
+	}})
 	if f.PodResources != "" {
 		p := podresources.New(f.PodResources, podresources.Machine{Policies: f.Config.Policies, NUMA: f.NUMA})
-		all = append(all, Observer{Name: "the podresources API", Run: p.Run, See: p.See})
+		all = append(all, Observer{Name: "the podresources API", See: p.See, Run: func(ctx context.Context, put func(trace.Record)) error {
+			socket, err := w.there(ctx, func(f *discover.Found) string { return f.PodResources })
+			if err != nil {
+				return err
+			}
+			p.Move(socket)
+			return p.Run(ctx, put)
+		}})
 	}
 	if r := &f.Runtime; r.Process != nil && r.Name == "containerd" {
 		all = append(all, Observer{Name: "containerd's event stream", Late: eventDelay, Run: runtimeevents.New(r.Open).Run})
 	}
 	return all
+}
+
+// there is the path of a socket, once the kubelet has it.
+func (w *Watch) there(ctx context.Context, path func(*discover.Found) string) (string, error) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for {
+		if socket := path(w.Found()); socket != "" {
+			return socket, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-t.C:
+		}
+	}
 }
 
 // eventDelay is how late containerd's events come.

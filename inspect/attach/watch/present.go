@@ -14,6 +14,9 @@ import (
 // lookEvery is how often the kubelet's process is looked at.
 const lookEvery = 5 * time.Second
 
+// socketLooks is how often a kubelet that was started again is looked at for its sockets: it makes them some time after its start.
+const socketLooks = 12
+
 // present publishes what is there when the watch begins: the kubelet, and pods whose starts are too long ago for the logs.
 func (w *Watch) present(ctx context.Context) {
 	since := time.Now().Add(-w.cfg.Back)
@@ -49,6 +52,7 @@ func (w *Watch) agent(f *discover.Found, runtime, version string) {
 func (w *Watch) restarts(ctx context.Context) error {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
+	looks := 0 // for the sockets of a kubelet that was started again
 	for found, gone := w.cfg.Found, false; ; {
 		select {
 		case <-ctx.Done():
@@ -61,10 +65,17 @@ func (w *Watch) restarts(ctx context.Context) error {
 			w.say(trace.LevelWarn, fmt.Sprintf("the kubelet's process %d has ended", found.Process.PID))
 		case gone:
 			if next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir}); err == nil {
-				found, gone = next, false
+				found, gone, looks = next, false, socketLooks
 				w.now.Store(next)
 				w.agent(next, next.Runtime.Name, next.RuntimeVersion)
 				w.say(trace.LevelInfo, fmt.Sprintf("the kubelet was started again: process %d", next.Process.PID))
+			}
+		case looks > 0:
+			looks--
+			next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir})
+			if err == nil && next.Process.PID == found.Process.PID && next.Process.Began == found.Process.Began {
+				found = next
+				w.now.Store(next)
 			}
 		}
 	}

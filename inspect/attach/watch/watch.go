@@ -134,7 +134,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	} else if readable(w.cfg.Found.Log) {
 		w.logs[runtimeLog] = &log{input: w.merger.Input()} // its lines may be in the kubelet's
 	}
-	for _, o := range append(observersOf(w.cfg.Found), w.cfg.Observers...) {
+	for _, o := range append(w.observersOf(), w.cfg.Observers...) {
 		w.observe(ctx, &g, o)
 	}
 	w.present(ctx)
