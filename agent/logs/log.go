@@ -77,9 +77,9 @@ func (l *Log) seek(ctx context.Context) error {
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Copy writes the log. A nil stream is skipped. Flush, if set, is called when there is no more data for now. Following ends when
-// running reports that the container has exited and its whole log is written, or with the error of ctx. Running is called whenever
-// the end of the log is reached; it must be cheap.
+// Copy writes the log. A nil stream is skipped. Flush, if set, is called whenever following waits for more data, not at the end.
+// Following ends when running reports that the container has exited and its whole log is written, or with the error of ctx.
+// Running is called whenever the end of the log is reached; it must be cheap.
 //
 // Upstream: cri-client/pkg/logs, ReadLogs. Upstream loses the entries between its last read and a rotation; this function reads the
 // old file to its end first.
@@ -87,7 +87,6 @@ func (l *Log) Copy(ctx context.Context, running func(context.Context) (bool, err
 	if flush == nil {
 		flush = func() {}
 	}
-	defer flush()
 	w := newWriter(stdout, stderr, l.opts)
 	err := l.drain(ctx, w)
 	if err == nil && l.opts.Follow {

@@ -65,8 +65,10 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 	s.copyLog(w, r, log, opts, pod, id)
 }
 
+// copyLog sends the log. What fails before the response has begun is its status, and what fails later is its last text, as upstream's.
 func (s *Server) copyLog(w http.ResponseWriter, r *http.Request, log *logs.Log, opts *v1.PodLogOptions, pod *v1.Pod, id string) {
-	out := bufio.NewWriterSize(w, 32<<10)
+	sent := &begun{ResponseWriter: w}
+	out := bufio.NewWriterSize(sent, 32<<10)
 	var stdout, stderr io.Writer = out, out
 	if opts.Stream != nil {
 		switch *opts.Stream {
@@ -77,24 +79,37 @@ func (s *Server) copyLog(w http.ResponseWriter, r *http.Request, log *logs.Log, 
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain")
-	begun := false
-	flush := func() {
-		if out.Buffered() == 0 && !opts.Follow {
-			return
-		}
-		begun = true
+	flush := func() { // also an empty log's header: who follows waits for it
+		sent.yes = true
 		_ = out.Flush() // the next write fails with the same error
 		_ = http.NewResponseController(w).Flush()
 	}
 	alive := func(ctx context.Context) (bool, error) { return s.alive(ctx, pod, id) }
 	err := log.Copy(r.Context(), alive, flush, stdout, stderr)
-	if err == nil || r.Context().Err() != nil {
-		return
+	if err != nil && r.Context().Err() != nil {
+		return // nobody reads it
 	}
-	requestOf(r.Context()).Reason = err.Error()
-	if !begun {
-		fail(w, http.StatusBadRequest, err.Error())
+	if err != nil {
+		requestOf(r.Context()).Reason = err.Error()
+		if !sent.yes && out.Buffered() == 0 {
+			fail(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		_, _ = out.WriteString(err.Error()) // fails if the client is gone, and so does Flush
 	}
+	_ = out.Flush()
+}
+
+// begun says whether a response has begun.
+type begun struct {
+	http.ResponseWriter
+	yes bool
+}
+
+// Write implements io.Writer.
+func (b *begun) Write(p []byte) (int, error) {
+	b.yes = true
+	return b.ResponseWriter.Write(p)
 }
 
 // alive reports whether the container may still log.
