@@ -19,6 +19,7 @@ type Log struct {
 	files *guestfile.Files
 	file  *os.File
 	read  *bufio.Reader
+	watch func(dir string) (*changes, error)
 	// part is the incomplete last entry, at most maxPart of it.
 	part []byte
 	// long is the head of an entry that is longer: its text is written as it arrives.
@@ -44,7 +45,7 @@ func Open(ctx context.Context, files *guestfile.Files, path string, o Options) (
 	if err != nil {
 		return nil, fmt.Errorf("open container log: %w", err)
 	}
-	l := &Log{path: resolved, opts: o, files: files, file: f, left: -1}
+	l := &Log{path: resolved, opts: o, files: files, file: f, watch: watch, left: -1}
 	if err := l.seek(ctx); err != nil {
 		_ = f.Close() // nothing was written
 		return nil, err
@@ -81,8 +82,8 @@ func (l *Log) Close() error { return l.file.Close() }
 // Following ends when running reports that the container has exited and its whole log is written, or with the error of ctx.
 // Running is called whenever the end of the log is reached; it must be cheap.
 //
-// Upstream: cri-client/pkg/logs, ReadLogs. Upstream loses the entries between its last read and a rotation; this function reads the
-// old file to its end first.
+// Upstream: cri-client/pkg/logs, ReadLogs. Upstream loses the entries between its last read and a rotation, or an exit, if the
+// runtime writes them late; this function reads the old file again after [Lag].
 func (l *Log) Copy(ctx context.Context, running func(context.Context) (bool, error), flush func(), stdout, stderr io.Writer) error {
 	if flush == nil {
 		flush = func() {}

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/logs"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -21,7 +22,7 @@ func TestCompleteBy(t *testing.T) {
 	}{
 		{"nothing is known", nil, time.Time{}},
 		{"no log is shown", &podstate.Pod{Containers: []podstate.Container{fine, running, file}}, time.Time{}},
-		{"the last of those that failed", &podstate.Pod{Containers: []podstate.Container{later, failed}}, end.Add(time.Second + logLag)},
+		{"the last of those that failed", &podstate.Pod{Containers: []podstate.Container{later, failed}}, end.Add(time.Second + logs.Lag)},
 	} {
 		if got := CompleteBy(c.pod); !got.Equal(c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
