@@ -1,4 +1,4 @@
-// Package logs reads the logs that the runtime writes for containers, and rotates them.
+// Package logs reads the logs that the runtime writes for containers, in the CRI's format or Docker's JSON, and rotates them.
 //
 // It owns the rotated files of a container's log. It never writes to a log that is in use, and does not remove the logs
 // of removed containers (agent/gc does).

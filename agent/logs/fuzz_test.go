@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func FuzzEntry(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, entry []byte) {
-		got, err := parse(entry)
+		got, err := parseCRI(entry)
 		parts := strings.SplitN(string(entry), " ", 4)
 		at, bad := time.Parse(time.RFC3339Nano, parts[0])
 		want := bad == nil && len(parts) == 4 && (parts[1] == "stdout" || parts[1] == "stderr")
@@ -39,6 +40,37 @@ func FuzzEntry(f *testing.F) {
 		}
 		if string(got.text) != text || got.partial != partial || got.stderr != (parts[1] == "stderr") || !got.at.Equal(at) {
 			t.Fatalf("%+v, want %q", got, text)
+		}
+	})
+}
+
+// FuzzDocker parses an entry in Docker's format, and the entry that Docker would write of the result.
+func FuzzDocker(f *testing.F) {
+	for _, s := range []string{
+		docker("text\n"), docker(""), docker("\x00\xff\u2028"), `{"log":"x"}`, `{"log":"x","stream":"stdin"}`, `{"LOG":"x","stream":"stderr"}`, `null`, `[]`, `{`, ``,
+		`{"log":1,"stream":"stdout"}`, `{"log":"x","stream":"stdout","time":"now"}`, docker("x") + docker("y"), `{"log":"x","stream":"stdout","attrs":{"a":[{}]}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		got, err := parseDocker(entry)
+		if err != nil {
+			return
+		}
+		if len(got.text) > 3*len(entry) { // an invalid byte becomes three
+			t.Fatalf("%d bytes of %d", len(got.text), len(entry))
+		}
+		stream := "stdout"
+		if got.stderr {
+			stream = "stderr"
+		}
+		p, err := json.Marshal(map[string]any{"log": string(got.text), "stream": stream, "time": got.at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseDocker(p)
+		if err != nil || !bytes.Equal(again.text, got.text) || again.stderr != got.stderr || !again.at.Equal(got.at) {
+			t.Fatalf("%+v, %v, want %+v", again, err, got)
 		}
 	})
 }
@@ -95,6 +127,8 @@ func FuzzLog(f *testing.F) {
 		"", entry, entry + entry + "2016-10-06T00:17:09Z stderr P be", "junk\n" + entry, entry + "junk\n" + strings.Replace(entry, "F", "P", 1) + entry,
 		"2016-10-06T00:17:09Z stdout F " + strings.Repeat("long ", 30_000) + "\n" + entry, strings.Repeat("x", 100_000), entry + strings.Repeat("\n", 1000),
 		"2016-10-06T00:17:09Z stdout P " + strings.Repeat("long ", 30_000) + "\n" + entry,
+		docker("a\n") + docker("b") + entry + docker("c\n"), entry + docker("a\n") + entry, docker(strings.Repeat("\x00", 16<<10)) + docker("\n"),
+		docker(strings.Repeat("long ", 40_000)) + docker("a\n"),
 	} {
 		f.Add([]byte(s), int64(-1), int64(-1), false)
 		f.Add([]byte(s), int64(2), int64(100), true)
@@ -128,9 +162,13 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		var want []byte
+		var form format
 		for e := range bytes.Lines(data) {
+			if len(e) > maxDocker-len(entry) && e[0] == '{' {
+				return // which entries are too long depends on the reader's buffer
+			}
 			// An entry that is too long to keep is parsed by its head; a last entry without an end counts too.
-			if l, err := parse(e); err == nil && !l.at.Before(o.Since) { // of the year 0: nothing is that old
+			if l, err := form.parse(e); err == nil && !l.at.Before(o.Since) { // of the year 0: nothing is that old
 				want = append(want, l.text...)
 			}
 		}

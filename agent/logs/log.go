@@ -20,14 +20,13 @@ type Log struct {
 	file  *os.File
 	read  *bufio.Reader
 	watch func(dir string) (*changes, error)
-	// part is the incomplete last entry, at most maxPart of it.
+	// part is the incomplete last entry, at most maxPart of it, or maxDocker.
 	part []byte
 	// long is the head of an entry that is longer: its text is written as it arrives.
 	long *line
 	// left is how many entries remain to be written; negative means all.
-	left int64
-	// understood says that an entry had the CRI's format.
-	understood bool
+	left   int64
+	format format
 }
 
 // maxPart is how much of an entry is kept until it is complete, in bytes. A runtime splits a container's lines into
@@ -114,7 +113,7 @@ func (l *Log) drain(ctx context.Context, w *writer) error {
 			chunk = l.part
 		}
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull) && len(l.part) < maxPart:
+		case errors.Is(err, bufio.ErrBufferFull) && len(l.part) < l.most():
 			continue
 		case errors.Is(err, bufio.ErrBufferFull):
 			err = l.stretch(w)
@@ -137,18 +136,28 @@ func (l *Log) drain(ctx context.Context, w *writer) error {
 	return nil
 }
 
+// most is how much of the incomplete last entry is kept.
+func (l *Log) most() int {
+	if beginsDocker(l.part) {
+		return maxDocker
+	}
+	return maxPart
+}
+
 // stretch writes the available part of an entry that is too long to keep.
 func (l *Log) stretch(w *writer) error {
 	if l.long != nil {
 		l.long.text = l.part
 		return w.write(*l.long)
 	}
-	head, err := parse(l.part)
+	head, err := l.format.parse(l.part)
 	if err != nil {
 		l.long = &line{none: true} // it is omitted to its end, or ends the copy
+		if beginsDocker(l.part) {
+			return nil
+		}
 		return l.refuse(err, l.part)
 	}
-	l.understood = true
 	if err := w.write(head); err != nil {
 		return err
 	}
@@ -169,11 +178,10 @@ func (l *Log) entry(w *writer, entry []byte) error {
 		}
 		return w.write(*long)
 	}
-	parsed, err := parse(entry)
+	parsed, err := l.format.parse(entry)
 	if err != nil {
 		return l.refuse(err, entry)
 	}
-	l.understood = true
 	if l.left > 0 {
 		l.left--
 	}
@@ -182,7 +190,7 @@ func (l *Log) entry(w *writer, entry []byte) error {
 
 // refuse returns the error for an invalid entry: nil, unless it is the first.
 func (l *Log) refuse(err error, entry []byte) error {
-	if l.understood {
+	if l.format.known != nil {
 		return nil
 	}
 	return fmt.Errorf("unsupported log format: %w: %.200q", err, entry)

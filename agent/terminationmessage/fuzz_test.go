@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/agent/logs"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -14,7 +15,8 @@ import (
 func FuzzRead(f *testing.F) {
 	const entry = "2016-10-06T00:17:09.669794202Z stdout F text\n"
 	for _, s := range []string{
-		"", "bye", entry, strings.Repeat(entry, 100), "2016-10-06T00:17:09Z stderr P be", strings.Repeat("x", 5000), strings.Repeat("2016 stdout P x\n", 5000),
+		"", "bye", entry, strings.Repeat(entry, 100), "2016-10-06T00:17:09Z stderr P be", strings.Repeat("x", 5000), strings.Repeat("2016-10-06T00:17:09Z stdout P x\n", 5000),
+		strings.Repeat(`{"log":"x\n","stream":"stdout"}`+"\n", 100), entry + `{"log":"x\n","stream":"stdout"}`,
 		" \n  \n   \n    x", "\xff\x00\n", strings.Repeat("x", logWindow) + "\n" + entry,
 	} {
 		f.Add([]byte(s), []byte(entry+s), "")
@@ -54,21 +56,13 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%d bytes of a log", len(words))
 		}
 		// The message is the end of the text of the log's entries.
-		var all strings.Builder
 		text := string(log)
 		if len(text) > logWindow {
 			_, text, _ = strings.Cut(text[len(text)-logWindow:], "\n")
 		}
-		for e := range strings.Lines(text) {
-			if p := strings.SplitN(e, " ", 4); len(p) == 4 {
-				if p[2] == "P" {
-					p[3] = strings.TrimSuffix(p[3], "\n")
-				}
-				all.WriteString(p[3])
-			}
-		}
-		if !strings.HasSuffix(all.String(), words) || words == "" && all.Len() > 0 {
-			t.Fatalf("%q is not the end of %q", words, all.String())
+		all := strings.Join(logs.Lines([]byte(text)), "")
+		if !strings.HasSuffix(all, words) || words == "" && len(all) > 0 {
+			t.Fatalf("%q is not the end of %q", words, all)
 		}
 	})
 }

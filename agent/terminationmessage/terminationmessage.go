@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/agent/logs"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
@@ -66,8 +67,7 @@ func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
 	return c.Message + ": " + words
 }
 
-// logEnd returns the end of a log in the CRI's format: time, stream, tag, text. The runtime wrote it, from the
-// container's output; with cri-dockerd the path is a link to it.
+// logEnd returns the end of a log. The runtime wrote it, from the container's output; with cri-dockerd the path is a link to it.
 func (r Reader) logEnd(ctx context.Context, path string) string {
 	to, err := r.files.Resolve(ctx, path)
 	var text []byte
@@ -81,24 +81,7 @@ func (r Reader) logEnd(ctx context.Context, path string) string {
 	if !whole { // the data begins within a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
-	var lines []string
-	var line strings.Builder
-	for raw := range bytes.Lines(text) {
-		f := bytes.SplitN(raw, []byte(" "), 4)
-		if len(f) < 4 {
-			continue
-		}
-		if string(f[2]) == "P" { // the text continues in the next entry
-			line.Write(bytes.TrimSuffix(f[3], []byte("\n")))
-			continue
-		}
-		line.Write(f[3])
-		lines = append(lines, line.String())
-		line.Reset()
-	}
-	if line.Len() > 0 { // the last line has no end
-		lines = append(lines, line.String())
-	}
+	lines := logs.Lines(text)
 	out := strings.Join(lines[max(0, len(lines)-maxLogLines):], "")
 	return out[max(0, len(out)-maxLog):]
 }

@@ -27,6 +27,8 @@ func TestRead(t *testing.T) {
 	words, empty := file("words", "bye\n"), file("empty", "")
 	log := file("0.log", "2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stderr P tw\n2026-01-01T00:00:00Z stderr F o\n")
 	open := file("open.log", "2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stdout P DONE\n")
+	docker := file("docker.log", `{"log":"one\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}`+"\nrubbish x y z\n"+`{"log":"tw","stream":"stderr","time":"2026-01-01T00:00:00Z"}`+"\n"+`{"log":"o\n","stream":"stderr","time":"2026-01-01T00:00:00Z"}`+"\n")
+	junk := file("junk.log", "an error of the runtime\n{}\n")
 	line := "2026-01-01T00:00:00Z stdout F " + strings.Repeat("x", 99) + "\n"
 	const onError = "FallbackToLogsOnError"
 	for _, c := range []struct {
@@ -44,6 +46,8 @@ func TestRead(t *testing.T) {
 		{"the end of a long file", podstate.Container{TerminationLog: file("long", strings.Repeat("a", 9)+strings.Repeat("b", maxFile))}, strings.Repeat("b", maxFile)},
 		{"empty file and policy File", podstate.Container{TerminationLog: empty, ExitCode: 1, LogPath: log}, ""},
 		{"the log after an error", podstate.Container{TerminationLog: empty, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "one\ntwo\n"},
+		{"the log in Docker's format", podstate.Container{ExitCode: 1, LogPath: docker, TerminationMessagePolicy: onError}, "one\ntwo\n"},
+		{"a log in no format", podstate.Container{ExitCode: 1, LogPath: junk, TerminationMessagePolicy: onError}, ""},
 		{"not the log after success", podstate.Container{TerminationLog: empty, LogPath: log, TerminationMessagePolicy: onError}, ""},
 		{"not the log if there are words", podstate.Container{TerminationLog: words, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "bye\n"},
 		{

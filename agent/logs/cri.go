@@ -6,28 +6,18 @@ import (
 	"time"
 )
 
-// line is one line of a log in the CRI's format:
-//
-//	2016-10-06T00:17:09.669794202Z stdout P text
-type line struct {
-	at     time.Time
-	stderr bool
-	// text ends with a newline, unless the line continues in the next entry.
-	text []byte
-	// partial says that the line continues in the next entry; none that the entry is omitted.
-	partial, none bool
-}
-
 var (
 	errTime   = errors.New("no RFC 3339 time at its start")
 	errStream = errors.New("its stream is neither stdout nor stderr")
 	errTag    = errors.New("no P or F after the stream")
 )
 
-// parse decodes an entry, whose text it does not copy.
+// parseCRI decodes an entry in the CRI's format, whose text it does not copy:
+//
+//	2016-10-06T00:17:09.669794202Z stdout P text
 //
 // Upstream: cri-client/pkg/logs, parseCRILog.
-func parse(entry []byte) (line, error) {
+func parseCRI(entry []byte) (line, error) {
 	stamp, rest, _ := bytes.Cut(entry, []byte{' '})
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
 	if err != nil {
@@ -35,12 +25,8 @@ func parse(entry []byte) (line, error) {
 	}
 	stream, rest, _ := bytes.Cut(rest, []byte{' '})
 	l := line{at: at}
-	switch string(stream) {
-	case "stdout":
-	case "stderr":
-		l.stderr = true
-	default:
-		return line{}, errStream
+	if l.stderr, err = isStderr(string(stream)); err != nil {
+		return line{}, err
 	}
 	tags, text, ok := bytes.Cut(rest, []byte{' '})
 	if !ok {
