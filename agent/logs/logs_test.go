@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -210,14 +209,15 @@ func TestRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pass := func() { r.pass(t.Context()); r.work.Wait() }
 	write(t, path+".20200101-000000", "older")
 	write(t, path, "123")
-	r.pass(t.Context())
+	pass()
 	if runtime.n != 0 {
 		t.Fatal("a short log was rotated")
 	}
 	write(t, path, "4")
-	r.pass(t.Context())
+	pass()
 	files, err := filepath.Glob(globEscape(path) + "*")
 	if err != nil || len(files) != 3 || runtime.n != 1 {
 		t.Fatalf("%v, %v, reopened %d times", files, err, runtime.n)
@@ -236,7 +236,7 @@ func TestRotate(t *testing.T) {
 	}
 	write(t, path, "12345")
 	runtime.err = errors.New("no")
-	r.pass(t.Context())
+	pass()
 	if p, err := os.ReadFile(path); err != nil || string(p) != "12345" {
 		t.Errorf("after a failed reopen the log has %q, %v", p, err)
 	}
@@ -244,7 +244,7 @@ func TestRotate(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	r.pass(t.Context())
+	pass()
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("a missing log is not made again: %v", err)
 	}
@@ -258,45 +258,6 @@ func TestRotate(t *testing.T) {
 	if want := []trace.Verdict{trace.VerdictRotate, trace.VerdictRotate, trace.VerdictReopen}; !slices.Equal(verdicts, want) {
 		t.Errorf("decided %q, want %q", verdicts, want)
 	}
-}
-
-// hungReopener does not respond about one container.
-type hungReopener struct{ reopened chan string }
-
-func (h hungReopener) ReopenContainerLog(ctx context.Context, r *runtimeapi.ReopenContainerLogRequest, _ ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error) {
-	if r.ContainerId == "hung" {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	h.reopened <- r.ContainerId
-	return &runtimeapi.ReopenContainerLogResponse{}, nil
-}
-
-// If a container's log cannot be reopened, other logs are delayed for a bounded time.
-func TestHungRotation(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		h := hungReopener{make(chan string, 1)}
-		r, err := NewRotator(RotatorConfig{
-			MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Second, Runtime: h,
-			Containers: func() []Container {
-				return []Container{{ID: "hung", Path: filepath.Join(dir, "hung.log")}, {ID: "web", Path: filepath.Join(dir, "web.log")}}
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		done := make(chan struct{})
-		go func() { r.pass(ctx); close(done) }()
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		if len(h.reopened) != 1 {
-			t.Error("the log of a container that does not hang was not opened anew")
-		}
-		<-done
-	})
 }
 
 func write(t *testing.T, path, s string) {

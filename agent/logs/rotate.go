@@ -49,6 +49,10 @@ type RotatorConfig struct {
 type Rotator struct {
 	cfg   RotatorConfig
 	turns *semaphore.Slots
+	work  sync.WaitGroup
+
+	mu   sync.Mutex
+	busy map[string]bool // the IDs of containers whose logs are being rotated
 }
 
 // NewRotator checks the configuration.
@@ -64,32 +68,35 @@ func NewRotator(cfg RotatorConfig) (*Rotator, error) {
 		return nil, errors.New("logs: RotatorConfig.Containers or Runtime is missing")
 	}
 	turns, err := semaphore.New(semaphore.Config{Name: "log rotation", Size: cfg.Workers}) // without a bus: no pod waits for it
-	return &Rotator{cfg, turns}, err
+	return &Rotator{cfg: cfg, turns: turns, busy: map[string]bool{}}, err
 }
 
-// Run checks the logs once per interval until ctx ends. A check is one stat per container and no call to the runtime.
+// Run checks the logs now and once per interval until ctx ends, and waits for the rotations that are in progress then. A check is one
+// stat per container and no call to the runtime.
 func (r *Rotator) Run(ctx context.Context) error {
 	if r.cfg.MaxSize < 0 {
 		<-ctx.Done()
 		return nil
 	}
+	defer r.work.Wait()
 	tick := time.NewTicker(r.cfg.Interval)
 	defer tick.Stop()
 	for {
+		r.pass(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			r.pass(ctx)
 		}
 	}
 }
 
-// pass checks each log once and rotates those that are too long.
+// pass checks each log once and begins to rotate those that are too long, but not one whose earlier rotation continues.
 func (r *Rotator) pass(ctx context.Context) {
-	var group sync.WaitGroup
-	defer group.Wait()
 	for _, c := range r.cfg.Containers() {
+		if r.rotating(c.ID) {
+			continue
+		}
 		st, err := os.Stat(c.Path)
 		if missing := errors.Is(err, fs.ErrNotExist); !missing && (err != nil || st.Size() < r.cfg.MaxSize) {
 			continue
@@ -99,7 +106,9 @@ func (r *Rotator) pass(ctx context.Context) {
 		if stopped != nil {
 			return
 		}
-		group.Go(func() {
+		r.set(c.ID, true)
+		r.work.Go(func() {
+			defer r.set(c.ID, false)
 			size := int64(0)
 			if err == nil {
 				size = st.Size()
@@ -107,6 +116,22 @@ func (r *Rotator) pass(ctx context.Context) {
 			work.Leave(r.one(ctx, c, size, err != nil) == nil)
 		})
 	}
+}
+
+func (r *Rotator) rotating(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy[id]
+}
+
+func (r *Rotator) set(id string, busy bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if busy {
+		r.busy[id] = true
+		return
+	}
+	delete(r.busy, id)
 }
 
 // one rotates a container's log or, if it is missing, calls the runtime to create it again.
