@@ -143,6 +143,18 @@ func TestBounded(t *testing.T) {
 	over(t, quiet)
 }
 
+// A list of units that is longer than what is read of it is no reason to wait.
+func TestManyUnits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journalctl")
+	text := "#!/bin/sh\nif [ \"$1\" = --field=_SYSTEMD_UNIT ]; then echo kubelet.service; exec yes session-1.scope; fi\n" + echo
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(New(Config{Files: logs(t), Program: path}), "?query=kubelet").Body.String(); !strings.HasSuffix(got, "[--unit=kubelet]") {
+		t.Errorf("%q", got)
+	}
+}
+
 // over checks that a program has ended.
 func over(t *testing.T, program string) {
 	t.Helper()

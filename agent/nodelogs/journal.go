@@ -66,7 +66,7 @@ func (h *Handler) journaled(ctx context.Context, services []string) map[string]b
 // errors.
 func (h *Handler) run(ctx context.Context, args []string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // what is not read is not printed
+	defer cancel()
 	cmd := exec.CommandContext(ctx, h.cfg.Program, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "SYSTEMD_COLORS=0", "SYSTEMD_URLIFY=0")
 	cmd.WaitDelay = waitDelay
@@ -83,7 +83,8 @@ func (h *Handler) run(ctx context.Context, args []string, read func(io.Reader) e
 	if err != nil || ctx.Err() != nil {
 		cancel()
 	}
-	_ = cmd.Wait() // its exit status says less than what it printed
+	_ = out.Close() // what was not read cannot be printed, and must not block it
+	_ = cmd.Wait()  // its exit status says less than what it printed
 	if err == nil && len(failed.text) > 0 {
 		err = &printedError{string(failed.text)}
 	}
