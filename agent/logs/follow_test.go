@@ -112,3 +112,28 @@ func TestFollowEndsWhileItWaits(t *testing.T) {
 		}
 	})
 }
+
+// Followed from the end, a log whose last entry is incomplete begins with that entry, or with nothing.
+func TestFollowFromTheEnd(t *testing.T) {
+	for _, c := range []struct{ name, log, then, want string }{
+		{"complete", t1 + " stdout F one\n", t1 + " stdout F two\n", "two\n"},
+		{"half an entry", t1 + " stdout F one\n" + t1 + " stdout F tw", "o\n" + t1 + " stdout F three\n", "two\nthree\n"},
+		{"half the first entry", t1 + " std", "out F one\n", "one\n"},
+		{"empty", "", t1 + " stdout F one\n", "one\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "0.log")
+			write(t, path, c.log)
+			l, err := open(t, path, Options{Follow: true, Tail: new(int64(0))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			exited := func(context.Context) (bool, error) { write(t, path, c.then); c.then = ""; return false, nil }
+			var out bytes.Buffer
+			if err := l.Copy(t.Context(), exited, nil, &out, &out); err != nil || out.String() != c.want {
+				t.Errorf("%q, %v, want %q", out.String(), err, c.want)
+			}
+		})
+	}
+}

@@ -88,15 +88,12 @@ func FuzzTail(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := int64(len(data))
-		if n > 0 {
-			want = 0
-			newlines := int64(bytes.Count(data, []byte("\n")))
-			for i, b := range data {
-				if b == '\n' && newlines > n { // more than n entries follow it
-					newlines--
-					want = int64(i) + 1
-				}
+		want := int64(0)
+		newlines := int64(bytes.Count(data, []byte("\n")))
+		for i, b := range data {
+			if b == '\n' && newlines > max(n, 0) { // more than n entries follow it
+				newlines--
+				want = int64(i) + 1
 			}
 		}
 		if got != want {

@@ -9,13 +9,10 @@ import (
 const tailBlock = 32 << 10
 
 // tailStart returns where the last n entries of the file begin. It reads from the end, and only as much as necessary.
-// An incomplete last entry does not count.
+// An incomplete last entry does not count: it follows the others, so with n = 0 it is where the file is read from.
 //
 // Upstream: cri-client/pkg/logs/tail.go.
 func tailStart(ctx context.Context, f io.ReaderAt, size, n int64) (int64, error) {
-	if n <= 0 {
-		return size, nil
-	}
 	buf := make([]byte, min(tailBlock, size))
 	found := int64(0)
 	for end := size; end > 0; {
