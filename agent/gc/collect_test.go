@@ -171,6 +171,81 @@ func TestContainerPass(t *testing.T) {
 	}
 }
 
+// startingNode starts a container while another one is removed, and rotates its log.
+type startingNode struct {
+	*node
+	started *runtimeapi.Container
+	link    string
+}
+
+func (n startingNode) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContainerRequest, o ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error) {
+	n.mu.Lock()
+	n.containers[n.started.Id] = n.started
+	n.mu.Unlock()
+	if err := os.Symlink("/none/0.log", n.link); err != nil {
+		return nil, err
+	}
+	return n.node.RemoveContainer(ctx, r, o...)
+}
+
+// Links are compared with the containers of the time when they are listed, not with those at the start of the pass.
+func TestLinkOfNewContainer(t *testing.T) {
+	n, links := newNode(), t.TempDir()
+	dead := container(t, "olderolder exited gone/web 10 s")
+	n.containers[dead.Id], n.gone = dead, map[string]bool{"gone": true}
+	c, rec := newCollector(t, n, func(c *Config) {
+		c.ContainerLogDir = links
+		c.Runtime = startingNode{n, container(t, "newernewer running live/web 20 s"), filepath.Join(links, "pod_ns_web-newernewer.log")}
+	})
+	if _, err := c.CollectContainers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"remove container web of ns/pod-gone (olderolder)", "keep log link pod_ns_web-newernewer.log"}
+	if d := cmp.Diff(want, decided(rec)); d != "" {
+		t.Error(d)
+	}
+	if n.lists != 2 {
+		t.Errorf("%d lists of containers, want 2", n.lists)
+	}
+	if err := os.Remove(filepath.Join(links, "pod_ns_web-newernewer.log")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CollectContainers(t.Context()); err != nil || n.lists != 3 {
+		t.Errorf("%v, %d lists of containers, want one more without links", err, n.lists)
+	}
+}
+
+// Links stay if the containers cannot be listed again.
+func TestLinksWithoutList(t *testing.T) {
+	n, links := newNode(), t.TempDir()
+	dead := container(t, "olderolder exited gone/web 10 s")
+	n.containers[dead.Id], n.gone = dead, map[string]bool{"gone": true}
+	link := filepath.Join(links, "pod_ns_web-newernewer.log")
+	c, rec := newCollector(t, n, func(c *Config) { c.ContainerLogDir, c.Runtime = links, lostNode{n, link} })
+	if sum, err := c.CollectContainers(t.Context()); err == nil || !strings.Contains(err.Error(), "list containers: connection refused") || sum.Removed != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if d := cmp.Diff([]string{"remove container web of ns/pod-gone (olderolder)"}, decided(rec)); d != "" {
+		t.Error(d)
+	}
+}
+
+// lostNode does not respond any more after a removal, when there is a link.
+type lostNode struct {
+	*node
+	link string
+}
+
+func (n lostNode) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveContainerRequest, o ...grpc.CallOption) (*runtimeapi.RemoveContainerResponse, error) {
+	n.mu.Lock()
+	n.deaf = errors.New("connection refused")
+	n.mu.Unlock()
+	if err := os.Symlink("/none/0.log", n.link); err != nil {
+		return nil, err
+	}
+	return n.node.RemoveContainer(ctx, r, o...)
+}
+
 func TestNothingIsGoneBeforeTheSourcesAreReady(t *testing.T) {
 	n := newStartingNode()
 	n.gone["gone"] = true

@@ -40,17 +40,29 @@ func (c *Collector) collectContainers(ctx context.Context, cause trace.GCCause, 
 		return sum, err
 	}
 	errs := c.settleAll(ctx, sp, PlanContainers(in), &sum)
+	errs = append(errs, c.collectLinks(ctx, sp, &sum))
+	return sum, errors.Join(errs...)
+}
+
+// collectLinks removes log links without a target. The containers are listed after the links: removals may have taken minutes, and a
+// container that is not in an earlier list may run.
+func (c *Collector) collectLinks(ctx context.Context, sp trace.Span, sum *Summary) error {
 	links, err := c.danglingLinks()
-	if err != nil {
-		errs = append(errs, err)
+	if err != nil || len(links) == 0 {
+		return err
 	}
-	for _, v := range PlanLinks(links, in.Containers) {
+	containers, err := c.cfg.Runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+	var errs []error
+	for _, v := range PlanLinks(links, containers.GetContainers()) {
 		if err := c.settle(ctx, &v, nil); err != nil {
 			errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
 		}
-		c.tell(sp, trace.ByContainerGC, &v, &sum)
+		c.tell(sp, trace.ByContainerGC, &v, sum)
 	}
-	return sum, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // reportContainers reports a periodic pass that could not see what there is. A removal that failed is in the verdict and the pass's end.
