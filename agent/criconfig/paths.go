@@ -10,8 +10,8 @@ import (
 
 const (
 	defaultLogRoot = "/var/log/pods"
-	// legacyLogLength is the longest file name of ext4.
-	legacyLogLength = 255
+	// LegacyLogLength is the length of a name of LegacyLogName that is cut: the longest file name of ext4.
+	LegacyLogLength = 255
 )
 
 // PodLogDir is the directory of a pod's logs: ROOT/NAMESPACE_NAME_UID. A root of "" means
@@ -39,7 +39,7 @@ func LogPath(container string, attempt int) string {
 func LegacyLogName(namespace, pod, container, id string) string {
 	const suffix = ".log"
 	name := fmt.Sprintf("%s_%s_%s-%s", pod, namespace, container, id)
-	return name[:min(len(name), legacyLogLength-len(suffix))] + suffix
+	return name[:min(len(name), LegacyLogLength-len(suffix))] + suffix
 }
 
 // absolute makes a path in the container absolute.

@@ -6,6 +6,8 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/kubelet/pkg/types"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
 // unit is the key by which dead containers are counted.
@@ -55,6 +57,11 @@ func linkContainer(name string) (string, bool) {
 		return "", false
 	}
 	return base[i+1:], true
+}
+
+// isCutLink reports whether a log link may have a name that was too long.
+func isCutLink(name string) bool {
+	return len(name) == criconfig.LegacyLogLength && strings.HasSuffix(name, ".log")
 }
 
 func short(id string) string { return id[:min(len(id), 12)] }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 )
 
 var states = map[string]runtimeapi.ContainerState{
@@ -228,6 +230,34 @@ func TestPlanLinks(t *testing.T) {
 		"remove pod_ns_web-aaaaaa.log: it is a dangling link, and its container has exited",
 		"keep pod_ns_web-bbbbbb.log: its container is not dead: the log may be being rotated",
 		"remove pod_ns_web-cccccc.log: it is a dangling link, and its container is gone",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A name that is too long has a part of the container's ID, or none of it.
+func TestPlanCutLinks(t *testing.T) {
+	containers := []*runtimeapi.Container{
+		container(t, "aaaaaaaaaaaa exited live/web 1 s"), container(t, "bbbbbbbbbbbb running live/web 1 s"), container(t, "bbbbbbbbcccc exited live/web 1 s"),
+	}
+	cut := func(id string, kept int) string { // of the ID
+		return criconfig.LegacyLogName("ns", strings.Repeat("p", 251-len("_ns_web-")-kept), "web", id)
+	}
+	short := func(name string) string { return strings.TrimLeft(name, "p") }
+	links := []string{
+		cut("aaaaaaaaaaaa", 8), cut("bbbbbbbbbbbb", 8), cut("dddddddddddd", 8), cut("aaaaaaaaaaaa", 3), cut("aaaaaaaaaaaa", 0), cut("bbbbbbbbbbbb", 12),
+		strings.Repeat("p", 251) + ".log", strings.Repeat("p", 250) + ".log", strings.Repeat("p", 255),
+	}
+	got := map[string]string{}
+	for _, v := range PlanLinks(links, containers) {
+		got[short(v.ID)] = fmt.Sprint(v.Remove, ": ", v.Reason)
+	}
+	const gone, none = "true: it is a dangling link, and its container is gone", "true: it is a dangling link, and its name is too long for the ID of its container"
+	want := map[string]string{
+		"_ns_web-aaaaaaaa.log": "true: it is a dangling link, and its container has exited", "_ns_web-bbbbbbbb.log": "false: its container is not dead: the log may be being rotated",
+		"_ns_web-bbbbbbbbbbbb.log": "false: its container is not dead: the log may be being rotated",
+		"_ns_web-dddddddd.log":     gone, "_ns_web-aaa.log": none, "_ns_web-.log": none, ".log": none,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -2,6 +2,7 @@ package gc
 
 import (
 	"slices"
+	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/kubelet/pkg/types"
@@ -39,16 +40,15 @@ func planLogDirs(in *ContainerInputs) []Verdict {
 }
 
 // PlanLinks decides about log links without a target, given by name. A link is kept unless its container is known to be
-// dead: its log may be being rotated.
+// dead: its log may be being rotated. A name that is cut may have a part of the container's ID, or none of it.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictPodLogsDirectories. Upstream also removes links with other names.
 func PlanLinks(dangling []string, containers []*runtimeapi.Container) []Verdict {
-	states := make(map[string]runtimeapi.ContainerState, len(containers))
-	for _, c := range containers {
-		states[c.Id] = c.State
-	}
 	var verdicts []Verdict
 	for _, name := range slices.Sorted(slices.Values(dangling)) {
 		id, ok := linkContainer(name)
-		if !ok {
+		cut := isCutLink(name)
+		if !ok && !cut {
 			continue
 		}
 		v := Verdict{
@@ -56,11 +56,18 @@ func PlanLinks(dangling []string, containers []*runtimeapi.Container) []Verdict 
 			Remove: true, Reason: "it is a dangling link, and its container is gone",
 			Inputs: []trace.KV{{K: "id", V: id}},
 		}
-		switch state, ok := states[id]; {
-		case ok && state == runtimeapi.ContainerState_CONTAINER_EXITED:
-			v.Reason = "it is a dangling link, and its container has exited"
-		case ok:
-			v.Remove, v.Reason = false, "its container is not dead: the log may be being rotated"
+		if !ok {
+			v.Reason = "it is a dangling link, and its name is too long for the ID of its container"
+			verdicts = append(verdicts, v)
+			continue
+		}
+		for _, c := range containers {
+			switch mine := c.Id == id || cut && strings.HasPrefix(c.Id, id); {
+			case mine && c.State != runtimeapi.ContainerState_CONTAINER_EXITED:
+				v.Remove, v.Reason = false, "its container is not dead: the log may be being rotated"
+			case mine && v.Remove:
+				v.Reason = "it is a dangling link, and its container has exited"
+			}
 		}
 		verdicts = append(verdicts, v)
 	}
