@@ -16,10 +16,17 @@ func CompleteBy(pod *podstate.Pod) (at time.Time) {
 		return at
 	}
 	for _, c := range pod.Containers {
-		shows := c.State == podstate.Exited && c.ExitCode != 0 && c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError)
-		if end := c.FinishedAt.Add(logs.Lag); shows && end.After(at) {
+		if end := c.FinishedAt.Add(logs.Lag); c.State == podstate.Exited && showsLog(&c) && end.After(at) {
 			at = end
 		}
 	}
 	return at
+}
+
+// showsLog reports whether the end of a container's log is its termination message if its file has none. A container that could not be
+// started has no log.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, convertToKubeContainerStatus.
+func showsLog(c *podstate.Container) bool {
+	return c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError) && c.ExitCode != 0 && c.Reason != "ContainerCannotRun"
 }

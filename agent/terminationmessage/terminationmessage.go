@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/kubeloupe/kubeloupe/agent/guestfile"
 	"github.com/kubeloupe/kubeloupe/agent/logs"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
@@ -54,8 +52,7 @@ func (r Reader) Read(ctx context.Context, c *podstate.Container) string {
 			words = string(text)
 		}
 	}
-	fallback := c.TerminationMessagePolicy == string(v1.TerminationMessageFallbackToLogsOnError) && c.ExitCode != 0
-	if words == "" && fallback && c.LogPath != "" {
+	if words == "" && showsLog(c) && c.LogPath != "" {
 		words = r.logEnd(ctx, c.LogPath)
 	}
 	switch {
@@ -76,7 +73,7 @@ func (r Reader) logEnd(ctx context.Context, path string) string {
 		text, whole, err = r.files.Tail(ctx, to, logWindow)
 	}
 	if err != nil {
-		return fmt.Sprintf("Error reading termination message from logs: %v", err)
+		return fmt.Sprintf("Error on reading termination message from logs: %v", err)
 	}
 	if !whole { // the data begins within a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))

@@ -48,6 +48,8 @@ func TestRead(t *testing.T) {
 		{"the log after an error", podstate.Container{TerminationLog: empty, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "one\ntwo\n"},
 		{"the log in Docker's format", podstate.Container{ExitCode: 1, LogPath: docker, TerminationMessagePolicy: onError}, "one\ntwo\n"},
 		{"a log in no format", podstate.Container{ExitCode: 1, LogPath: junk, TerminationMessagePolicy: onError}, ""},
+		{"not the log of a container that cannot run", podstate.Container{Reason: "ContainerCannotRun", Message: "no such file", ExitCode: 127, LogPath: log, TerminationMessagePolicy: onError}, "no such file"},
+		{"a log that cannot be read", podstate.Container{ExitCode: 1, LogPath: dir, TerminationMessagePolicy: onError}, "Error on reading termination message from logs: " + dir + " is a directory, want a regular file"},
 		{"not the log after success", podstate.Container{TerminationLog: empty, LogPath: log, TerminationMessagePolicy: onError}, ""},
 		{"not the log if there are words", podstate.Container{TerminationLog: words, ExitCode: 1, LogPath: log, TerminationMessagePolicy: onError}, "bye\n"},
 		{
