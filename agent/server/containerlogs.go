@@ -62,7 +62,7 @@ func (s *Server) containerLogs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = log.Close() }() // opened only for reading
-	s.copyLog(w, r, log, opts, pod, id)
+	s.copyLog(w, r, log, opts, pod, bareID(id))
 }
 
 // copyLog sends the log. What fails before the response has begun is its status, and what fails later is its last text, as upstream's.
@@ -130,17 +130,21 @@ func (s *Server) alive(ctx context.Context, pod *v1.Pod, id string) (bool, error
 	return false, err
 }
 
-// logPath returns the path of the container's log.
-func (s *Server) logPath(ctx context.Context, pod *v1.Pod, id string) (string, error) {
+// logPath returns the path of the container's log. The error names the container as the pod's status does, with upstream's words.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, GetContainerLogs.
+func (s *Server) logPath(ctx context.Context, pod *v1.Pod, full string) (string, error) {
+	id := bareID(full)
 	if c := s.cfg.Observed.Get(pod.UID).Container(id); c != nil && c.LogPath != "" {
 		return c.LogPath, nil
 	}
 	st, err := s.cfg.Runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if err != nil {
-		return "", fmt.Errorf("unable to retrieve container logs for %s: %w", id, err)
+		requestOf(ctx).Reason = err.Error()
+		return "", fmt.Errorf("unable to retrieve container logs for %s", full)
 	}
 	if st.GetStatus().GetLogPath() == "" {
-		return "", fmt.Errorf("unable to retrieve container logs for %s: the runtime names no log", id)
+		return "", fmt.Errorf("unable to retrieve container logs for %s: the runtime names no log", full)
 	}
 	return st.Status.LogPath, nil
 }

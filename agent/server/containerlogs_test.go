@@ -76,6 +76,7 @@ func TestErrorsOfLogs(t *testing.T) {
 		code             int
 		want, err        string
 	}{
+		{"unknown to the runtime", one, "", 0, 400, "unable to retrieve container logs for containerd://c1", lost.Error()},
 		{"not a log", "rubbish\n", "", 1, 400, junk, junk},
 		{"not a log, followed", "rubbish\n", "follow=true", 1, 400, junk, junk},
 		{"nothing sent", "", "follow=true", 1, 400, lost.Error(), lost.Error()},

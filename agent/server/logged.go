@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// loggedContainer returns the ID of the container whose log is requested. The error says why there is none, with
+// loggedContainer returns the ID of the container whose log is requested, such as containerd://1f2e. The error says why there is none, with
 // upstream's words.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus.
@@ -41,13 +41,18 @@ func loggedContainer(pod *v1.Pod, name string, previous bool) (string, error) {
 	default:
 		return "", fmt.Errorf("container %q in pod %q is waiting to start - no logs yet", name, pod.Name)
 	}
-	if _, bare, ok := strings.Cut(id, "://"); ok {
-		id = bare
-	}
-	if id == "" {
+	if bareID(id) == "" {
 		return "", fmt.Errorf("container %q in pod %q is terminated", name, pod.Name)
 	}
 	return id, nil
+}
+
+// bareID returns a container's ID without its runtime.
+func bareID(id string) string {
+	if _, bare, ok := strings.Cut(id, "://"); ok {
+		return bare
+	}
+	return id
 }
 
 func waitingFor(reason string) string {
