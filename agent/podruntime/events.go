@@ -43,7 +43,3 @@ func withoutID(message, id, name string) string {
 	}
 	return strings.ReplaceAll(message, id, name)
 }
-
-func (r *run) warn(reason, message string) {
-	r.say(context.Background(), "Warning", reason, message, "")
-}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // makeLogDir creates the directory of a container's logs. containerd does it itself, CRI-O does not.
@@ -22,7 +23,7 @@ func (r *run) makeLogDir(container string) error {
 	return nil
 }
 
-// linkLog creates the link by which log collectors find a container's log.
+// linkLog creates the link by which log collectors find a container's log. A runtime that writes no file (Docker with journald) needs none.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
 func (r *run) linkLog(container, id string, attempt uint32) {
@@ -31,8 +32,11 @@ func (r *run) linkLog(container, id string, attempt uint32) {
 	}
 	target := filepath.Join(r.logDir(), criconfig.LogPath(container, int(attempt)))
 	link := filepath.Join(r.cfg.LogLinks, criconfig.LegacyLogName(r.pod.Namespace, r.pod.Name, container, id))
+	if _, err := os.Stat(target); os.IsNotExist(err) {
+		return
+	}
 	if err := os.Symlink(target, link); err != nil && !os.IsExist(err) {
-		r.warn("FailedLogLink", err.Error())
+		trace.Point(r.cfg.Bus, trace.Span{Pod: r.ref}, trace.Log{Level: trace.LevelError, Message: "link the log of container " + container + ": " + err.Error()})
 	}
 }
 
@@ -64,8 +68,8 @@ func attemptsLogged(root string, pod *v1.Pod, name string) uint32 {
 	}
 	var next uint32
 	for _, e := range entries {
-		number, _, _ := strings.Cut(e.Name(), ".")
-		if n, err := strconv.ParseUint(number, 10, 31); err == nil && !e.IsDir() {
+		number, rest, _ := strings.Cut(e.Name(), ".")
+		if n, err := strconv.ParseUint(number, 10, 31); err == nil && strings.HasPrefix(rest, "log") && !e.IsDir() {
 			next = max(next, uint32(n)+1)
 		}
 	}
