@@ -31,6 +31,8 @@ type diskDriver struct {
 	socket  string
 	healthy atomic.Bool
 	asked   atomic.Pointer[csipb.NodeGetVolumeHealthRequest]
+	// figures, if set, answers NodeGetVolumeStats.
+	figures func(context.Context, *csipb.NodeGetVolumeStatsRequest) (*csipb.NodeGetVolumeStatsResponse, error)
 }
 
 func (d *diskDriver) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
@@ -45,9 +47,13 @@ func (*diskDriver) NodeGetInfo(context.Context, *csipb.NodeGetInfoRequest) (*csi
 	return &csipb.NodeGetInfoResponse{NodeId: "here"}, nil
 }
 
-func (*diskDriver) NodeGetCapabilities(context.Context, *csipb.NodeGetCapabilitiesRequest) (*csipb.NodeGetCapabilitiesResponse, error) {
+func (d *diskDriver) NodeGetCapabilities(context.Context, *csipb.NodeGetCapabilitiesRequest) (*csipb.NodeGetCapabilitiesResponse, error) {
 	out := &csipb.NodeGetCapabilitiesResponse{}
-	for _, c := range []csipb.NodeServiceCapability_RPC_Type{csipb.NodeServiceCapability_RPC_GET_VOLUME_HEALTH, csipb.NodeServiceCapability_RPC_GET_STORAGE_HEALTH} {
+	caps := []csipb.NodeServiceCapability_RPC_Type{csipb.NodeServiceCapability_RPC_GET_VOLUME_HEALTH, csipb.NodeServiceCapability_RPC_GET_STORAGE_HEALTH}
+	if d.figures != nil {
+		caps = append(caps, csipb.NodeServiceCapability_RPC_GET_VOLUME_STATS)
+	}
+	for _, c := range caps {
 		out.Capabilities = append(out.Capabilities, &csipb.NodeServiceCapability{Type: &csipb.NodeServiceCapability_Rpc{Rpc: &csipb.NodeServiceCapability_RPC{Type: c}}})
 	}
 	return out, nil
@@ -68,6 +74,10 @@ func (d *diskDriver) NodeGetVolumeHealth(_ context.Context, r *csipb.NodeGetVolu
 		out.HealthStatuses = []*csipb.VolumeHealth_VolumeHealthEntry{{Status: csipb.VolumeHealthErrorType_DEGRADED, Reason: "SlowDisk", Message: "1 of 2 paths"}}
 	}
 	return &csipb.NodeGetVolumeHealthResponse{VolumeHealth: out}, nil
+}
+
+func (d *diskDriver) NodeGetVolumeStats(ctx context.Context, r *csipb.NodeGetVolumeStatsRequest) (*csipb.NodeGetVolumeStatsResponse, error) {
+	return d.figures(ctx, r)
 }
 
 func (d *diskDriver) NodeGetStorageHealth(context.Context, *csipb.NodeGetStorageHealthRequest) (*csipb.NodeGetStorageHealthResponse, error) {

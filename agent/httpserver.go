@@ -60,15 +60,7 @@ func (p *parts) checkpoints() string {
 
 // addStats adds the resource usage of the node and its pods. It is measured only on request.
 func (p *parts) addStats(c *server.Config) error {
-	cfg := stats.Config{
-		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
-		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup, Machine: p.describedMachine(), Bus: p.cfg.Bus,
-		KubeletCgroup: p.cfg.Kubelet.Kubelet.KubeletCgroups, SystemCgroup: p.cfg.Kubelet.Kubelet.SystemCgroups,
-	}
-	if p.cgroups != nil {
-		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
-	}
-	s, err := stats.New(cfg)
+	s, err := stats.New(p.statsConfig())
 	if err != nil {
 		return err
 	}
@@ -78,6 +70,19 @@ func (p *parts) addStats(c *server.Config) error {
 		c.ContainerMetrics = s.RuntimeContainerMetrics(p.client.Runtime, p.cfg.Bus)
 	}
 	return nil
+}
+
+func (p *parts) statsConfig() stats.Config {
+	cfg := stats.Config{
+		Node: p.cfg.NodeName, Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.store.Pods, Observed: p.pleg.Cache().Get,
+		RootDir: p.cfg.Kubelet.Node.RootDir, Quota: p.quotaOf, RuntimeCgroup: p.cfg.Kubelet.Runtime.Cgroup, Machine: p.describedMachine(), Bus: p.cfg.Bus,
+		KubeletCgroup: p.cfg.Kubelet.Kubelet.KubeletCgroups, SystemCgroup: p.cfg.Kubelet.Kubelet.SystemCgroups,
+		Volumes: p.measuredVolumes, VolumePeriod: p.cfg.Kubelet.Kubelet.VolumeStatsAggPeriod.Duration,
+	}
+	if p.cgroups != nil {
+		cfg.PodCgroup, cfg.Tiers = p.cgroups.PodParent, p.cgroups.Tiers()
+	}
+	return cfg
 }
 
 // describedMachine describes the machine for its metrics.

@@ -18,7 +18,6 @@ func ignoredFields() map[string]string {
 	)
 	return map[string]string{
 		"syncFrequency":                       "the agent does not poll; it acts when something changes",
-		"volumeStatsAggPeriod":                "the usage of volumes is not measured at an interval (with the feature gate CSIVolumeHealth, it is the interval of health checks)",
 		"hairpinMode":                         plugins,
 		"podCIDR":                             plugins,
 		"runOnce":                             "the flag for this is --once",
@@ -163,6 +162,7 @@ func actedOn() map[string]bool {
 		"allowedUnsafeSysctls":                       true,
 		"defaultPodSysctls":                          true,
 		"volumePluginDir":                            true,
+		"volumeStatsAggPeriod":                       true,
 		"providerID":                                 true,
 		"kernelMemcgNotification":                    true,
 		"enableSystemLogHandler":                     true,

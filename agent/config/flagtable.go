@@ -57,7 +57,7 @@ func fieldFlags() []flagSpec {
 		{name: "minimum-image-ttl-duration", path: "imageMinimumGCAge", usage: "minimum age of an unused image before it is removed"},
 		{name: "image-gc-high-threshold", path: "imageGCHighThresholdPercent", usage: "disk usage in percent above which image garbage collection starts"},
 		{name: "image-gc-low-threshold", path: "imageGCLowThresholdPercent", usage: "disk usage in percent at which image garbage collection stops"},
-		{name: "volume-stats-agg-period", path: "volumeStatsAggPeriod", usage: "interval at which volume usage is measured; a negative value disables it"},
+		{name: "volume-stats-agg-period", path: "volumeStatsAggPeriod", usage: "how long the usage of a volume that a CSI driver reported is valid; if the value is negative, drivers are not asked"},
 		{name: "feature-gates", path: "featureGates", usage: "feature gates to set, such as MemoryQoS=false"},
 		{name: "kubelet-cgroups", path: "kubeletCgroups", usage: "cgroup to put the agent in"},
 		{name: "system-cgroups", path: "systemCgroups", usage: "cgroup for processes that are in no cgroup"},

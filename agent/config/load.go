@@ -123,7 +123,7 @@ func build(main *source, dropins []source, flags *Flags, r *report) (*Config, er
 	if c.Runtime.Endpoint == "" {
 		c.Runtime.EndpointFrom = ""
 	}
-	c.NotActedOn = notActedOn(explicit, kc.FeatureGates, gates, flags)
+	c.NotActedOn = notActedOn(explicit, kc.FeatureGates, flags)
 	return c, nil
 }
 
@@ -147,12 +147,9 @@ func resolvePaths(kc *kubeletv1beta1.KubeletConfiguration, dir string) {
 
 // notActedOn lists what a file or a flag sets and has no effect. Zero values of fields without a pointer count as
 // not set; gates count if they differ from their default.
-func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bool, gates Gates, flags *Flags) []Ignored {
+func notActedOn(explicit *kubeletv1beta1.KubeletConfiguration, set map[string]bool, flags *Flags) []Ignored {
 	found := map[string]string{}
 	fields := ignoredFields()
-	if gates.Enabled("CSIVolumeHealth") {
-		delete(fields, "volumeStatsAggPeriod")
-	}
 	for path, why := range fields {
 		if isSet(fieldAt(reflect.ValueOf(explicit).Elem(), path, false)) {
 			found[path] = why

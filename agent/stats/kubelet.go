@@ -43,7 +43,7 @@ func (s *Stats) claimMetrics(w walks, page *exposition.Page, pods []v1.Pod, now 
 	claims := map[statsapi.PVCReference]statsapi.FsStats{}
 	for i := range pods {
 		p := &pods[i]
-		var dirs map[string]string
+		var at map[string]Volume
 		for j := range p.Spec.Volumes {
 			v := &p.Spec.Volumes[j]
 			ref := claimOf(p, v)
@@ -53,10 +53,10 @@ func (s *Stats) claimMetrics(w walks, page *exposition.Page, pods []v1.Pod, now 
 			if _, known := claims[*ref]; known {
 				continue
 			}
-			if dirs == nil {
-				dirs = s.volumeDirs(p)
+			if at == nil {
+				at = s.cfg.Volumes(p)
 			}
-			if out, _, ok := s.volume(w, p, v, dirs[v.Name], now); ok {
+			if out, _, ok := s.volume(w, p, v, at[v.Name], now); ok {
 				claims[*ref] = out.FsStats
 			}
 		}

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -25,6 +26,11 @@ type probe[T any] struct {
 // ask returns f's result for the path. It returns false if there is none yet; callers do not wait for a query that
 // hangs.
 func (p *probes[T]) ask(path string, f func() T) (T, bool) {
+	return p.askUntil(context.Background(), path, f)
+}
+
+// askUntil is ask. It waits at most until ctx ends.
+func (p *probes[T]) askUntil(ctx context.Context, path string, f func() T) (none T, ok bool) {
 	p.mu.Lock()
 	one := p.under[path]
 	if one == nil {
@@ -47,8 +53,9 @@ func (p *probes[T]) ask(path string, f func() T) (T, bool) {
 	select {
 	case <-one.done:
 		return one.value, true
+	case <-ctx.Done():
+		return none, false
 	case <-wait.C:
-		var none T
 		return none, false
 	}
 }

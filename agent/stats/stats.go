@@ -41,9 +41,10 @@ type Config struct {
 	Observed func(types.UID) *podstate.Pod
 	// RootDir is the agent's root directory; its file system is nodefs.
 	RootDir string
-	// Volumes returns the directories of a pod's volumes by the volumes' names. If it is nil, directories with the names in the
-	// spec are used, which does not include claims.
-	Volumes func(*v1.Pod) map[string]string
+	// Volumes returns the volumes of a pod that are set up, by their names in the pod.
+	Volumes func(*v1.Pod) map[string]Volume
+	// VolumePeriod is how long the answer of a volume's driver is valid. If it is not positive, drivers are not asked.
+	VolumePeriod time.Duration
 	// Quota returns what the file system itself counts in a volume's directory; false means that it does not, and the directory is walked.
 	// It may block as long as the file system does. May be nil.
 	Quota func(pod *v1.Pod, v *v1.Volume, dir string) (quota.Usage, bool)
@@ -82,6 +83,7 @@ type Stats struct {
 	usage *usage
 	// places are the results for volumes' file systems.
 	places      probes[place]
+	answers     answers
 	images      images
 	full, brief flight[*statsapi.Summary]
 	// failing says that the last statistics of pods are those of their containers only, because the runtime failed.
@@ -93,8 +95,8 @@ type Stats struct {
 
 // New checks the configuration and takes the first samples of the CPU time of the node, the agent, the runtime and all pods.
 func New(cfg Config) (*Stats, error) {
-	if cfg.Runtime == nil || cfg.Images == nil || cfg.Pods == nil || cfg.Observed == nil || cfg.RootDir == "" {
-		return nil, errors.New("stats: Config.Runtime, Images, Pods, Observed or RootDir is missing")
+	if cfg.Runtime == nil || cfg.Images == nil || cfg.Pods == nil || cfg.Observed == nil || cfg.Volumes == nil || cfg.RootDir == "" {
+		return nil, errors.New("stats: Config.Runtime, Images, Pods, Observed, Volumes or RootDir is missing")
 	}
 	if cfg.Proc == "" {
 		cfg.Proc = "/proc"
@@ -102,7 +104,7 @@ func New(cfg Config) (*Stats, error) {
 	if cfg.Cgroup == "" {
 		cfg.Cgroup = "/sys/fs/cgroup"
 	}
-	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage(), images: images{known: map[string]string{}}}
+	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage(), images: images{known: map[string]string{}}, answers: answers{period: cfg.VolumePeriod}}
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
 	s.systemContainers(true, s.began)

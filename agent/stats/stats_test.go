@@ -133,6 +133,7 @@ func world(t *testing.T) (*Stats, *fake) {
 			}
 			return nil
 		},
+		Volumes:   func(p *v1.Pod) map[string]Volume { return onDisk(filepath.Join(root, "kubelet"), p) },
 		PodCgroup: func(p *v1.Pod) string { return "/kubepods/pod" + string(p.UID) },
 		Tiers:     []string{"/kubepods"},
 	})
@@ -140,6 +141,18 @@ func world(t *testing.T) (*Stats, *fake) {
 		t.Fatal(err)
 	}
 	return s, runtime
+}
+
+// onDisk returns the volumes of a pod that have directories.
+func onDisk(root string, p *v1.Pod) map[string]Volume {
+	out := map[string]Volume{}
+	for _, v := range p.Spec.Volumes {
+		found, _ := filepath.Glob(filepath.Join(root, "pods", string(p.UID), "volumes", "*", v.Name))
+		for _, dir := range found {
+			out[v.Name] = Volume{Path: dir}
+		}
+	}
+	return out
 }
 
 func TestSummary(t *testing.T) {
@@ -347,7 +360,7 @@ func TestMountedVolume(t *testing.T) {
 			pod := s.cfg.Pods()[0]
 			pod.Spec.Volumes[0].EmptyDir.Medium = medium
 			s.cfg.Pods = func() []v1.Pod { return []v1.Pod{pod} }
-			dir := s.volumeDirs(&pod)["data"]
+			dir := s.cfg.Volumes(&pod)["data"].Path
 			known := &probe[place]{began: time.Now(), done: make(chan struct{}), value: place{fs: &statsapi.FsStats{UsedBytes: new(uint64(11))}, mounted: true}}
 			close(known.done)
 			s.places.under = map[string]*probe[place]{dir: known}

@@ -1,15 +1,27 @@
 package stats
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 )
+
+// Volume is a volume of a pod on the node.
+type Volume struct {
+	// Path is its directory, or its device.
+	Path string
+	// Block says that it is a device.
+	Block bool
+	// Ask, if it is not nil, gets the volume's figures from its driver, and false if that has none. It may take long, and ends by itself.
+	Ask func(context.Context) (statsapi.FsStats, bool)
+}
 
 // place is the state of a directory without a walk.
 type place struct {
@@ -19,7 +31,11 @@ type place struct {
 	counted bool // used is known
 }
 
-func (s *Stats) placeOf(pod *v1.Pod, v *v1.Volume, dir string, now time.Time) place {
+func (s *Stats) placeOf(pod *v1.Pod, v *v1.Volume, at Volume, now time.Time) place {
+	dir := at.Path
+	if at.Block {
+		return place{fs: deviceOf(dir, now), mounted: true}
+	}
 	out := place{fs: s.fsOf(dir, now), mounted: mounted(dir)}
 	if s.cfg.Quota != nil && !out.mounted {
 		if q, ok := s.cfg.Quota(pod, v, dir); ok {
@@ -29,14 +45,23 @@ func (s *Stats) placeOf(pod *v1.Pod, v *v1.Volume, dir string, now time.Time) pl
 	return out
 }
 
+// deviceOf returns the usage of a device: its size; nil if that is unknown.
+func deviceOf(path string, now time.Time) *statsapi.FsStats {
+	size, ok := deviceSize(path)
+	if !ok {
+		return nil
+	}
+	return &statsapi.FsStats{Time: metav1.NewTime(now), CapacityBytes: &size}
+}
+
 // volumes returns the usage of the pod's volumes, and of those that count as its ephemeral storage.
 //
 // Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go.
 func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.VolumeStats, ephemeral held) {
-	dirs := s.volumeDirs(pod)
+	at := s.cfg.Volumes(pod)
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		out, h, ok := s.volume(w, pod, v, dirs[v.Name], now)
+		out, h, ok := s.volume(w, pod, v, at[v.Name], now)
 		if !ok {
 			continue
 		}
@@ -50,21 +75,39 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 }
 
 // volume returns the usage of a volume, and what is in its directory if no file system is mounted there; false if that is not known (yet).
-// The file system of huge pages does not say how many are used, so it is walked, too.
-func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, dir string, now time.Time) (out statsapi.VolumeStats, h held, ok bool) {
-	if dir == "" {
+// Figures that nobody knows are 0.
+//
+// Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go, parsePodVolumeStats.
+func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, at Volume, now time.Time) (out statsapi.VolumeStats, h held, ok bool) {
+	switch {
+	case at.Path == "":
+	case at.Ask != nil:
+		out.FsStats, ok = s.answers.of(w.until, at.Path, at.Ask)
+	default:
+		out.FsStats, h, ok = s.measured(w, pod, v, at, now)
+	}
+	for _, n := range []**uint64{&out.CapacityBytes, &out.AvailableBytes, &out.UsedBytes, &out.Inodes, &out.InodesFree, &out.InodesUsed} {
+		if *n == nil {
+			*n = new(uint64)
+		}
+	}
+	out.Name, out.PVCRef = v.Name, claimOf(pod, v)
+	return out, h, ok
+}
+
+// measured is volume for one without a driver. The file system of huge pages does not say how many are used, so it is walked, too. That of a
+// claim is not, even if it is a directory of the node.
+func (s *Stats) measured(w walks, pod *v1.Pod, v *v1.Volume, at Volume, now time.Time) (out statsapi.FsStats, h held, ok bool) {
+	is, ok := s.places.ask(at.Path, func() place { return s.placeOf(pod, v, at, now) })
+	if !ok || is.fs == nil {
 		return out, h, false
 	}
-	at, ok := s.places.ask(dir, func() place { return s.placeOf(pod, v, dir, now) })
-	if !ok || at.fs == nil {
-		return out, h, false
-	}
-	out.Name, out.FsStats, out.PVCRef = v.Name, *at.fs, claimOf(pod, v) // a copy: others may have requested the same
-	if at.mounted && !podspec.HugePagesVolume(v) {
+	out = *is.fs // a copy: others may have requested the same
+	if is.mounted && !podspec.HugePagesVolume(v) || claimOf(pod, v) != nil {
 		return out, h, true
 	}
-	if h = at.used; !at.counted {
-		if h, ok = s.usage.of(w, dir, now); !ok {
+	if h = is.used; !is.counted {
+		if h, ok = s.usage.of(w, at.Path, now); !ok {
 			return out, h, false
 		}
 	}
@@ -81,28 +124,6 @@ func claimOf(pod *v1.Pod, v *v1.Volume) *statsapi.PVCReference {
 		return &statsapi.PVCReference{Name: pod.Name + "-" + v.Name, Namespace: pod.Namespace}
 	}
 	return nil
-}
-
-func (s *Stats) volumeDirs(pod *v1.Pod) map[string]string {
-	if s.cfg.Volumes != nil {
-		return s.cfg.Volumes(pod)
-	}
-	root := filepath.Join(s.cfg.RootDir, "pods", string(pod.UID), "volumes")
-	plugins, err := os.ReadDir(root)
-	if err != nil {
-		return nil
-	}
-	out := map[string]string{}
-	for _, p := range plugins {
-		names, err := os.ReadDir(filepath.Join(root, p.Name()))
-		if err != nil {
-			continue
-		}
-		for _, n := range names {
-			out[n.Name()] = filepath.Join(root, p.Name(), n.Name())
-		}
-	}
-	return out
 }
 
 // mounted reports whether another file system begins at dir.

@@ -1,9 +1,6 @@
 package volume
 
 import (
-	"path/filepath"
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,7 +48,7 @@ func (was Sight) Lost(now Sight) string {
 
 // see inspects a volume; was is the earlier Sight. A volume elsewhere, such as a hostPath, is not inspected.
 func (m *Manager) see(k key, path string, was Sight) Sight {
-	if dir := m.place(k).Dir; path != dir && !strings.HasPrefix(path, dir+string(filepath.Separator)) {
+	if !m.place(k).has(path) {
 		return Sight{}
 	}
 	name := ""

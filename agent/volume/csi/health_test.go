@@ -43,6 +43,7 @@ type healthDriver struct {
 	fail    error
 	hang    map[string]bool // the handles, and "" for the backend
 	asked   []string
+	usage   []*csipb.VolumeUsage
 }
 
 func (d *healthDriver) set(edit func()) {

@@ -3,11 +3,9 @@ package csi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
@@ -21,25 +19,33 @@ type Stats struct {
 	Inodes, InodesUsed, InodesFree int64
 }
 
-// Stats gets the statistics of a pod's volume from the driver, by the volume's name on the node.
+// Stats gets the statistics of a pod's volume that is set up from its driver. It returns before ctx ends if the driver does not answer.
 //
-// Upstream: pkg/volume/csi/csi_client.go, NodeGetVolumeStats.
-func (p *Plugin) Stats(ctx context.Context, uid types.UID, name string) (Stats, error) {
-	dir := volume.Dir(p.cfg.RootDir, uid, Name, name)
-	data, err := loadData(dir)
-	if err != nil {
-		return Stats{}, fmt.Errorf("volume %s of pod %s: %w", name, uid, err)
-	}
-	d, err := p.driver(data.Driver)
+// Upstream: pkg/volume/csi/csi_metrics.go, GetMetrics; csi_client.go, NodeGetVolumeStats.
+func (p *Plugin) Stats(ctx context.Context, s volume.Spec) (Stats, error) {
+	v, err := volOf(s)
 	if err != nil {
 		return Stats{}, err
 	}
+	d, err := p.driver(v.driver)
+	if err != nil {
+		return Stats{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	if can, err := d.can(ctx, canStats); err != nil {
 		return Stats{}, err
 	} else if !can {
 		return Stats{}, ErrNoStats
 	}
-	resp, err := d.node.NodeGetVolumeStats(ctx, &csipb.NodeGetVolumeStatsRequest{VolumeId: data.Handle, VolumePath: filepath.Join(dir, target)})
+	path := filepath.Join(s.Dir, target)
+	if s.Block {
+		path = filepath.Join(p.blockGlobal(v.name), string(s.PodUID))
+	}
+	resp, err := d.node.NodeGetVolumeStats(ctx, &csipb.NodeGetVolumeStatsRequest{VolumeId: v.handle, VolumePath: path})
+	if err == nil && len(resp.GetUsage()) == 0 {
+		err = errors.New("failed to get usage from response. usage is nil")
+	}
 	if err != nil {
 		return Stats{}, err
 	}

@@ -250,7 +250,7 @@ func TestStagedOnceForTwoPods(t *testing.T) {
 	if got := a.InUse(); !slices.Equal(got, []v1.UniqueVolumeName{"kubernetes.io/csi/" + driverName + "^" + handle}) {
 		t.Errorf("in use: %v", got)
 	}
-	stats, err := a.csi.Stats(t.Context(), "u1", "pv")
+	stats, err := a.csi.Stats(t.Context(), a.Mounted("u1")["data"].Spec)
 	if err != nil || stats.Capacity != 1<<30 {
 		t.Errorf("stats %+v, %v", stats, err)
 	}
