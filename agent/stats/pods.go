@@ -207,8 +207,8 @@ func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief boo
 
 // storage adds the disk usage of the pod and its containers, which are those that run, as far as it is known.
 func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
-	var total held
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
+	total := s.ownFiles(types.UID(p.PodRef.UID), seen)
 	for i, from := range running(sb) {
 		c := &p.Containers[i]
 		if w := from.GetWritableLayer(); w != nil {
@@ -222,16 +222,14 @@ func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandbox
 		}
 		for _, fs := range []*statsapi.FsStats{c.Rootfs, c.Logs} {
 			if fs != nil {
-				total.bytes += or0(fs.UsedBytes)
-				total.inodes += or0(fs.InodesUsed)
+				total.add(held{or0(fs.UsedBytes), or0(fs.InodesUsed)})
 			}
 		}
 	}
 	if spec != nil {
 		var local held
 		p.VolumeStats, local = s.volumes(w, spec, now)
-		total.bytes += local.bytes
-		total.inodes += local.inodes
+		total.add(local)
 	}
 	p.EphemeralStorage = on(s.fsOf(s.cfg.RootDir, now), &total.bytes, &total.inodes, now)
 }

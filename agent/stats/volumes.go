@@ -66,8 +66,7 @@ func (s *Stats) volumes(w walks, pod *v1.Pod, now time.Time) (list []statsapi.Vo
 			continue
 		}
 		if podspec.Ephemeral(v) {
-			ephemeral.bytes += h.bytes
-			ephemeral.inodes += h.inodes
+			ephemeral.add(h)
 		}
 		list = append(list, out)
 	}

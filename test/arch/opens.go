@@ -42,6 +42,7 @@ var opens = map[string]string{
 	"agent/quota/kernel_linux.go":              "an emptyDir, whose parent is root's: its containers; O_DIRECTORY, O_NOFOLLOW, and one name is read, before containers use it",
 	"agent/server/logdir.go":                   "/var/log: root and pods with a hostPath; resolved by os.Root, O_NONBLOCK, files and directories only, 10,000 entries",
 	"agent/stats/device_size.go":               "a link to a block device, in a directory of root's: the agent; read only, O_NONBLOCK, beside",
+	"agent/stats/podfiles_linux.go":            "a pod's log directory: root and the runtime; O_DIRECTORY, O_NOFOLLOW, 4096 names; no file is opened",
 	"agent/stats/processes.go":                 "/proc/PID/fd: the kernel, of files that containers open; 256 names at a time, 65,536 of a cgroup; nothing is opened there",
 	"agent/stats/walk_linux.go":                "containers: directories only, O_NOFOLLOW, 256 names at a time, beside and until the context ends",
 	"agent/stats/walk_other.go":                "volumes, with the simulated runtime: the person who runs it",
