@@ -22,6 +22,8 @@ type entity struct {
 	pod types.UID
 	// cgroup is its path, "" if it is unknown.
 	cgroup string
+	// container says that cgroups below its own are part of it, too.
+	container bool
 	// created is when it was created; zero if that is not known.
 	created time.Time
 	// figures are what the cgroup's files say.
@@ -60,6 +62,9 @@ func (s *Stats) entities(ctx context.Context, sum *statsapi.Summary, now time.Ti
 	s.images.keep(boxes)
 	for i := range out {
 		out[i].figures = s.figures(out[i].cgroup, &out[i].stats)
+		if s.tree.v2 && !out[i].container {
+			s.tree.v2OwnKills(&out[i].figures, out[i].cgroup)
+		}
 	}
 	return out
 }
@@ -84,7 +89,7 @@ func (s *Stats) podEntities(ctx context.Context, out []entity, p *statsapi.PodSt
 		if o := seen.Newest(c.Name); o != nil {
 			id, image, at, created = o.ID, o.Image, s.tree.container(path, o.ID), o.CreatedAt
 		}
-		out = append(out, entity{labels: labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), stats: c, pod: uid, cgroup: at, created: created})
+		out = append(out, entity{labels: labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), stats: c, pod: uid, cgroup: at, container: true, created: created})
 	}
 	return out
 }

@@ -34,6 +34,8 @@ const (
 	memoryUsage = "container_memory_usage_bytes"
 	workingSet  = "container_memory_working_set_bytes"
 	rss         = "container_memory_rss"
+	// oomKills are the processes that the kernel has killed.
+	oomKills = "container_oom_events_total"
 	// inactiveFile is easy to reclaim.
 	inactiveFile = "container_memory_total_inactive_file_bytes"
 )

@@ -36,7 +36,7 @@ func (t tree) v1Memory(f *figures, path string) {
 		f.values["container_memory_events_max_total"] = hits // cgroup v2 counts the same as an event
 		f.values["container_memory_events_high_total"] = 0   // no cgroup of v1 has memory.high
 	}
-	f.setFrom(t.fields("memory", path, "memory.oom_control"), 1, "container_oom_events_total", "oom_kill")
+	f.setFrom(t.fields("memory", path, "memory.oom_control"), 1, oomKills, "oom_kill")
 	t.limits(f, path, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")
 }
 

@@ -47,8 +47,19 @@ func (t tree) v2Memory(f *figures, path string) {
 	peak, ok := t.number("memory", path, "memory.peak")
 	f.set("container_memory_max_usage_bytes", peak, ok, 1)
 	f.setFrom(t.fields("memory", path, "memory.events"), 1,
-		"container_oom_events_total", "oom_kill", "container_memory_events_high_total", "high", "container_memory_events_max_total", "max")
+		oomKills, "oom_kill", "container_memory_events_high_total", "high", "container_memory_events_max_total", "max")
 	t.limits(f, path, "memory.max", "memory.swap.max", "memory.min")
+}
+
+// v2OwnKills makes the count of killed processes that of the cgroup itself: memory.events also counts those of the cgroups below, which have
+// lines of their own.
+//
+// Upstream: pkg/kubelet/oom/oom_counter.go counts each for one cgroup.
+func (t tree) v2OwnKills(f *figures, path string) {
+	delete(f.values, oomKills)
+	if path != "" {
+		f.setFrom(t.fields("memory", path, "memory.events.local"), 1, oomKills, "oom_kill")
+	}
 }
 
 // limits adds memory limits: 0 if there is none.

@@ -56,7 +56,7 @@ func counters() []series {
 		{"container_memory_pgsteal_total", "Cumulative number of pages reclaimed by the page reclaim algorithm."},
 		{"container_memory_workingset_refault_file_total", "Cumulative number of refaults of previously evicted file pages."},
 		{"container_memory_workingset_refault_anon_total", "Cumulative number of refaults of previously evicted anonymous pages."},
-		{"container_oom_events_total", "Count of out of memory events observed for the container"},
+		{oomKills, "Count of out of memory events observed for the container"},
 		{"container_pressure_cpu_stalled_seconds_total", "Total time duration no tasks in the container could make progress due to CPU congestion."},
 		{"container_pressure_cpu_waiting_seconds_total", "Total time duration tasks in the container have waited due to CPU congestion."},
 		{"container_pressure_memory_stalled_seconds_total", "Total time duration no tasks in the container could make progress due to memory congestion."},
