@@ -46,8 +46,6 @@ func summaryMetrics(page *exposition.Page, all []entity, now time.Time) {
 		{page.Gauge, memoryUsage, "Current memory usage in bytes, including all memory regardless of when it was accessed", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.UsageBytes }), nil},
 		{page.Gauge, workingSet, "Current working set in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.WorkingSetBytes }), nil},
 		{page.Gauge, rss, "Size of RSS in bytes.", memoryOf(func(m *statsapi.MemoryStats) *uint64 { return m.RSSBytes }), nil},
-		{page.Gauge, "container_fs_usage_bytes", "Number of bytes that are consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.UsedBytes }), []string{"device", ""}},
-		{page.Gauge, "container_fs_limit_bytes", "Number of bytes that can be consumed by the container on this filesystem.", diskOf(func(f *statsapi.FsStats) *uint64 { return f.CapacityBytes }), []string{"device", ""}},
 	} {
 		m.begin(m.name, m.help)
 		for i := range all {
@@ -59,7 +57,7 @@ func summaryMetrics(page *exposition.Page, all []entity, now time.Time) {
 			}
 		}
 	}
-	nodeInodes(page, all)
+	fsMetrics(page, all)
 	page.Gauge("container_creation_time_seconds", "Container creation time since unix epoch in seconds.")
 	for _, x := range all {
 		if !x.created.IsZero() {
@@ -90,27 +88,6 @@ func summaryMetrics(page *exposition.Page, all []entity, now time.Time) {
 				if v := m.value(i); v != nil {
 					page.SampleOf(float64(*v), x.net.Time.Time, x.labels, "interface", i.Name)
 				}
-			}
-		}
-	}
-}
-
-// nodeInodes writes the inodes of the node's file system. The containers' writable layers have none of their own.
-func nodeInodes(page *exposition.Page, all []entity) {
-	for _, m := range []struct {
-		name, help string
-		value      func(*statsapi.FsStats) *uint64
-	}{
-		{"container_fs_inodes_free", "Number of available Inodes", func(f *statsapi.FsStats) *uint64 { return f.InodesFree }},
-		{"container_fs_inodes_total", "Number of Inodes", func(f *statsapi.FsStats) *uint64 { return f.Inodes }},
-	} {
-		page.Gauge(m.name, m.help)
-		for _, x := range all {
-			if x.cgroup != top || x.stats.Rootfs == nil {
-				continue
-			}
-			if n := m.value(x.stats.Rootfs); n != nil {
-				page.SampleOf(float64(*n), x.stats.Rootfs.Time.Time, x.labels, "device", "")
 			}
 		}
 	}
@@ -152,14 +129,5 @@ func memoryOf(f func(*statsapi.MemoryStats) *uint64) func(*statsapi.ContainerSta
 			return nil, 0, time.Time{}
 		}
 		return f(c.Memory), 1, c.Memory.Time.Time
-	}
-}
-
-func diskOf(f func(*statsapi.FsStats) *uint64) func(*statsapi.ContainerStats) (*uint64, float64, time.Time) {
-	return func(c *statsapi.ContainerStats) (*uint64, float64, time.Time) {
-		if c.Rootfs == nil {
-			return nil, 0, time.Time{}
-		}
-		return f(c.Rootfs), 1, c.Rootfs.Time.Time
 	}
 }

@@ -24,6 +24,8 @@ type entity struct {
 	cgroup string
 	// container says that cgroups below its own are part of it, too.
 	container bool
+	// fileSystems are those of the node's block devices; of others, there are none.
+	fileSystems []fileSystem
 	// created is when it was created; zero if that is not known.
 	created time.Time
 	// figures are what the cgroup's files say.
@@ -36,7 +38,7 @@ func (s *Stats) entities(ctx context.Context, sum *statsapi.Summary, now time.Ti
 	n := sum.Node
 	out := []entity{{
 		labels: labelsOf("", top, "", "", "", ""), stats: statsapi.ContainerStats{StartTime: n.StartTime, CPU: n.CPU, Memory: n.Memory, IO: n.IO, Rootfs: n.Fs},
-		net: n.Network, cgroup: top, created: n.StartTime.Time,
+		net: n.Network, cgroup: top, fileSystems: s.fileSystems(now), created: n.StartTime.Time,
 	}}
 	for _, at := range slices.Concat(s.cfg.Tiers, s.systemCgroups()) {
 		if cpu, mem := s.cgroupCPU("t"+at, at, now), s.cgroupMemory(at, now); cpu != nil || mem != nil {

@@ -82,8 +82,10 @@ type Stats struct {
 	rates *rates
 	usage *usage
 	// places are the results for volumes' file systems.
-	places      probes[place]
-	answers     answers
+	places  probes[place]
+	answers answers
+	// mounts are the results for the node's file systems.
+	mounts      probes[*statsapi.FsStats]
 	images      images
 	full, brief flight[*statsapi.Summary]
 	// failing says that the last statistics of pods are those of their containers only, because the runtime failed.
