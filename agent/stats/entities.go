@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -90,6 +91,7 @@ func (s *Stats) podEntities(ctx context.Context, out []entity, p *statsapi.PodSt
 		var created time.Time
 		if o := seen.Newest(c.Name); o != nil {
 			id, image, at, created = o.ID, o.Image, s.tree.container(path, o.ID), o.CreatedAt
+			c.StartTime = metav1.NewTime(o.StartedAt)
 		}
 		out = append(out, entity{labels: labelsOf(c.Name, at, image, id, p.PodRef.Namespace, p.PodRef.Name), stats: c, pod: uid, cgroup: at, container: true, created: created})
 	}

@@ -148,7 +148,7 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 	for _, c := range running(sb) {
 		out := s.container(c, cgroup, brief, now)
 		if o := seen.Container(c.GetAttributes().GetId()); o != nil {
-			out.StartTime = metav1.NewTime(o.StartedAt)
+			out.StartTime = metav1.NewTime(o.CreatedAt) // upstream's, too, is when it was created
 		}
 		p.Containers = append(p.Containers, out)
 	}

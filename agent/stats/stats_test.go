@@ -184,7 +184,7 @@ func TestSummary(t *testing.T) {
 	if p.StartTime.Unix() != 100 || *p.CPU.UsageCoreNanoSeconds != 3e9 || *p.ProcessStats.ProcessCount != 2 || p.Network.Name != "eth0" {
 		t.Errorf("pod %+v", p)
 	}
-	if c.StartTime.Unix() != 101 || *c.CPU.UsageCoreNanoSeconds != 2e9+1 || *c.CPU.UsageNanoCores != 5e8 || *c.Rootfs.UsedBytes != 4096 || *c.Logs.UsedBytes < 5000 {
+	if c.StartTime.Unix() != 99 || *c.CPU.UsageCoreNanoSeconds != 2e9+1 || *c.CPU.UsageNanoCores != 5e8 || *c.Rootfs.UsedBytes != 4096 || *c.Logs.UsedBytes < 5000 {
 		t.Errorf("container %+v", c)
 	}
 	if len(p.VolumeStats) != 1 || p.VolumeStats[0].Name != "data" || *p.VolumeStats[0].UsedBytes < 10000 {
@@ -320,7 +320,7 @@ func TestMetrics(t *testing.T) {
 	got := scrape(t, s.ResourceMetrics())
 	for name, want := range map[string]float64{
 		"node_cpu_usage_seconds_total": 7, "node_memory_working_set_bytes": 500000, "container_memory_working_set_bytes": 1000,
-		"pod_cpu_usage_seconds_total": 3, "container_start_time_seconds": 101, "resource_scrape_error": 0,
+		"pod_cpu_usage_seconds_total": 3, "container_start_time_seconds": 99, "resource_scrape_error": 0,
 	} {
 		f := got[name]
 		if f == nil || len(f.Metric) != 1 || f.Metric[0].GetCounter().GetValue()+f.Metric[0].GetGauge().GetValue() != want {

@@ -376,6 +376,9 @@ func TestCadvisor(t *testing.T) {
 			if m := find(got["container_creation_time_seconds"], map[string]string{"container": "web"}); m.GetGauge().GetValue() != 99 {
 				t.Errorf("created %v", m)
 			}
+			if m := find(got["container_start_time_seconds"], map[string]string{"container": "web"}); m.GetGauge().GetValue() != 101 {
+				t.Errorf("started %v", m)
+			}
 			if m := find(got["machine_cpu_physical_cores"], map[string]string{"boot_id": "b1"}); m.GetGauge().GetValue() != 3 {
 				t.Errorf("cores %v", m)
 			}
