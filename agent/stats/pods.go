@@ -36,12 +36,13 @@ func (s *Stats) pods(ctx context.Context, images *statsapi.FsStats, brief bool, 
 	out := make([]statsapi.PodStats, 0, len(sandboxes))
 	until, cancel := context.WithTimeout(ctx, walksWait)
 	defer cancel()
+	disks := &layers{images: images, known: map[string]*statsapi.FsStats{}}
 	for _, sb := range sandboxes {
 		spec := specs[types.UID(sb.GetAttributes().GetMetadata().GetUid())]
 		cgroup := s.podCgroup(spec)
 		p := s.pod(sb, cgroup, brief, now)
 		if !brief {
-			s.storage(walks{until, fresh != nil && fresh(p.PodRef.UID)}, &p, sb, spec, images, now)
+			s.storage(walks{until, fresh != nil && fresh(p.PodRef.UID)}, &p, sb, spec, disks, now)
 			p.Network = network(sb.GetLinux().GetNetwork())
 			p.ProcessStats = s.processStats(sb, cgroup)
 		}
@@ -206,13 +207,13 @@ func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief boo
 }
 
 // storage adds the disk usage of the pod and its containers, which are those that run, as far as it is known.
-func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, images *statsapi.FsStats, now time.Time) {
+func (s *Stats) storage(w walks, p *statsapi.PodStats, sb *runtimeapi.PodSandboxStats, spec *v1.Pod, disks *layers, now time.Time) {
 	seen := s.cfg.Observed(types.UID(p.PodRef.UID))
 	total := s.ownFiles(types.UID(p.PodRef.UID), seen)
 	for i, from := range running(sb) {
 		c := &p.Containers[i]
-		if w := from.GetWritableLayer(); w != nil {
-			c.Rootfs = on(images, value(w.UsedBytes), value(w.InodesUsed), now)
+		if layer := from.GetWritableLayer(); layer != nil {
+			c.Rootfs = s.rootfs(disks, layer, now)
 		}
 		if o := seen.Newest(c.Name); o != nil && o.LogPath != "" {
 			dir := filepath.Dir(o.LogPath)
