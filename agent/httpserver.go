@@ -58,6 +58,9 @@ func (p *parts) checkpoints() string {
 	return filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")
 }
 
+// statsFromCRI is the gate with which the runtime has the content of /metrics/cadvisor.
+const statsFromCRI = "PodAndContainerStatsFromCRI"
+
 // addStats adds the resource usage of the node and its pods. It is measured only on request.
 func (p *parts) addStats(c *server.Config) error {
 	s, err := stats.New(p.statsConfig())
@@ -66,7 +69,7 @@ func (p *parts) addStats(c *server.Config) error {
 	}
 	p.host.stats = s
 	c.Stats, c.ResourceMetrics, c.ContainerMetrics = s, s.ResourceMetrics(), s.ContainerMetrics()
-	if p.cfg.Kubelet.Gates.Enabled("PodAndContainerStatsFromCRI") {
+	if p.cfg.Kubelet.Gates.Enabled(statsFromCRI) {
 		c.ContainerMetrics = s.RuntimeContainerMetrics(p.client.Runtime, p.cfg.Bus)
 	}
 	return nil

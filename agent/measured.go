@@ -167,5 +167,15 @@ func (p *parts) measureNode(m *measured) {
 	m.gauge("kubelet_memory_qos_node_memory_min_bytes", "Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.", float64(guaranteed))
 	m.gauge("kubelet_memory_qos_node_memory_low_bytes", "Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.", float64(burstable))
 	m.Gauge("kubelet_metrics_provider", "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'")
-	m.sample(1, "provider", "cri")
+	m.sample(1, "provider", p.metricsProvider())
+}
+
+// metricsProvider returns upstream's name for where /metrics/cadvisor is from.
+//
+// Upstream: pkg/kubelet/server/server.go, InstallAuthNotRequiredHandlers.
+func (p *parts) metricsProvider() string {
+	if p.cfg.Kubelet.Gates.Enabled(statsFromCRI) {
+		return "cri"
+	}
+	return "cadvisor"
 }
