@@ -49,12 +49,13 @@ func (s *Sink) cluster(r *trace.Record) {
 		}
 		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)
 	case *trace.ServerRequest:
-		if s.local(e) {
+		if s.local(e) || e.Server == trace.ServerHealthz {
 			return
 		}
-		s.inflight.end(r.Span)
 		values := labelsOf(e)
-		s.httpRequests.WithLabelValues(values[:]...).Inc()
+		if !s.inflight.end(r.Span) { // its begin was not counted
+			s.httpRequests.WithLabelValues(values[:]...).Inc()
+		}
 		s.httpDuration.WithLabelValues(values[:]...).Observe(sec)
 		if kind, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/"); e.WebSocket {
 			s.more.webSockets.WithLabelValues(strings.ToLower(kind)).Inc()
@@ -118,31 +119,36 @@ func httpMethod(verb trace.APIVerb) string {
 	return "OTHER"
 }
 
-// knownMethod prevents clients from creating label values.
+// knownMethod prevents clients from creating label values. PATCH is another method, as upstream.
+//
+// Upstream: pkg/kubelet/server/server.go, getMetricMethodBucket.
 func knownMethod(method string) string {
 	switch method {
-	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	case "OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT":
 		return method
 	}
 	return "other"
 }
 
 // serverPath returns the first part of a path that the servers know, "other" for all others, and whether requests for
-// it may be long-running.
+// it may be long-running; upstream's does not include portForward.
 //
-// Upstream: pkg/kubelet/server/server.go, isLongRunningRequest.
+// Upstream: pkg/kubelet/server/server.go, getMetricBucket, isLongRunningRequest.
 func serverPath(path string) (root string, long bool) {
 	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch root {
-	case "exec", "attach", "portForward", "debug":
+	case "exec", "attach", "debug":
 		return root, true
 	case "metrics":
-		if rest == "cadvisor" || rest == "probes" || rest == "resource" || rest == "slis" {
-			return root + "/" + rest, false
+		switch sub, _, _ := strings.Cut(rest, "/"); sub {
+		case "cadvisor", "probes", "resource":
+			return root + "/" + sub, false
 		}
-		return root, false
-	case "pods", "allocatedPods", "runningpods", "run", "containerLogs", "configz", "stats", "logs", "checkpoint", "spec",
-		"healthz", "livez", "readyz", "statusz", "flagz", "healthcheck", "":
+		if path == "/metrics" {
+			return root, false
+		}
+	case "pods", "allocatedPods", "runningpods", "run", "containerLogs", "portForward", "configz", "stats", "logs", "checkpoint",
+		"healthz", "statusz", "flagz":
 		return root, false
 	}
 	return "other", false

@@ -144,7 +144,70 @@ func TestInflight(t *testing.T) {
 	has(t, ours(t, reg), line+"1")
 	s.Lost(1)
 	put(2, trace.EdgeEnd)
-	has(t, ours(t, reg), line+"0")
+	has(t, ours(t, reg), line+"0", `kubelet_http_requests_total{long_running="false",method="GET",path="pods",server_type="readwrite"} 3`)
+}
+
+// A request is counted when it begins, once, also if records were lost.
+func TestRequestsCountWhenTheyBegin(t *testing.T) {
+	s, reg := newSink(t)
+	const line = `kubelet_http_requests_total{long_running="true",method="POST",path="exec",server_type="readwrite"} `
+	put := func(span byte, edge trace.Edge) {
+		s.Apply(&trace.Record{Span: trace.SpanID(span), Edge: edge, Event: &trace.ServerRequest{Server: trace.ServerHTTPS, Method: "POST", Path: "/exec/ns/web/web"}})
+	}
+	put(1, trace.EdgeBegin)
+	has(t, ours(t, reg), line+"1")
+	s.Lost(1)
+	put(1, trace.EdgeEnd)
+	has(t, ours(t, reg), line+"1")
+	for range maxInflight + 1 {
+		s.Lost(1)
+	}
+	if n := len(s.inflight.forgotten) + len(s.inflight.by); n != 0 {
+		t.Errorf("%d requests are kept", n)
+	}
+}
+
+// The labels of requests are upstream's.
+func TestRequestLabels(t *testing.T) {
+	for _, c := range []struct {
+		server             trace.ServerName
+		method, path       string
+		wantMethod, wantAt string
+		kind, long         string
+	}{
+		{trace.ServerHTTPS, "GET", "/pods", "GET", "pods", "readwrite", "false"},
+		{trace.ServerReadOnly, "TRACE", "/stats/summary", "TRACE", "stats", "readonly", "false"},
+		{trace.ServerHTTPS, "CONNECT", "/debug/pprof/heap", "CONNECT", "debug", "readwrite", "true"},
+		{trace.ServerHTTPS, "PATCH", "/", "other", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "x", "/livez", "other", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/spec/", "GET", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/readyz", "GET", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/healthcheck", "GET", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/healthz/syncloop", "GET", "healthz", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/metrics", "GET", "metrics", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/metrics/", "GET", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/metrics/probes", "GET", "metrics/probes", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/metrics/cadvisor/x", "GET", "metrics/cadvisor", "readwrite", "false"},
+		{trace.ServerHTTPS, "GET", "/metrics/slis", "GET", "other", "readwrite", "false"},
+		{trace.ServerHTTPS, "POST", "/portForward/ns/web", "POST", "portForward", "readwrite", "false"},
+		{trace.ServerHTTPS, "POST", "/attach/ns/web/c", "POST", "attach", "readwrite", "true"},
+	} {
+		want := [4]string{c.wantMethod, c.wantAt, c.kind, c.long}
+		if got := labelsOf(&trace.ServerRequest{Server: c.server, Method: c.method, Path: c.path}); got != want {
+			t.Errorf("%s %s: %q, want %q", c.method, c.path, got, want)
+		}
+	}
+}
+
+// Upstream counts no requests to the health port.
+func TestHealthPortIsNotCounted(t *testing.T) {
+	s, reg := newSink(t)
+	for _, edge := range []trace.Edge{trace.EdgeBegin, trace.EdgeEnd} {
+		s.Apply(&trace.Record{Span: 1, Edge: edge, Event: &trace.ServerRequest{Server: trace.ServerHealthz, Method: "GET", Path: "/healthz"}})
+	}
+	if got := ours(t, reg); strings.Contains(got, "kubelet_http_") {
+		t.Error(got)
+	}
 }
 
 func TestCertificates(t *testing.T) {
