@@ -109,7 +109,7 @@ func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
 	for line := range strings.Lines(string(text)) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
 		f := strings.Fields(rest)
-		if !ok || len(f) < 11 || name == "lo" || strings.HasPrefix(name, "veth") || strings.HasPrefix(name, "docker") || strings.HasPrefix(name, "cali") {
+		if !ok || len(f) < 11 || inside(name) {
 			continue
 		}
 		i := statsapi.InterfaceStats{Name: name, RxBytes: parsed(f[0]), RxErrors: parsed(f[2]), TxBytes: parsed(f[8]), TxErrors: parsed(f[10])}
@@ -119,6 +119,15 @@ func (s *Stats) nodeNetwork(now time.Time) *statsapi.NetworkStats {
 		}
 	}
 	return out
+}
+
+// inside reports whether an interface is within the machine, for cAdvisor: it reports interfaces of network plugins, such as cali*, but not veth*
+// and those of Docker and nerdctl.
+//
+// Upstream: github.com/google/cadvisor/lib/container/libcontainer/handler.go, isIgnoredDevice.
+func inside(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"lo", "veth", "docker", "nerdctl"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func (s *Stats) defaultInterface() string {
