@@ -71,8 +71,8 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 // volumePlugins returns the plugins that need no API server.
 func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume.Plugin, error) {
 	c, node := p.cluster, p.criNode()
-	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.hostIPs, Users: files.Users(p.cfg.Kubelet.Gates.Enabled("AtomicWriteVolumeUserFields"))}
-	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable, Modes: p.cfg.Kubelet.Gates.Enabled("EmptyDirVolumeMode")}
+	fields := downwardapi.Config{Memory: mem, Allocatable: node.Allocatable, HostIPs: p.hostIPs, Users: files.Users(p.cfg.Kubelet.Gates.Enabled("AtomicWriteVolumeUserFields")), Bus: p.cfg.Bus}
+	onDisk := emptydir.Config{Memory: mem, Allocatable: node.Allocatable, Modes: p.cfg.Kubelet.Gates.Enabled("EmptyDirVolumeMode"), Bus: p.cfg.Bus}
 	if p.host.quotas = p.newQuotas(); p.host.quotas != nil {
 		onDisk.Counter = p.host.quotas
 	}
@@ -102,8 +102,8 @@ func (p *parts) volumePlugins(mem *memdir.Maker, images image.Volumes) ([]volume
 	if c.alone() {
 		return plugins, nil
 	}
-	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects, Users: fields.Users})
-	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects, Users: fields.Users})
+	maps, err := keyfiles.New(keyfiles.Config{Kind: keyfiles.ConfigMap, Memory: mem, Objects: c.objects, Users: fields.Users, Bus: p.cfg.Bus})
+	secrets, err2 := keyfiles.New(keyfiles.Config{Kind: keyfiles.Secret, Memory: mem, Objects: c.objects, Users: fields.Users, Bus: p.cfg.Bus})
 	return append(plugins, maps, secrets), errors.Join(err, err2)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/files"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Name is the plugin's name.
@@ -31,6 +32,8 @@ type Config struct {
 	HostIPs func() []string
 	// Users says that owners of files in the spec count.
 	Users files.Users
+	// Bus may be nil.
+	Bus *trace.Bus
 }
 
 // Plugin is the plugin.
@@ -44,7 +47,7 @@ func New(cfg Config) (*Plugin, error) {
 	if cfg.Memory == nil {
 		return nil, errors.New("downwardapi: Config.Memory is missing")
 	}
-	return &Plugin{cfg: cfg, store: files.Store{Memory: cfg.Memory}}, nil
+	return &Plugin{cfg: cfg, store: files.Store{Bus: cfg.Bus, Memory: cfg.Memory}}, nil
 }
 
 // Name implements volume.Plugin.
@@ -63,12 +66,12 @@ func (p *Plugin) Version(s volume.Spec) (string, error) {
 }
 
 // SetUp implements volume.Plugin.
-func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	set, err := p.files(s)
 	if err != nil {
 		return criconfig.Volume{}, err
 	}
-	return p.store.SetUp(s, set)
+	return p.store.SetUp(ctx, s, set)
 }
 
 // TearDown implements volume.Plugin.

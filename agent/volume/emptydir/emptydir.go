@@ -3,7 +3,7 @@
 //
 // It owns the directory's mode, medium, size and group. It never removes the content of an existing one: a pod's data survives
 // restarts of its containers and of the agent. It does not enforce size limits on disk; eviction does. It runs no goroutine and
-// publishes no event; the manager does.
+// publishes only a warning about what the fsGroup could not be set on; the manager publishes the rest.
 //
 // Upstream: pkg/volume/emptydir/empty_dir.go.
 package emptydir
@@ -21,6 +21,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Name is the plugin's name.
@@ -41,6 +42,8 @@ type Config struct {
 	Counter Counter
 	// Modes says that emptyDir.mode has an effect: feature gate EmptyDirVolumeMode.
 	Modes bool
+	// Bus may be nil.
+	Bus *trace.Bus
 }
 
 // Plugin is the plugin.
@@ -67,7 +70,7 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 }
 
 // SetUp implements volume.Plugin. An existing volume that is marked ready is not changed.
-func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	out := criconfig.Volume{HostPath: s.Dir, SELinuxRelabel: true}
 	med, err := mediumOf(s)
 	if err != nil {
@@ -83,7 +86,7 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	if p.cfg.Counter != nil && quota.Counts(s.Pod, s.Volume) {
 		p.cfg.Counter.Assign(s.Dir) // without it, the directory is scanned
 	}
-	if err := p.own(s); err != nil {
+	if err := p.own(ctx, s); err != nil {
 		return criconfig.Volume{}, err
 	}
 	return out, setReady(s.Meta)
@@ -127,7 +130,7 @@ func fileMode(mode int32) os.FileMode {
 }
 
 // own sets the directory's group to the pod's. Containers created its content, which has the group from the directory.
-func (p *Plugin) own(s volume.Spec) error {
+func (p *Plugin) own(ctx context.Context, s volume.Spec) error {
 	if fsgroup.Of(s.Pod) == nil {
 		return nil
 	}
@@ -136,7 +139,9 @@ func (p *Plugin) own(s volume.Spec) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
-	return fsgroup.One(root, ".", fsgroup.Of(s.Pod), false)
+	failures, err := fsgroup.One(root, ".", fsgroup.Of(s.Pod), false)
+	failures.Warn(ctx, p.cfg.Bus, "volume "+s.Name)
+	return err
 }
 
 // ready reports whether the volume was finished before, by either agent, and still exists.

@@ -1,7 +1,8 @@
 // Package files is the common part of the volumes that the agent fills with files: configMap, secret, downwardAPI and projected.
 //
 // It owns their directory (in memory, or on disk), the mount points within it, the atomic replacement of all files, owners and the
-// fsGroup, and the list of files of a ConfigMap or a Secret. It fetches nothing, runs no goroutine and publishes no event.
+// fsGroup, and the list of files of a ConfigMap or a Secret. It fetches nothing, runs no goroutine and publishes only a warning about files whose group
+// cannot be set.
 //
 // Upstream: pkg/volume/configmap, pkg/volume/secret.
 package files
@@ -22,6 +23,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
 	"github.com/kubeloupe/kubeloupe/agent/volume/fsgroup"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Set is the desired content of a volume, by path.
@@ -35,10 +37,12 @@ type Store struct {
 	Memory *memdir.Maker
 	// Disk stores them on disk. Otherwise they are only in memory, unless the agent cannot mount.
 	Disk bool
+	// Bus may be nil.
+	Bus *trace.Bus
 }
 
 // SetUp sets the volume's content to exactly these files. A reader sees either all of the old or all of the new ones.
-func (st Store) SetUp(s volume.Spec, set Set) (criconfig.Volume, error) {
+func (st Store) SetUp(ctx context.Context, s volume.Spec, set Set) (criconfig.Volume, error) {
 	if err := st.makeDir(s.Dir); err != nil {
 		return criconfig.Volume{}, err
 	}
@@ -47,10 +51,13 @@ func (st Store) SetUp(s volume.Spec, set Set) (criconfig.Volume, error) {
 	}
 	group := fsgroup.Of(s.Pod)
 	w := atomicdir.Writer{Dir: s.Dir, Own: func(root *os.Root, sub string) error {
-		if err := fsgroup.One(root, ".", group, true); err != nil {
+		above, err := fsgroup.One(root, ".", group, true)
+		if err != nil {
 			return err
 		}
-		return fsgroup.Apply(root, sub, group, true)
+		below, err := fsgroup.Apply(root, sub, group, true)
+		above.And(below).Warn(ctx, st.Bus, "volume "+s.Name)
+		return err
 	}}
 	if err := w.Write(set); err != nil {
 		return criconfig.Volume{}, err

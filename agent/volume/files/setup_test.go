@@ -24,7 +24,7 @@ func TestSetUpAndTearDown(t *testing.T) {
 			{"a": {Data: []byte("3"), Mode: 0o600}},
 			{},
 		} {
-			vol, err := store.SetUp(s, set)
+			vol, err := store.SetUp(t.Context(), s, set)
 			if err != nil || vol.HostPath != s.Dir || !vol.ReadOnly {
 				t.Fatalf("%s: got %+v, %v, want a read-only volume at %s", name, vol, err, s.Dir)
 			}

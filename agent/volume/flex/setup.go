@@ -72,7 +72,7 @@ func (d *driver) own(ctx context.Context, s volume.Spec, src *source) error {
 	if src.readOnly || !d.caps.FSGroup || fsgroup.Of(s.Pod) == nil {
 		return nil
 	}
-	return fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: d.p.cfg.Bus, Events: d.p.cfg.Events}.Try(ctx, "volume "+s.Name+" of flexvolume driver "+d.name)
+	return fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: d.p.cfg.Bus, Events: d.p.cfg.Events}.Try(ctx)
 }
 
 // mounted reports whether something is mounted at a directory, which may not exist.

@@ -2,12 +2,9 @@ package fsgroup
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -40,7 +37,8 @@ type Change struct {
 }
 
 // Apply does nothing if the pod has no fsGroup, or if the policy is OnRootMismatch and the volume's root is already
-// correct. The root is changed last, so that an interrupted change is repeated.
+// correct. The root is changed last, so that an interrupted change is repeated. Files that cannot be changed are one warning in the log; an
+// error says that the files could not be listed, or that ctx has ended.
 //
 // Upstream: pkg/volume/volume_linux.go, ChangePermissions.
 func (c Change) Apply(ctx context.Context) error {
@@ -51,32 +49,39 @@ func (c Change) Apply(ctx context.Context) error {
 	if policy := c.Pod.Spec.SecurityContext.FSGroupChangePolicy; policy != nil && *policy == v1.FSGroupChangeOnRootMismatch && c.rootIsRight(*group) {
 		return nil
 	}
-	root, err := os.OpenRoot(c.Dir)
+	dir, err := os.OpenFile(c.Dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // nothing is written through it
+	defer dir.Close() //nolint:errcheck // nothing is written through it
 	var files atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		c.watch(ctx, &files, stop)
 	}()
-	err = c.deep(ctx, root, ".", 0, *group, &files)
+	w := walk{ctx: ctx, group: int(*group), readOnly: c.ReadOnly, files: &files}
+	err = w.deep(dir)
 	close(stop)
 	<-stopped
+	w.failures.Warn(ctx, c.Bus, c.name())
 	return err
 }
 
-// Try is Apply, but a failure is only a warning in the log, about a volume with this name: not every file system has groups. The error is
-// that of a context that has ended.
-func (c Change) Try(ctx context.Context, volume string) error {
+// Try is Apply, but a failure is only a warning in the log: not every file system has groups. The error is that of a context that has ended.
+func (c Change) Try(ctx context.Context) error {
 	err := c.Apply(ctx)
 	if err != nil && ctx.Err() == nil {
-		trace.Point(c.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "the fsGroup of the pod cannot be set on " + volume + ": " + err.Error()})
+		warn(ctx, c.Bus, c.name(), err)
 		return nil
 	}
 	return err
+}
+
+// name is the volume's directory from the pod's UID on, for people.
+func (c Change) name() string {
+	_, below, _ := strings.Cut(c.Dir, string(c.Pod.UID))
+	return string(c.Pod.UID) + below
 }
 
 func (c Change) rootIsRight(group int64) bool {
@@ -92,62 +97,6 @@ func (c Change) rootIsRight(group int64) bool {
 	return ok && int64(stat.Gid) == group && info.Mode().Perm()&want == want && info.Mode()&fs.ModeSetgid != 0
 }
 
-// maxDepth limits how deep a volume may be nested: each level needs a walk from the top, and maybe an open directory.
-const maxDepth = 1000
-
-// deep changes the content of a directory before the directory itself. Containers wrote the volume, and may be writing
-// to it on another node: directories may have any number of entries, which are read in parts, and may be replaced by
-// anything.
-func (c Change) deep(ctx context.Context, root *os.Root, name string, depth int, group int64, files *atomic.Int64) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if depth > maxDepth {
-		return fmt.Errorf("directories are nested deeper than %d", maxDepth)
-	}
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		err := each(root, name, func(e fs.DirEntry) error {
-			return c.deep(ctx, root, path.Join(name, e.Name()), depth+1, group, files)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	files.Add(1)
-	return one(root, name, fs.FileInfoToDirEntry(info), int(group), c.ReadOnly)
-}
-
-// each calls do for the entries of a directory. A small directory is closed before.
-func each(root *os.Root, name string, do func(fs.DirEntry) error) error {
-	dir, err := root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }() // nothing was written
-	const some = 256
-	for {
-		entries, err := dir.ReadDir(some)
-		if len(entries) < some {
-			_ = dir.Close()
-		}
-		for _, e := range entries {
-			if err := do(e); err != nil {
-				return err
-			}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if len(entries) < some {
-			return nil
-		}
-	}
-}
-
 // watch publishes the progress until stop is closed.
 func (c Change) watch(ctx context.Context, files *atomic.Int64, stop <-chan struct{}) {
 	tick := time.NewTicker(progressTick)
@@ -155,8 +104,7 @@ func (c Change) watch(ctx context.Context, files *atomic.Int64, stop <-chan stru
 	told := time.NewTimer(firstTold)
 	defer told.Stop()
 	span := trace.FromContext(ctx)
-	_, below, _ := strings.Cut(c.Dir, string(c.Pod.UID))
-	dir := string(c.Pod.UID) + below
+	dir := c.name()
 	first, last := true, int64(0)
 	for {
 		select {

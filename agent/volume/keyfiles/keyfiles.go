@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/files"
 	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Kind is the kind of object whose keys a plugin mounts. It is the plugin's name.
@@ -45,6 +46,8 @@ type Config struct {
 	Objects Objects
 	// Users says that owners of files in the spec count.
 	Users files.Users
+	// Bus may be nil.
+	Bus *trace.Bus
 }
 
 // Plugin is the plugin for volumes of one kind.
@@ -61,7 +64,7 @@ func New(cfg Config) (*Plugin, error) {
 	case cfg.Memory == nil || cfg.Objects == nil:
 		return nil, errors.New("keyfiles: Config.Memory or Config.Objects is missing")
 	}
-	return &Plugin{cfg: cfg, store: files.Store{Memory: cfg.Memory, Disk: cfg.Kind == ConfigMap}}, nil
+	return &Plugin{cfg: cfg, store: files.Store{Bus: cfg.Bus, Memory: cfg.Memory, Disk: cfg.Kind == ConfigMap}}, nil
 }
 
 // Name implements volume.Plugin.
@@ -100,7 +103,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err != nil {
 		return criconfig.Volume{}, err
 	}
-	return p.store.SetUp(s, set)
+	return p.store.SetUp(ctx, s, set)
 }
 
 // RefreshAt implements volume.Refresher.

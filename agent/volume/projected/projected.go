@@ -70,7 +70,7 @@ func New(cfg Config) (*Plugin, error) {
 	if cfg.Fields.Memory == nil {
 		return nil, errors.New("projected: Config.Fields.Memory is missing")
 	}
-	return &Plugin{cfg: cfg, store: files.Store{Memory: cfg.Fields.Memory}}, nil
+	return &Plugin{cfg: cfg, store: files.Store{Bus: cfg.Fields.Bus, Memory: cfg.Fields.Memory}}, nil
 }
 
 // Name implements volume.Plugin.
@@ -131,7 +131,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err != nil {
 		return criconfig.Volume{}, err
 	}
-	return p.store.SetUp(s, set)
+	return p.store.SetUp(ctx, s, set)
 }
 
 // RefreshAt implements volume.Refresher: the time at which the first token must be replaced.

@@ -58,7 +58,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if d.readOnly {
 		return out, nil
 	}
-	return out, fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: p.cfg.Bus, Events: p.cfg.Events}.Try(ctx, "volume "+s.Name)
+	return out, fsgroup.Change{Dir: s.Dir, Pod: s.Pod, Bus: p.cfg.Bus, Events: p.cfg.Events}.Try(ctx)
 }
 
 // take waits for the lock of a global directory, and returns the function that releases it.
