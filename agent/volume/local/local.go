@@ -45,7 +45,10 @@ type Config struct {
 }
 
 // Plugin is the plugin.
-type Plugin struct{ cfg Config }
+type Plugin struct {
+	cfg   Config
+	locks volume.Locks // of persistent volumes, by name: pods of the node share their disks
+}
 
 // New returns the plugin.
 func New(cfg Config) (*Plugin, error) {
@@ -55,7 +58,7 @@ func New(cfg Config) (*Plugin, error) {
 	if cfg.Mounter == nil {
 		return nil, errors.New("local: Config.Mounter is missing")
 	}
-	return &Plugin{cfg}, nil
+	return &Plugin{cfg: cfg}, nil
 }
 
 // Name implements volume.Plugin.
@@ -79,6 +82,11 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 // SetUp implements volume.Plugin.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: s.ReadOnly, SELinuxRelabel: true}
+	give, err := p.take(ctx, s.Place)
+	if err != nil {
+		return out, err
+	}
+	defer give()
 	source, err := p.source(s)
 	if err != nil {
 		return out, err
@@ -108,6 +116,14 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 		return out, err
 	}
 	return out, p.own(ctx, s, others)
+}
+
+// take waits for a persistent volume's lock, and returns the function that releases it. Without it, the last pod's TearDown could unmount a
+// disk that another pod is about to use, and two pods could create its file system.
+//
+// Upstream: pkg/volume/util/operationexecutor, MountVolume; pkg/volume/local/local.go, SetUpAt.
+func (p *Plugin) take(ctx context.Context, at volume.Place) (func(), error) {
+	return p.locks.Take(ctx, p.cfg.Bus, at.Name, at.Name)
 }
 
 // own sets the group of the files to the pod's, unless another pod uses them.
@@ -180,7 +196,12 @@ func (p *Plugin) otherPods(source string) (bool, error) {
 }
 
 // TearDown implements volume.Plugin.
-func (p *Plugin) TearDown(_ context.Context, at volume.Place) error {
+func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
+	give, err := p.take(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer give()
 	if err := mount.CleanupMountPoint(at.Dir, p.cfg.Mounter, true); err != nil {
 		return err
 	}
@@ -200,7 +221,12 @@ func (p *Plugin) global(name string) string {
 }
 
 // SetUpBlock implements volume.BlockPlugin.
-func (p *Plugin) SetUpBlock(_ context.Context, s volume.Spec) (criconfig.Volume, error) {
+func (p *Plugin) SetUpBlock(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	give, err := p.take(ctx, s.Place)
+	if err != nil {
+		return criconfig.Volume{}, err
+	}
+	defer give()
 	device, err := filepath.EvalSymlinks(s.PV.Spec.Local.Path)
 	if err != nil {
 		return criconfig.Volume{}, err
@@ -210,7 +236,12 @@ func (p *Plugin) SetUpBlock(_ context.Context, s volume.Spec) (criconfig.Volume,
 }
 
 // TearDownBlock implements volume.BlockPlugin.
-func (p *Plugin) TearDownBlock(_ context.Context, at volume.Place) error {
+func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
+	give, err := p.take(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer give()
 	if err := blockdev.Unmap(p.cfg.Mounter, p.global(at.Name), string(at.PodUID), at.Dir); err != nil {
 		return err
 	}
