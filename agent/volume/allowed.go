@@ -25,7 +25,7 @@ func (m *Manager) allowed(j job) error {
 			return &StageError{Stage: stage + ".NodeAffinity check", Err: err}
 		}
 	}
-	if modes := pv.Spec.AccessModes; len(modes) == 1 && modes[0] == v1.ReadWriteOncePod && m.elsewhere(j.key) {
+	if modes := pv.Spec.AccessModes; len(modes) == 1 && modes[0] == v1.ReadWriteOncePod && !m.claimSole(j.key) {
 		return &StageError{Stage: stage + ".SetUp", Err: errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")}
 	}
 	return nil
@@ -45,14 +45,17 @@ func fits(a *v1.VolumeNodeAffinity, labels map[string]string) error {
 	return err
 }
 
-// elsewhere reports whether another pod has the persistent volume.
-func (m *Manager) elsewhere(k key) bool {
+// claimSole reports whether no other pod has the persistent volume, or is setting it up. If so, none may while this setup runs.
+//
+// Upstream: pkg/kubelet/volumemanager/cache/actual_state_of_world.go, IsVolumeMountedElsewhere.
+func (m *Manager) claimSole(k key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for other, s := range m.states {
-		if other.uid != k.uid && other.plugin == k.plugin && other.name == k.name && (s.mounted || s.found) {
-			return true
+		if other.uid != k.uid && other.plugin == k.plugin && other.name == k.name && (s.mounted || s.found || s.sole) {
+			return false
 		}
 	}
-	return false
+	m.states[k].sole = true
+	return true
 }

@@ -144,7 +144,7 @@ func (m *Manager) finish(j job, out done, err error) {
 	m.mu.Lock()
 	s := m.states[j.key]
 	was := s.attach
-	s.busy, s.quiet, s.quit, s.slow = false, false, nil, j.slow && err != nil
+	s.busy, s.sole, s.quiet, s.quit, s.slow = false, false, false, nil, j.slow && err != nil
 	m.attempts++
 	switch {
 	case err != nil:

@@ -71,6 +71,8 @@ type wanted struct {
 }
 
 // state is the actual state of one volume on the node.
+//
+// Many fields: the lock guards all of them, and plan needs most.
 type state struct {
 	found   bool // found on disk when the agent started, and not checked since
 	mounted bool
@@ -86,6 +88,7 @@ type state struct {
 
 	busy    bool
 	doing   verb
+	sole    bool          // busy with the setup of a volume that only one pod may have
 	quit    chan struct{} // closed when the volume of a running setup is no longer desired
 	quiet   bool          // busy with a mounted volume that is usable meanwhile
 	failed  [verbs]uint64 // number of the last attempt that failed, from 1
