@@ -21,7 +21,7 @@ type Volume struct {
 	HostPath string
 	// ReadOnly says that the volume itself is read-only.
 	ReadOnly bool
-	// SELinuxRelabel makes the runtime label the volume's files for the container.
+	// SELinuxRelabel makes the runtime label the volume's files for the container. A read-only volume of others does not have it.
 	SELinuxRelabel bool
 	// Image is set for an image volume: the runtime mounts the image itself.
 	Image *runtimeapi.ImageSpec

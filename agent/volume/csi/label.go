@@ -58,11 +58,11 @@ func withLabel(options []string, label string) []string {
 }
 
 // relabels reports whether the runtime relabels the files of a volume: the file system has these options, and its files have no label by the
-// mount.
+// mount. Those of a read-only volume belong to others.
 //
-// Upstream: pkg/volume/csi/csi_mounter.go, SetUpAt.
-func relabels(label, options string) bool {
-	return label == "" && strings.Contains(","+options+",", ",seclabel,")
+// Upstream: pkg/volume/csi/csi_mounter.go, SetUpAt, GetAttributes; pkg/kubelet/kubelet_pods.go, makeMounts.
+func relabels(readOnly bool, label, options string) bool {
+	return !readOnly && label == "" && strings.Contains(","+options+",", ",seclabel,")
 }
 
 // unstageOther unstages the volume if it is still staged with another label and no pod uses it, for example after a crash: a mount with

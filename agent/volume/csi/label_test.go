@@ -324,8 +324,11 @@ func TestRelabels(t *testing.T) {
 		label, options string
 		want           bool
 	}{{"", "rw,seclabel", true}, {"", "rw,seclabels", false}, {"", "", false}, {fileA, "rw,seclabel", false}, {fileA, "rw,context=" + fileA, false}} {
-		if got := relabels(tc.label, tc.options); got != tc.want {
+		if got := relabels(false, tc.label, tc.options); got != tc.want {
 			t.Errorf("label %q, options %q: %t", tc.label, tc.options, got)
+		}
+		if relabels(true, tc.label, tc.options) {
+			t.Errorf("label %q, options %q: a read-only volume is relabeled", tc.label, tc.options)
 		}
 	}
 }

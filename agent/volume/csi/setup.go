@@ -99,7 +99,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err := w.own(ctx, path); err != nil {
 		return criconfig.Volume{}, fmt.Errorf("applyFSGroup failed for vol %s: %w", w.v.handle, err)
 	}
-	return criconfig.Volume{HostPath: path, ReadOnly: w.v.readOnly, SELinuxRelabel: relabels(s.SELinuxLabel, optionsOf(path))}, nil
+	return criconfig.Volume{HostPath: path, ReadOnly: w.v.readOnly, SELinuxRelabel: relabels(w.v.readOnly, s.SELinuxLabel, optionsOf(path))}, nil
 }
 
 func (w *work) note() volData {

@@ -259,3 +259,17 @@ func TestNewDriver(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A pod does not relabel the files of a read-only volume, which are others'.
+func TestRelabel(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		b := newBench(t, nil)
+		b.install("cifs", `init) ok ', "capabilities": {"attach": false, "selinuxRelabel": true}';;`+mounts)
+		out, err := b.p.SetUp(t.Context(), b.spec("u", func(s *volume.Spec) {
+			s.Volume.FlexVolume = &v1.FlexVolumeSource{Driver: "cifs", ReadOnly: readOnly}
+		}))
+		if err != nil || out.ReadOnly != readOnly || out.SELinuxRelabel == readOnly {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 		p.waits(src.driver)
 		return out, err
 	}
-	out.SELinuxRelabel = d.caps.SELinuxRelabel
+	out.SELinuxRelabel = d.caps.SELinuxRelabel && !src.readOnly
 	mounted, err := p.mounted(s.Dir)
 	if err != nil || mounted {
 		return out, err

@@ -81,7 +81,7 @@ func (*Plugin) Version(s volume.Spec) (string, error) {
 
 // SetUp implements volume.Plugin.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
-	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: s.ReadOnly, SELinuxRelabel: true}
+	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: s.ReadOnly, SELinuxRelabel: !s.ReadOnly}
 	give, err := p.take(ctx, s.Place)
 	if err != nil {
 		return out, err

@@ -35,8 +35,8 @@ func TestDirectoryIsBound(t *testing.T) {
 	}
 	rw, ro := spec("u1", false), spec("u2", true)
 	for _, s := range []volume.Spec{rw, ro, rw} {
-		if _, err := p.SetUp(t.Context(), s); err != nil {
-			t.Fatal(err)
+		if out, err := p.SetUp(t.Context(), s); err != nil || out.ReadOnly != s.ReadOnly || out.SELinuxRelabel == s.ReadOnly {
+			t.Fatalf("%+v, %v", out, err)
 		}
 		t.Cleanup(func() { _ = p.TearDown(t.Context(), s.Place) })
 	}

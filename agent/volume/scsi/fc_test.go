@@ -217,3 +217,14 @@ func TestFCInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// A pod does not relabel the files of a read-only volume, which are others'.
+func TestReadOnly(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		b := newFC(t, "sda")
+		out, err := b.p.SetUp(t.Context(), b.fcSpec("u1", func(src *v1.FCVolumeSource) { src.ReadOnly = readOnly }))
+		if err != nil || out.ReadOnly != readOnly || out.SELinuxRelabel == readOnly {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+}

@@ -26,7 +26,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err != nil {
 		return criconfig.Volume{}, err
 	}
-	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: d.readOnly, SELinuxRelabel: true}
+	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: d.readOnly, SELinuxRelabel: !d.readOnly}
 	dir := p.global(d.dir, false)
 	p.use(s.Dir, dir)
 	points, err := p.mounts()
