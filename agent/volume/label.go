@@ -52,6 +52,9 @@ func (m *Manager) labeler(obj *v1.Pod, found []onDisk) setLabel {
 	options := selinux.OptionsOf(obj)
 	r := selinux.Request{Recursive: selinux.Recursive(obj), AllModes: m.cfg.SELinuxAllModes}
 	return func(ctx context.Context, name string, k key, w *wanted) error {
+		if w.invalid != nil {
+			return nil // it is not mounted
+		}
 		old, began := m.wantedNow(k)
 		if old != nil {
 			w.turn = old.turn

@@ -152,9 +152,6 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 	if plugin == nil {
 		return key{}, nil, m.unsupported(v, spec)
 	}
-	if _, can := plugin.(BlockPlugin); spec.Block && !can {
-		return key{}, nil, fmt.Errorf("volume %q has volumeMode Block, which %s does not do", v.Name, plugin.Name())
-	}
 	k := key{obj.UID, plugin.Name(), flat(spec.Volume.Name), spec.Block}
 	if !element(k.name) {
 		return key{}, nil, fmt.Errorf("volume %q: its source %q cannot name a directory", v.Name, spec.Volume.Name)
@@ -169,15 +166,24 @@ func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim 
 	m.mu.Lock()
 	w.size = growth(claim, spec.ReadOnly, m.sizeOnNode(k))
 	m.mu.Unlock()
-	if w.version, err = plugin.Version(spec); err == nil {
-		if a, ok := plugin.(Attachable); ok {
-			w.attach, err = a.AttachName(ctx, spec)
+	if w.invalid = w.check(); w.invalid != nil {
+		return k, w, nil
+	}
+	if a, ok := plugin.(Attachable); ok {
+		if w.attach, err = a.AttachName(ctx, spec); err != nil {
+			return key{}, nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
 		}
 	}
-	if err != nil {
-		return key{}, nil, &Error{Op: setUp.String(), Volume: v.Name, Plugin: k.plugin, Err: err}
-	}
 	return k, w, nil
+}
+
+// check sets the version. An error says that the volume can never be set up: its operation fails, and the pod's other volumes are set up.
+func (w *wanted) check() (err error) {
+	if _, can := w.plugin.(BlockPlugin); w.spec.Block && !can {
+		return fmt.Errorf("volumeMode is Block, which %s does not do", w.plugin.Name())
+	}
+	w.version, err = w.plugin.Version(w.spec)
+	return err
 }
 
 // specOf returns a pod's volume as the plugins get it. A volume in the pod of a type that a CSI driver has now is a persistent volume of that

@@ -75,6 +75,9 @@ func (m *Manager) operate(ctx context.Context, j job) {
 
 func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 	w := j.want
+	if w.invalid != nil {
+		return out, w.invalid
+	}
 	spec := w.spec
 	spec.Adopt, spec.Refresh, spec.SELinuxLabel = j.adopt, j.quiet, w.label.Mount
 	if err := m.allowed(j); err != nil {

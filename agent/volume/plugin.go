@@ -19,7 +19,7 @@ type Plugin interface {
 	// CanSupport reports whether the volume is of this kind.
 	CanSupport(v *v1.Volume) bool
 	// Version identifies the content that SetUp would create now. A mounted volume is set up again when it differs. An
-	// error says that the volume can never be created.
+	// error says that the volume can never be created; the message is the Event's.
 	Version(s Spec) (string, error)
 	// SetUp creates or updates the volume. It keeps the data of an existing one and does not change correct files.
 	SetUp(ctx context.Context, s Spec) (criconfig.Volume, error)

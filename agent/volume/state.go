@@ -57,6 +57,8 @@ type wanted struct {
 	spec    Spec
 	plugin  Plugin
 	version string
+	// invalid says why the volume can never be set up; nil if it can.
+	invalid error
 	// names are the volume's names in the pod: several volumes may use one claim.
 	names []string
 	// attach is the volume's attachment name, if it is attached.
@@ -108,7 +110,7 @@ type size struct {
 
 // satisfies reports whether the volume is usable as desired.
 func (s *state) satisfies(w *wanted) bool {
-	return s != nil && s.mounted && (!s.busy || s.quiet) && s.version == w.version
+	return s != nil && s.mounted && (!s.busy || s.quiet) && s.version == w.version && w.invalid == nil
 }
 
 // due reports whether a volume that satisfies needs another operation now, and if not, when it will; zero for never.
