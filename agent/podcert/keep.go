@@ -23,8 +23,6 @@ const (
 	// The delay between attempts doubles from the first to the last, and has jitter.
 	firstDelay = time.Second
 	lastDelay  = 5 * time.Minute
-	// abandonAfter is how long a request may remain unanswered before another one is created.
-	abandonAfter = 10 * time.Minute
 	// overdueAfter is how long after the time of its renewal a certificate is overdue.
 	overdueAfter = 10 * time.Minute
 	// maxJitter spreads renewals.
@@ -119,19 +117,41 @@ func (m *Manager) issue(ctx context.Context, pod *v1.Pod, src *v1.PodCertificate
 	if err != nil {
 		return nil, nil, fmt.Errorf("create PodCertificateRequest: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, abandonAfter)
-	defer cancel()
+	done, err := m.answer(ctx, req)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("wait for PodCertificateRequest %s/%s: %w", req.Namespace, req.Name, err)
+	case verdict(done) == nil && (done.Status.BeginRefreshAt == nil || done.Status.NotAfter == nil):
+		return nil, nil, fmt.Errorf("PodCertificateRequest %s/%s is issued without beginRefreshAt or notAfter", req.Namespace, req.Name)
+	}
+	return key, done, nil
+}
+
+// errDeleted says that a request no longer exists, so that nobody will answer it.
+var errDeleted = errors.New("it was deleted")
+
+// answer waits for the signer, however long it takes and whatever happens to the API server meanwhile. It fails only if the request is deleted,
+// or ctx ends.
+//
+// Upstream: pkg/kubelet/podcertificate/podcertificatemanager.go, credStateWait.
+func (m *Manager) answer(ctx context.Context, req *certv1.PodCertificateRequest) (*certv1.PodCertificateRequest, error) {
+	pauses := backoff.Jittered(firstDelay, lastDelay, 1)
 	for {
 		done, err := m.look(ctx, req)
 		switch {
-		case err == nil && verdict(done) == nil && (done.Status.BeginRefreshAt == nil || done.Status.NotAfter == nil):
-			return nil, nil, fmt.Errorf("PodCertificateRequest %s/%s is issued without beginRefreshAt or notAfter", req.Namespace, req.Name)
-		case err == nil:
-			return key, done, nil
-		case ctx.Err() != nil || !errors.Is(err, watchtools.ErrWatchClosed):
-			return nil, nil, fmt.Errorf("wait for PodCertificateRequest %s/%s: %w", req.Namespace, req.Name, err)
+		case err == nil || errors.Is(err, errDeleted):
+			return done, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, watchtools.ErrWatchClosed):
+			pauses = backoff.Jittered(firstDelay, lastDelay, 1)
+		default:
+			trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Log{
+				Level: "warn", Message: "a certificate's request cannot be read; retrying",
+				Attrs: []trace.KV{{K: "request", V: req.Namespace + "/" + req.Name}, {K: "err", V: err.Error()}},
+			})
 		}
-		pause(ctx, firstDelay)
+		pause(ctx, pauses.Step())
 	}
 }
 
@@ -153,7 +173,7 @@ func (m *Manager) look(ctx context.Context, req *certv1.PodCertificateRequest) (
 		}
 	}
 	if !there {
-		return nil, errors.New("it was deleted")
+		return nil, errDeleted
 	}
 	w, err := api.Watch(ctx, metav1.ListOptions{FieldSelector: own, ResourceVersion: now.ResourceVersion})
 	if err != nil {
@@ -162,7 +182,7 @@ func (m *Manager) look(ctx context.Context, req *certv1.PodCertificateRequest) (
 	ev, err := watchtools.UntilWithoutRetry(ctx, w, func(ev watch.Event) (bool, error) {
 		got, ok := ev.Object.(*certv1.PodCertificateRequest)
 		if ok && got.Name == req.Name && ev.Type == watch.Deleted {
-			return false, errors.New("it was deleted")
+			return false, errDeleted
 		}
 		return ok && got.Name == req.Name && answered(got), nil
 	})

@@ -2,7 +2,7 @@
 //
 // It owns the keys, which never leave the node, the requests for certificates, and their renewal at the time that the
 // signer sets, or up to five minutes later. It returns an old certificate until there is a new one. A request that the
-// signer denies or fails is final. It writes no file.
+// signer denies or fails is final; one that is pending is waited for while it exists. It writes no file.
 //
 // Goroutines: one for each source of each pod, until Forget or the end of Run.
 //
