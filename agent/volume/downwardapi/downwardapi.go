@@ -62,7 +62,7 @@ func (p *Plugin) CanSupport(v *v1.Volume) bool { return v.DownwardAPI != nil }
 // Version implements volume.Plugin: a digest of the files.
 func (p *Plugin) Version(s volume.Spec) (string, error) {
 	set, err := p.files(s)
-	return set.Digest(), err
+	return files.Version(s, set.Digest()), err
 }
 
 // SetUp implements volume.Plugin.

@@ -54,7 +54,15 @@ func nested(pod *v1.Pod, name string) []string {
 	for i := range pod.Spec.Containers {
 		look(pod.Spec.Containers[i].VolumeMounts)
 	}
+	for i := range pod.Spec.EphemeralContainers {
+		look(pod.Spec.EphemeralContainers[i].VolumeMounts)
+	}
 	return out
+}
+
+// Version adds the mount points of other volumes to the version of a volume's content: an ephemeral container may bring more of them.
+func Version(s volume.Spec, content string) string {
+	return strings.Join(append([]string{content}, nested(s.Pod, s.Volume.Name)...), ":")
 }
 
 // between reports whether something is mounted below outer and above inner.

@@ -82,7 +82,7 @@ func (p *Plugin) CanSupport(v *v1.Volume) bool {
 }
 
 // Version implements volume.Plugin: the cache reports changes of the files.
-func (*Plugin) Version(volume.Spec) (string, error) { return "", nil }
+func (*Plugin) Version(s volume.Spec) (string, error) { return files.Version(s, ""), nil }
 
 // SetUp implements volume.Plugin.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {

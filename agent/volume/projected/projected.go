@@ -109,7 +109,7 @@ func (p *Plugin) knows(src *v1.VolumeProjection) bool {
 func (p *Plugin) Version(s volume.Spec) (string, error) {
 	src := s.Volume.Projected
 	set, err := p.cfg.Fields.Files(s.Pod, fields(src), src.DefaultMode, src.DefaultUser)
-	return set.Digest(), err
+	return files.Version(s, set.Digest()), err
 }
 
 func fields(src *v1.ProjectedVolumeSource) (items []v1.DownwardAPIVolumeFile) {
