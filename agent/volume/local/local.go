@@ -1,8 +1,8 @@
 // Package local is the volume plugin kubernetes.io/local-volume: a directory or disk of the node that an administrator
 // set aside as a persistent volume.
 //
-// It owns the mounts. It never removes data; it creates a file system only on a disk that has none. It runs no
-// goroutine and publishes no event; the manager does.
+// It owns the mounts. It never removes data; it creates a file system only on a disk that has none, and expands
+// it with the claim. It runs no goroutine and publishes no event; the manager does.
 //
 // Upstream: pkg/volume/local/local.go.
 package local
@@ -48,6 +48,9 @@ type Config struct {
 type Plugin struct {
 	cfg   Config
 	locks volume.Locks // of persistent volumes, by name: pods of the node share their disks
+	// exec and isDisk are replaced by tests.
+	exec   utilexec.Interface
+	isDisk func(path string) (bool, error)
 }
 
 // New returns the plugin.
@@ -58,7 +61,7 @@ func New(cfg Config) (*Plugin, error) {
 	if cfg.Mounter == nil {
 		return nil, errors.New("local: Config.Mounter is missing")
 	}
-	return &Plugin{cfg: cfg}, nil
+	return &Plugin{cfg: cfg, exec: utilexec.New(), isDisk: isDisk}, nil
 }
 
 // Name implements volume.Plugin.
@@ -149,15 +152,9 @@ func (p *Plugin) own(ctx context.Context, s volume.Spec, others bool) error {
 // source returns the directory to bind. A disk is first mounted below the plugin's own directory.
 func (p *Plugin) source(s volume.Spec) (string, error) {
 	src := s.PV.Spec.Local
-	info, err := os.Stat(src.Path)
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case info.IsDir():
-		return src.Path, nil
-	case info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0:
-		return "", fmt.Errorf("%s: only directory and block device are supported", src.Path)
+	disk, err := p.isDisk(src.Path)
+	if err != nil || !disk {
+		return src.Path, err
 	}
 	at := filepath.Join(p.disks(), s.PV.Name)
 	mounted, err := isMounted(p.cfg.Mounter, at)
@@ -175,7 +172,7 @@ func (p *Plugin) source(s volume.Spec) (string, error) {
 	if s.ReadOnly {
 		options = append(options, "ro")
 	}
-	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(src.Path, at, fstype, options); err != nil {
+	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, p.exec).FormatAndMount(src.Path, at, fstype, options); err != nil {
 		_ = os.Remove(at)
 		return "", &volume.StageError{Stage: "MountVolume.MountDevice", Err: fmt.Errorf("local: failed to mount device %s at %s (fstype: %s), error %w", src.Path, at, fstype, err)}
 	}
