@@ -35,7 +35,7 @@ type Config[R any] struct {
 	Note func() string
 }
 
-// Table draws rows of type R. It is for one goroutine.
+// Table draws rows of type R, an address in the program. It is for one goroutine.
 type Table[R any] struct {
 	frame
 	cfg    Config[R]
@@ -92,7 +92,7 @@ func (t *Table[R]) SetFilter(f *query.Filter) {
 	t.arrange()
 }
 
-// SetRows replaces the rows. The table keeps no reference to the slice.
+// SetRows replaces the rows. The table keeps no reference to the slice; of rows that are addresses it keeps these.
 func (t *Table[R]) SetRows(rows []R) {
 	t.all = append(t.all[:0], rows...)
 	t.arrange()

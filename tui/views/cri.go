@@ -24,10 +24,10 @@ const slowCall = time.Second
 // CRI shows the calls to the runtime, the newest first, or figures per method.
 type CRI struct {
 	parts
-	calls   list[model.Call]
+	calls   list[*model.Call]
 	methods methods
 	now     time.Time
-	rows    []model.Call // of the last frame
+	rows    held[model.Call]
 	times   trend
 	about   string // the method that the trend is of, "" all
 }
@@ -36,33 +36,36 @@ type CRI struct {
 const perMethod = 1
 
 // methods is the table per method of the last minute.
-type methods struct{ list[model.Method] }
+type methods struct {
+	list[*model.Method]
+	rows held[model.Method]
+}
 
 // NewCRI returns the page.
 func NewCRI(look Look) *CRI {
-	p := &CRI{calls: list[model.Call]{Look: look, stream: true}}
+	p := &CRI{calls: list[*model.Call]{Look: look, stream: true}}
 	p.parts = newParts(look, keys.Of("calls, or figures per method", "m"), &p.calls, &p.methods)
-	p.calls.tbl = newTable(look, table.Config[model.Call]{
+	p.calls.tbl = newTable(look, table.Config[*model.Call]{
 		Columns: p.columns(),
-		ID:      func(c model.Call) string { return strconv.FormatUint(c.Seq, 10) },
-		Text: func(c model.Call) string {
+		ID:      func(c *model.Call) string { return strconv.FormatUint(c.Seq, 10) },
+		Text: func(c *model.Call) string {
 			return c.Method + " " + c.Pod.String() + " " + p.target(c) + " " + p.result(c)
 		},
-		Failed: func(c model.Call) bool { return c.Failed() },
-		Fields: ofPod(func(c model.Call) trace.Pod { return c.Pod }),
+		Failed: func(c *model.Call) bool { return c.Failed() },
+		Fields: ofPod(func(c *model.Call) trace.Pod { return c.Pod }),
 		Empty:  "no call to the runtime seen yet",
 	})
 	p.calls.open = p.bodies
 	p.methods.Look = look
-	p.methods.tbl = newTable(look, table.Config[model.Method]{
+	p.methods.tbl = newTable(look, table.Config[*model.Method]{
 		Columns: methodColumns(look.Theme),
-		ID:      func(m model.Method) string { return m.Name },
-		Text:    func(m model.Method) string { return m.Name },
-		Failed:  func(m model.Method) bool { return m.Errors > 0 },
+		ID:      func(m *model.Method) string { return m.Name },
+		Text:    func(m *model.Method) string { return m.Name },
+		Failed:  func(m *model.Method) bool { return m.Errors > 0 },
 		Empty:   "no call to the runtime in the last minute",
 	})
 	p.calls.trend, p.methods.trend = p.latency, p.latency
-	p.methods.open = func(m model.Method) tea.Cmd { return send(OpenCalls{m.Name}) }
+	p.methods.open = func(m *model.Method) tea.Cmd { return send(OpenCalls{m.Name}) }
 	return p
 }
 
@@ -76,14 +79,14 @@ func (p *CRI) ShowCalls() { p.show(0) }
 func (p *CRI) Refresh(f Frame) {
 	p.now, p.about = f.Now, ""
 	if p.at == perMethod {
-		p.methods.tbl.SetRows(f.Model.Methods(f.Now))
+		p.methods.tbl.SetRows(p.methods.rows.set(f.Model.Methods(f.Now)))
 		if m, ok := p.methods.tbl.Selected(); ok {
 			p.about = m.Name
 		}
 	} else {
-		p.rows = f.Model.AppendCalls(p.rows[:0])
-		slices.Reverse(p.rows)
-		p.calls.tbl.SetRows(p.rows)
+		p.rows.rows = f.Model.AppendCalls(p.rows.rows[:0])
+		slices.Reverse(p.rows.rows)
+		p.calls.tbl.SetRows(p.rows.addresses())
 		if c, ok := p.calls.tbl.Selected(); ok && !p.calls.tbl.Following() {
 			p.about = c.Method
 		}
@@ -113,42 +116,42 @@ func (p *CRI) latency(w int) string {
 // Hints are the keys of this page worth a reminder.
 func (*CRI) Hints() string { return "m methods" }
 
-func (p *CRI) columns() []table.Column[model.Call] {
-	failed := func(c model.Call) style.Tone { return toneIf(c.Failed(), style.Fail) }
-	return []table.Column[model.Call]{
-		clock(p.Look, "time", 3, func(c model.Call) time.Time { return c.Begin }),
-		toned(text("method", 16, 0, 0, func(c model.Call) string { return p.Theme.Clean(c.Method) }), func(c model.Call) style.Tone {
+func (p *CRI) columns() []table.Column[*model.Call] {
+	failed := func(c *model.Call) style.Tone { return toneIf(c.Failed(), style.Fail) }
+	return []table.Column[*model.Call]{
+		clock(p.Look, "time", 3, func(c *model.Call) time.Time { return c.Begin }),
+		toned(text("method", 16, 0, 0, func(c *model.Call) string { return p.Theme.Clean(c.Method) }), func(c *model.Call) style.Tone {
 			if c.Failed() {
 				return style.Fail
 			}
 			return phase(waterfall.CallStage(c.Method))
 		}),
-		duration("took", 0, slowCall, func(c model.Call) time.Duration { return max(c.Age(p.now), 1) }),
+		duration("took", 0, slowCall, func(c *model.Call) time.Duration { return max(c.Age(p.now), 1) }),
 		toned(text("result", 11, 1, 0, p.result), failed),
-		text("pod", 18, 2, 1, func(c model.Call) string { return p.Theme.Clean(c.Pod.String()) }),
+		text("pod", 18, 2, 1, func(c *model.Call) string { return p.Theme.Clean(c.Pod.String()) }),
 		text("on", 13, 2, 2, p.target),
 	}
 }
 
-func methodColumns(th *style.Theme) []table.Column[model.Method] {
-	dur := func(title string, of func(model.Method) time.Duration) table.Column[model.Method] {
+func methodColumns(th *style.Theme) []table.Column[*model.Method] {
+	dur := func(title string, of func(*model.Method) time.Duration) table.Column[*model.Method] {
 		return duration(title, 0, slowCall, of)
 	}
-	return []table.Column[model.Method]{
-		toned(text("method", 18, 1, 0, func(m model.Method) string { return th.Clean(m.Name) }), func(m model.Method) style.Tone {
+	return []table.Column[*model.Method]{
+		toned(text("method", 18, 1, 0, func(m *model.Method) string { return th.Clean(m.Name) }), func(m *model.Method) style.Tone {
 			return phase(waterfall.CallStage(m.Name))
 		}),
-		number("last minute", 11, 0, func(m model.Method) int64 { return int64(m.Count) }, count),
-		oddity("failed", 6, 0, style.Fail, func(m model.Method) int64 { return int64(m.Errors) }),
-		oddity("open", 4, 0, style.Plain, func(m model.Method) int64 { return int64(m.InFlight) }),
-		dur("p50", func(m model.Method) time.Duration { return m.P50 }),
-		dur("p99", func(m model.Method) time.Duration { return m.P99 }),
-		dur("max", func(m model.Method) time.Duration { return m.Max }),
+		number("last minute", 11, 0, func(m *model.Method) int64 { return int64(m.Count) }, count),
+		oddity("failed", 6, 0, style.Fail, func(m *model.Method) int64 { return int64(m.Errors) }),
+		oddity("open", 4, 0, style.Plain, func(m *model.Method) int64 { return int64(m.InFlight) }),
+		dur("p50", func(m *model.Method) time.Duration { return m.P50 }),
+		dur("p99", func(m *model.Method) time.Duration { return m.P99 }),
+		dur("max", func(m *model.Method) time.Duration { return m.Max }),
 	}
 }
 
 // result is how a call ended.
-func (p *CRI) result(c model.Call) string {
+func (p *CRI) result(c *model.Call) string {
 	switch {
 	case c.InFlight && c.Uncertain:
 		return "open?"
@@ -162,7 +165,7 @@ func (p *CRI) result(c model.Call) string {
 	return p.Theme.Clean(c.Code)
 }
 
-func (p *CRI) target(c model.Call) string {
+func (p *CRI) target(c *model.Call) string {
 	if c.Image != "" {
 		return p.Theme.Clean(human.Image(c.Image))
 	}
@@ -178,7 +181,7 @@ func ShortID(id string) string {
 }
 
 // bodies opens a call's request and response.
-func (p *CRI) bodies(c model.Call) tea.Cmd {
+func (p *CRI) bodies(c *model.Call) tea.Cmd {
 	th := p.Theme
 	var lines []Text
 	fact := func(label, value string, tone style.Tone) {

@@ -2,7 +2,7 @@
 // state to show, and draws itself. The drawing depends on nothing else.
 //
 // A list embeds list, its table comes from newTable, its columns from text, number, duration, clock and similar functions, which
-// also define the fields of filters. A new view has one line in tui's shelf.
+// also define the fields of filters. Its rows are addresses, from held. A new view has one line in tui's shelf.
 //
 // It owns cursors, filters and drill-ins; the picture of the node is
 // inspect/model's. It never reads a clock, a file or the environment, runs no

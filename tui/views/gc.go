@@ -17,18 +17,19 @@ import (
 
 // GC shows the passes of garbage collection, the newest first.
 type GC struct {
-	list[model.Pass]
-	now time.Time
+	list[*model.Pass]
+	rows held[model.Pass]
+	now  time.Time
 }
 
 // NewGC returns the page.
 func NewGC(look Look) *GC {
-	p := &GC{list: list[model.Pass]{Look: look, stream: true}}
-	p.tbl = newTable(look, table.Config[model.Pass]{
+	p := &GC{list: list[*model.Pass]{Look: look, stream: true}}
+	p.tbl = newTable(look, table.Config[*model.Pass]{
 		Columns: p.columns(),
-		ID:      func(r model.Pass) string { return string(r.What) + r.Begin.String() },
-		Text:    func(r model.Pass) string { return string(r.What) + " " + string(r.Cause) + " " + p.outcome(r) },
-		Failed:  func(r model.Pass) bool { return r.Err != "" },
+		ID:      func(r *model.Pass) string { return string(r.What) + r.Begin.String() },
+		Text:    func(r *model.Pass) string { return string(r.What) + " " + string(r.Cause) + " " + p.outcome(r) },
+		Failed:  func(r *model.Pass) bool { return r.Err != "" },
 		Empty:   "no garbage collection pass seen yet; containers every minute, images every five",
 	})
 	p.open = p.verdicts
@@ -43,32 +44,32 @@ func (p *GC) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Passes()
 	slices.Reverse(rows)
-	p.tbl.SetRows(rows)
+	p.tbl.SetRows(p.rows.set(rows))
 }
 
-func (p *GC) columns() []table.Column[model.Pass] {
-	failed := func(r model.Pass) style.Tone { return toneIf(r.Err != "", style.Fail) }
-	return []table.Column[model.Pass]{
-		clock(p.Look, "time", 2, func(r model.Pass) time.Time { return r.Begin }),
-		text("what", 9, 0, 0, func(r model.Pass) string { return p.Theme.Clean(string(r.What)) }),
-		text("cause", 8, 0, 3, func(r model.Pass) string { return p.Theme.Clean(string(r.Cause)) }),
-		number("seen", 5, 0, func(r model.Pass) int64 { return int64(r.Considered) }, count),
-		number("removed", 7, 0, func(r model.Pass) int64 { return int64(r.Removed) }, count),
-		number("freed", 8, 0, func(r model.Pass) int64 { return r.Freed }, style.Bytes),
+func (p *GC) columns() []table.Column[*model.Pass] {
+	failed := func(r *model.Pass) style.Tone { return toneIf(r.Err != "", style.Fail) }
+	return []table.Column[*model.Pass]{
+		clock(p.Look, "time", 2, func(r *model.Pass) time.Time { return r.Begin }),
+		text("what", 9, 0, 0, func(r *model.Pass) string { return p.Theme.Clean(string(r.What)) }),
+		text("cause", 8, 0, 3, func(r *model.Pass) string { return p.Theme.Clean(string(r.Cause)) }),
+		number("seen", 5, 0, func(r *model.Pass) int64 { return int64(r.Considered) }, count),
+		number("removed", 7, 0, func(r *model.Pass) int64 { return int64(r.Removed) }, count),
+		number("freed", 8, 0, func(r *model.Pass) int64 { return r.Freed }, style.Bytes),
 		{Title: "usage", Width: 5, Right: true, Drop: 1, Cell: usage},
-		duration("took", 0, 10*time.Second, func(r model.Pass) time.Duration { return r.Dur }),
+		duration("took", 0, 10*time.Second, func(r *model.Pass) time.Duration { return r.Dur }),
 		toned(text("outcome", 10, 1, 0, p.outcome), failed),
 	}
 }
 
-func usage(r model.Pass) table.Cell {
+func usage(r *model.Pass) table.Cell {
 	if r.Usage == 0 {
 		return table.Cell{Text: style.Unknown, Tone: style.Dim}
 	}
 	return table.Cell{Text: fmt.Sprintf("%d%%", r.Usage)}
 }
 
-func (p *GC) outcome(r model.Pass) string {
+func (p *GC) outcome(r *model.Pass) string {
 	switch {
 	case r.Running:
 		return "running"
@@ -81,7 +82,7 @@ func (p *GC) outcome(r model.Pass) string {
 }
 
 // verdicts opens what a pass considered and what became of it.
-func (p *GC) verdicts(r model.Pass) tea.Cmd {
+func (p *GC) verdicts(r *model.Pass) tea.Cmd {
 	th := p.Theme
 	title := fmt.Sprintf("%s GC at %s: %d considered, %d removed, %s freed",
 		r.What, style.Clock(r.Begin), r.Considered, r.Removed, style.Bytes(r.Freed))

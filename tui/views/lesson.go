@@ -19,14 +19,14 @@ func lessonOf[R any](l *list[R], row func(R) learn.Lesson, page learn.Lesson) le
 
 // Lesson implements Teacher.
 func (p *Loop) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(l model.Loop) learn.Lesson { return learn.Loop(l.Case) }, learn.Concept("syncloop"))
+	return lessonOf(&p.list, func(l *model.Loop) learn.Lesson { return learn.Loop(l.Case) }, learn.Concept("syncloop"))
 }
 
 // Lesson implements Teacher.
 func (p *Pods) Lesson() learn.Lesson { return lessonOf(&p.list, podLesson, learn.Concept("worker")) }
 
 // podLesson is about what a pod waits for or does, or about its worker.
-func podLesson(p model.Pod) learn.Lesson {
+func podLesson(p *model.Pod) learn.Lesson {
 	switch {
 	case len(p.Waits) > 0:
 		return learn.Wait(p.Waits[0].For)
@@ -41,9 +41,9 @@ func podLesson(p model.Pod) learn.Lesson {
 // Lesson implements Teacher.
 func (p *CRI) Lesson() learn.Lesson {
 	if p.part == part(&p.methods) {
-		return lessonOf(&p.methods.list, func(m model.Method) learn.Lesson { return learn.Call(m.Name) }, learn.Concept("cri"))
+		return lessonOf(&p.methods.list, func(m *model.Method) learn.Lesson { return learn.Call(m.Name) }, learn.Concept("cri"))
 	}
-	return lessonOf(&p.calls, func(c model.Call) learn.Lesson { return learn.Call(c.Method) }, learn.Concept("cri"))
+	return lessonOf(&p.calls, func(c *model.Call) learn.Lesson { return learn.Call(c.Method) }, learn.Concept("cri"))
 }
 
 // Lesson implements Teacher.
@@ -75,7 +75,7 @@ func (p *Log) Lesson() learn.Lesson {
 	if p.part == part(&p.records) {
 		l = &p.records
 	}
-	return lessonOf(l, func(r logRow) learn.Lesson {
+	return lessonOf(l, func(r *logRow) learn.Lesson {
 		if r.rec == nil {
 			return learn.Concept("event")
 		}
@@ -85,22 +85,22 @@ func (p *Log) Lesson() learn.Lesson {
 
 // Lesson implements Teacher.
 func (p *Volumes) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(v model.Volume) learn.Lesson { return learn.Volume(v.Op) }, learn.Action(trace.VerbVolumes))
+	return lessonOf(&p.list, func(v *model.Volume) learn.Lesson { return learn.Volume(v.Op) }, learn.Action(trace.VerbVolumes))
 }
 
 // Lesson implements Teacher.
 func (p *Probes) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(r model.Probe) learn.Lesson { return learn.Probe(r.Kind) }, learn.Probe(trace.ProbeReadiness))
+	return lessonOf(&p.list, func(r *model.Probe) learn.Lesson { return learn.Probe(r.Kind) }, learn.Probe(trace.ProbeReadiness))
 }
 
 // Lesson implements Teacher.
 func (p *Sources) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(r sourceRow) learn.Lesson { return learn.Source(r.Name) }, learn.Source(trace.SourceFile))
+	return lessonOf(&p.list, func(r *sourceRow) learn.Lesson { return learn.Source(r.Name) }, learn.Source(trace.SourceFile))
 }
 
 // Lesson implements Teacher: it is about the longest phase of a start.
 func (p *Starts) Lesson() learn.Lesson {
-	return lessonOf(&p.list, func(s model.Start) learn.Lesson { return learn.Segment(longest(s).Part) }, learn.Concept("critical-path"))
+	return lessonOf(&p.list, func(s *model.Start) learn.Lesson { return learn.Segment(longest(s).Part) }, learn.Concept("critical-path"))
 }
 
 // Lesson implements Teacher: it is about the row under the cursor; above and below the waterfall about the one that took most of the start.
@@ -124,13 +124,13 @@ func (p *Overview) Lesson() learn.Lesson {
 	for _, some := range [][]model.Pod{p.starting, p.trouble} {
 		for i := range some {
 			if some[i].Key == pod {
-				return podLesson(some[i])
+				return podLesson(&some[i])
 			}
 		}
 	}
 	for i := range p.slowest {
 		if p.slowest[i].Pod == pod {
-			return learn.Segment(longest(p.slowest[i]).Part)
+			return learn.Segment(longest(&p.slowest[i]).Part)
 		}
 	}
 	if pod.IsZero() {

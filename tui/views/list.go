@@ -12,7 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
-// list is the common part of pages that are one table.
+// list is the common part of pages that are one table. R is an address: the code for addresses is linked once, that for values once
+// for each type.
 type list[R any] struct {
 	Look
 	tbl    *table.Table[R]
@@ -29,6 +30,27 @@ func (l *list[R]) above() int {
 		return 1
 	}
 	return 0
+}
+
+// held are the rows of a table of addresses. It keeps its memory from frame to frame: an address is good until the next rows come.
+type held[T any] struct {
+	rows []T
+	at   []*T
+}
+
+// set copies rows and returns the addresses of the copies.
+func (h *held[T]) set(rows []T) []*T {
+	h.rows = append(h.rows[:0], rows...)
+	return h.addresses()
+}
+
+// addresses are those of the rows.
+func (h *held[T]) addresses() []*T {
+	h.at = h.at[:0]
+	for i := range h.rows {
+		h.at = append(h.at, &h.rows[i])
+	}
+	return h.at
 }
 
 // newTable returns a table of a page.

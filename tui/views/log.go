@@ -23,8 +23,9 @@ import (
 // Log shows the important events, the newest last, or every record.
 type Log struct {
 	parts
-	lines   list[logRow]
-	records list[logRow]
+	lines   list[*logRow]
+	records list[*logRow]
+	rows    [2]held[logRow] // of each part
 	history *History
 }
 
@@ -41,21 +42,21 @@ type logRow struct {
 func NewLog(look Look) *Log {
 	p := &Log{}
 	p.parts = newParts(look, keys.Of("what is worth a line, or all records", "a"), &p.lines, &p.records)
-	p.lines = list[logRow]{Look: look, open: p.whole, stream: true}
+	p.lines = list[*logRow]{Look: look, open: p.whole, stream: true}
 	p.lines.tbl = p.table(p.columns(), "no important event yet; a shows all records")
-	took := duration("took", 2, slowCall, logRow.took)
-	p.records = list[logRow]{Look: look, open: p.whole, stream: true}
+	took := duration("took", 2, slowCall, (*logRow).took)
+	p.records = list[*logRow]{Look: look, open: p.whole, stream: true}
 	p.records.tbl = p.table(slices.Insert(p.columns(), 2, took), "no record seen yet")
 	return p
 }
 
-func (p *Log) table(columns []table.Column[logRow], empty string) *table.Table[logRow] {
-	return newTable(p.Look, table.Config[logRow]{
+func (p *Log) table(columns []table.Column[*logRow], empty string) *table.Table[*logRow] {
+	return newTable(p.Look, table.Config[*logRow]{
 		Columns: columns, Tail: true, Empty: empty,
-		ID:     func(r logRow) string { return strconv.FormatUint(r.seq(), 10) },
-		Text:   func(r logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
-		Failed: func(r logRow) bool { return r.tone() == style.Fail || r.line.Level == trace.LevelWarn },
-		Fields: ofPod(logRow.pod),
+		ID:     func(r *logRow) string { return strconv.FormatUint(r.seq(), 10) },
+		Text:   func(r *logRow) string { return p.label(r) + " " + r.pod().String() + " " + p.text(r) },
+		Failed: func(r *logRow) bool { return r.tone() == style.Fail || r.line.Level == trace.LevelWarn },
+		Fields: ofPod((*logRow).pod),
 	})
 }
 
@@ -68,65 +69,63 @@ func (*Log) Hints() string { return "a all records" }
 // Refresh implements Page.
 func (p *Log) Refresh(f Frame) {
 	p.history = f.History
-	var rows []logRow
+	h := &p.rows[p.at]
+	h.rows = h.rows[:0]
 	if p.at == allRecords {
-		rows = make([]logRow, 0, f.History.Len())
+		h.rows = slices.Grow(h.rows, f.History.Len())
 		for i := range f.History.Len() {
-			rows = append(rows, logRow{rec: f.History.At(i)})
+			h.rows = append(h.rows, logRow{rec: f.History.At(i)})
 		}
-	} else {
-		for _, l := range f.Model.Lines() {
-			rows = append(rows, logRow{line: l})
-		}
-	}
-	if p.at == allRecords {
-		p.records.tbl.SetRows(rows)
+		p.records.tbl.SetRows(h.addresses())
 		return
 	}
-	p.lines.tbl.SetRows(rows)
+	for _, l := range f.Model.Lines() {
+		h.rows = append(h.rows, logRow{line: l})
+	}
+	p.lines.tbl.SetRows(h.addresses())
 }
 
-func (p *Log) columns() []table.Column[logRow] {
-	return []table.Column[logRow]{
-		clock(p.Look, "time", 3, logRow.at),
-		toned(text("what", 14, 0, 0, p.label), logRow.hue),
-		text("pod", 19, 1, 1, func(r logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
-		toned(table.Column[logRow]{
+func (p *Log) columns() []table.Column[*logRow] {
+	return []table.Column[*logRow]{
+		clock(p.Look, "time", 3, (*logRow).at),
+		toned(text("what", 14, 0, 0, p.label), (*logRow).hue),
+		text("pod", 19, 1, 1, func(r *logRow) string { return p.Theme.CutMid(p.Theme.Clean(r.pod().String()), 40) }),
+		toned(table.Column[*logRow]{
 			Title: "text", Width: 20, Flex: 4,
-			Cell: func(r logRow) table.Cell { return table.Cell{Text: p.text(r)} },
-		}, logRow.tone),
+			Cell: func(r *logRow) table.Cell { return table.Cell{Text: p.text(r)} },
+		}, (*logRow).tone),
 	}
 }
 
-func (r logRow) seq() uint64 {
+func (r *logRow) seq() uint64 {
 	if r.rec != nil {
 		return r.rec.Seq
 	}
 	return r.line.Seq
 }
 
-func (r logRow) at() time.Time {
+func (r *logRow) at() time.Time {
 	if r.rec != nil {
 		return r.rec.At()
 	}
 	return r.line.At
 }
 
-func (r logRow) pod() trace.Pod {
+func (r *logRow) pod() trace.Pod {
 	if r.rec != nil {
 		return r.rec.Pod
 	}
 	return r.line.Pod
 }
 
-func (r logRow) took() time.Duration {
+func (r *logRow) took() time.Duration {
 	if r.rec != nil {
 		return r.rec.Dur
 	}
 	return 0
 }
 
-func (r logRow) tone() style.Tone {
+func (r *logRow) tone() style.Tone {
 	switch {
 	case r.rec != nil && trace.Failure(r.rec.Event) != "":
 		return style.Fail
@@ -143,7 +142,7 @@ func (r logRow) tone() style.Tone {
 }
 
 // hue is the tone of what a row is about: trouble first, then its phase.
-func (r logRow) hue() style.Tone {
+func (r *logRow) hue() style.Tone {
 	trouble := r.tone()
 	if trouble == style.Fail || trouble == style.Slow {
 		return trouble
@@ -162,7 +161,7 @@ func (r logRow) hue() style.Tone {
 }
 
 // label is the reason or level of a line, the kind of a record.
-func (p *Log) label(r logRow) string {
+func (p *Log) label(r *logRow) string {
 	if r.rec != nil {
 		mark := ""
 		if r.rec.Edge == trace.EdgeBegin {
@@ -173,7 +172,7 @@ func (p *Log) label(r logRow) string {
 	return p.Theme.Clean(cmp.Or(r.line.Reason, string(r.line.Level)))
 }
 
-func (p *Log) text(r logRow) string {
+func (p *Log) text(r *logRow) string {
 	if r.rec == nil {
 		return p.Theme.Clean(r.line.Text)
 	}
@@ -188,7 +187,7 @@ func (p *Log) text(r logRow) string {
 var longID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
 // whole opens the record behind a row.
-func (p *Log) whole(r logRow) tea.Cmd {
+func (p *Log) whole(r *logRow) tea.Cmd {
 	th := p.Theme
 	rec := r.rec
 	if rec == nil {

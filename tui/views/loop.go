@@ -23,20 +23,20 @@ const leastLoop = 10 * time.Millisecond
 
 // Loop shows the iterations of syncLoop, the newest first.
 type Loop struct {
-	list[model.Loop]
+	list[*model.Loop]
 	history *History
 	now     time.Time
 	times   trend
-	rows    []model.Loop // of the last frame
+	rows    held[model.Loop]
 }
 
 // NewLoop returns the page.
 func NewLoop(look Look) *Loop {
-	p := &Loop{list: list[model.Loop]{Look: look, stream: true}}
-	p.tbl = newTable(look, table.Config[model.Loop]{
+	p := &Loop{list: list[*model.Loop]{Look: look, stream: true}}
+	p.tbl = newTable(look, table.Config[*model.Loop]{
 		Columns: p.columns(),
-		ID:      func(l model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
-		Text:    func(l model.Loop) string { return string(l.Case) + " " + string(l.Op) + " " + p.told(l) },
+		ID:      func(l *model.Loop) string { return strconv.FormatUint(l.N, 10) + l.Begin.String() },
+		Text:    func(l *model.Loop) string { return string(l.Case) + " " + string(l.Op) + " " + p.told(l) },
 		Empty:   "no iteration of syncLoop seen yet",
 	})
 	p.open = p.children
@@ -53,30 +53,30 @@ func (p *Loop) Refresh(f Frame) {
 	if p.above() > 0 {
 		p.times.refresh(f.Now, "iteration time", f.Model.LoopTimes())
 	}
-	p.rows = f.Model.AppendLoops(p.rows[:0])
-	slices.Reverse(p.rows)
-	p.tbl.SetRows(p.rows)
+	p.rows.rows = f.Model.AppendLoops(p.rows.rows[:0])
+	slices.Reverse(p.rows.rows)
+	p.tbl.SetRows(p.rows.addresses())
 }
 
-func (p *Loop) columns() []table.Column[model.Loop] {
+func (p *Loop) columns() []table.Column[*model.Loop] {
 	took := duration("took", 0, slowLoop, p.lasted)
 	took.Cell = p.took
 	did := text("what it did", 10, 1, 0, p.told)
 	did.Compare = nil
-	return []table.Column[model.Loop]{
-		number("n", 7, 0, func(l model.Loop) int64 { return int64(l.N) }, count),
-		clock(p.Look, "time", 2, func(l model.Loop) time.Time { return l.Begin }),
-		text("case", 21, 0, 0, func(l model.Loop) string {
+	return []table.Column[*model.Loop]{
+		number("n", 7, 0, func(l *model.Loop) int64 { return int64(l.N) }, count),
+		clock(p.Look, "time", 2, func(l *model.Loop) time.Time { return l.Begin }),
+		text("case", 21, 0, 0, func(l *model.Loop) string {
 			return p.Theme.Clean(strings.TrimSpace(string(l.Case) + " " + string(l.Op)))
 		}),
-		number("pods", 4, 0, func(l model.Loop) int64 { return int64(l.Pods) }, count),
+		number("pods", 4, 0, func(l *model.Loop) int64 { return int64(l.Pods) }, count),
 		took,
-		toned(duration("idle", 1, 0, func(l model.Loop) time.Duration { return l.Idle }), func(model.Loop) style.Tone { return style.Dim }),
+		toned(duration("idle", 1, 0, func(l *model.Loop) time.Duration { return l.Idle }), func(*model.Loop) style.Tone { return style.Dim }),
 		did,
 	}
 }
 
-func (p *Loop) took(l model.Loop) table.Cell {
+func (p *Loop) took(l *model.Loop) table.Cell {
 	d, tone := p.lasted(l), style.Plain
 	if d >= slowLoop {
 		tone = style.Slow
@@ -89,7 +89,7 @@ func (p *Loop) took(l model.Loop) table.Cell {
 }
 
 // lasted is how long an iteration took, up to now.
-func (p *Loop) lasted(l model.Loop) time.Duration {
+func (p *Loop) lasted(l *model.Loop) time.Duration {
 	if l.Running {
 		return max(p.now.Sub(l.Begin), 0)
 	}
@@ -97,7 +97,7 @@ func (p *Loop) lasted(l model.Loop) time.Duration {
 }
 
 // told says what an iteration did: its own words, else what it caused.
-func (p *Loop) told(l model.Loop) string {
+func (p *Loop) told(l *model.Loop) string {
 	if l.Detail != "" {
 		return p.Theme.Clean(l.Detail)
 	}
@@ -121,7 +121,7 @@ func (p *Loop) told(l model.Loop) string {
 }
 
 // children opens what an iteration caused as a tree.
-func (p *Loop) children(l model.Loop) tea.Cmd {
+func (p *Loop) children(l *model.Loop) tea.Cmd {
 	title := "syncLoop iteration " + style.Count(l.N)
 	rec := p.history.Last(func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.Loop)

@@ -70,7 +70,7 @@ func (p *Pod) failing(container string) {
 			tone = style.Fail
 		}
 		text := fmt.Sprintf("%s %s probe: %s", th.Glyphs.LastChild, pr.Kind, result(pr))
-		if n := run(*pr); n != "" {
+		if n := run(pr); n != "" {
 			text += " " + n
 		}
 		if next := pr.Next.Sub(p.now); !pr.Next.IsZero() && next > 0 {

@@ -18,8 +18,9 @@ import (
 
 // Pods shows the pods: one row each, with the state of its worker.
 type Pods struct {
-	list[model.Pod]
+	list[*model.Pod]
 	acts
+	rows   held[model.Pod]
 	now    time.Time
 	w, h   int
 	detail *Pod // the selected one, beside the list where there is room
@@ -27,22 +28,22 @@ type Pods struct {
 
 // NewPods returns the page.
 func NewPods(look Look) *Pods {
-	p := &Pods{list: list[model.Pod]{Look: look, pod: func(r model.Pod) trace.Pod { return r.Key }}, detail: NewPod(look)}
+	p := &Pods{list: list[*model.Pod]{Look: look, pod: func(r *model.Pod) trace.Pod { return r.Key }}, detail: NewPod(look)}
 	p.detail.aside, p.acts = true, newActs(look)
-	p.tbl = newTable(look, table.Config[model.Pod]{
+	p.tbl = newTable(look, table.Config[*model.Pod]{
 		Columns: p.columns(),
 		ID:      podID,
-		Text:    func(r model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
-		Failed:  func(r model.Pod) bool { return r.Worker.Errors > 0 || inTrouble(&r, p.now) },
-		Fields:  ofPod(func(r model.Pod) trace.Pod { return r.Key }),
-		Flags:   map[string]func(model.Pod) bool{"ready": func(r model.Pod) bool { return r.State() == model.StateReady }},
+		Text:    func(r *model.Pod) string { return r.Key.String() + " " + p.state(r) + " " + p.doing(r) },
+		Failed:  func(r *model.Pod) bool { return r.Worker.Errors > 0 || inTrouble(r, p.now) },
+		Fields:  ofPod(func(r *model.Pod) trace.Pod { return r.Key }),
+		Flags:   map[string]func(*model.Pod) bool{"ready": func(r *model.Pod) bool { return r.State() == model.StateReady }},
 		Empty:   "no pods now",
 	})
-	p.open = func(r model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
+	p.open = func(r *model.Pod) tea.Cmd { return send(OpenPod{r.Key}) }
 	return p
 }
 
-func podID(r model.Pod) string { return r.Key.String() + r.Key.UID }
+func podID(r *model.Pod) string { return r.Key.String() + r.Key.UID }
 
 // Name implements Page. The page lists pods; what a pod's worker does is a column of it.
 func (*Pods) Name() string { return "Pods" }
@@ -52,7 +53,7 @@ func (p *Pods) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Pods()
 	sorting.Stable(rows, func(a, b *model.Pod) int { return cmp.Compare(urgency(a, f.Now), urgency(b, f.Now)) })
-	p.tbl.SetRows(rows)
+	p.tbl.SetRows(p.rows.set(rows))
 	if p.Scene.Panels {
 		if pod, ok := p.tbl.Selected(); ok && p.detail.chosen != pod.Key {
 			p.detail.Show(pod.Key)
@@ -85,8 +86,7 @@ func (*Pods) Hints() string { return actHints }
 
 // Update implements Page. The pod beside the list follows the cursor.
 func (p *Pods) Update(msg tea.Msg) tea.Cmd {
-	selected, _ := p.tbl.Selected()
-	if cmd, took := p.do(msg, selected.Key); took {
+	if cmd, took := p.do(msg, p.ChosenPod()); took {
 		return cmd
 	}
 	if c, ok := msg.(tea.MouseClickMsg); ok && p.Scene.Panels {
@@ -96,9 +96,9 @@ func (p *Pods) Update(msg tea.Msg) tea.Cmd {
 		c.Y--
 		msg = c
 	}
-	before, _ := p.tbl.Selected()
+	before := p.ChosenPod()
 	cmd := p.list.Update(msg)
-	if after, _ := p.tbl.Selected(); p.Scene.Panels && after.Key != before.Key {
+	if p.Scene.Panels && p.ChosenPod() != before {
 		return tea.Batch(cmd, send(Redraw{}))
 	}
 	return cmd
@@ -124,33 +124,33 @@ func urgency(r *model.Pod, now time.Time) int {
 	return 1
 }
 
-func (p *Pods) columns() []table.Column[model.Pod] {
+func (p *Pods) columns() []table.Column[*model.Pod] {
 	doing := text("doing", 14, 3, 1, p.doing)
 	doing.Compare = nil
-	doing = toned(doing, func(r model.Pod) style.Tone {
-		if _, _, tone := now(p.Theme, &r); tone != style.Dim {
+	doing = toned(doing, func(r *model.Pod) style.Tone {
+		if _, _, tone := now(p.Theme, r); tone != style.Dim {
 			return tone
 		}
 		return style.Plain
 	})
 	since := duration("for", 1, 0, p.since)
-	since.Cell = func(r model.Pod) table.Cell {
+	since.Cell = func(r *model.Pod) table.Cell {
 		if d := p.since(r); d > 0 {
 			return table.Cell{Text: style.Age(d)}
 		}
 		return table.Cell{Text: style.Unknown, Tone: style.Dim}
 	}
-	pod := text("pod", 20, 2, 0, func(r model.Pod) string { return p.Theme.Clean(r.Key.String()) })
+	pod := text("pod", 20, 2, 0, func(r *model.Pod) string { return p.Theme.Clean(r.Key.String()) })
 	pod.Whole = 36
-	return []table.Column[model.Pod]{
+	return []table.Column[*model.Pod]{
 		pod,
 		toned(text("state", 11, 0, 0, p.state), stateTone),
-		text("worker", 11, 0, 6, func(r model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
+		text("worker", 11, 0, 6, func(r *model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
 		text("ready", 5, 0, 3, ready),
-		oddity("restarts", 8, 2, style.Slow, func(r model.Pod) int64 { return int64(r.Restarts) }),
-		number("syncs", 5, 5, func(r model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
-		oddity("errs", 4, 7, style.Fail, func(r model.Pod) int64 { return int64(r.Worker.Errors) }),
-		duration("last", 4, time.Second, func(r model.Pod) time.Duration { return r.Worker.Last.Dur }),
+		oddity("restarts", 8, 2, style.Slow, func(r *model.Pod) int64 { return int64(r.Restarts) }),
+		number("syncs", 5, 5, func(r *model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
+		oddity("errs", 4, 7, style.Fail, func(r *model.Pod) int64 { return int64(r.Worker.Errors) }),
+		duration("last", 4, time.Second, func(r *model.Pod) time.Duration { return r.Worker.Last.Dur }),
 		doing,
 		since,
 	}
@@ -163,9 +163,9 @@ func toneIf(cond bool, tone style.Tone) style.Tone {
 	return style.Plain
 }
 
-func (p *Pods) state(r model.Pod) string { return string(r.State()) }
+func (p *Pods) state(r *model.Pod) string { return string(r.State()) }
 
-func stateTone(r model.Pod) style.Tone {
+func stateTone(r *model.Pod) style.Tone {
 	switch r.State() {
 	case model.StateBackingOff, model.StateFailed:
 		return style.Fail
@@ -178,7 +178,7 @@ func stateTone(r model.Pod) style.Tone {
 	return style.Plain
 }
 
-func ready(r model.Pod) string {
+func ready(r *model.Pod) string {
 	if r.StatusAt.IsZero() {
 		return style.Unknown
 	}
@@ -186,9 +186,9 @@ func ready(r model.Pod) string {
 }
 
 // doing says what the pod's worker does, or why the pod is in trouble.
-func (p *Pods) doing(r model.Pod) string {
-	text, _, _ := now(p.Theme, &r)
-	if reason := trouble(&r, p.now); reason != "" && text == style.Unknown {
+func (p *Pods) doing(r *model.Pod) string {
+	text, _, _ := now(p.Theme, r)
+	if reason := trouble(r, p.now); reason != "" && text == style.Unknown {
 		return p.Theme.Clean(reason)
 	}
 	if text == style.Unknown && r.Worker.State == trace.WorkerTerminating {
@@ -200,8 +200,8 @@ func (p *Pods) doing(r model.Pod) string {
 	return text
 }
 
-func (p *Pods) since(r model.Pod) time.Duration {
-	_, since, _ := now(p.Theme, &r)
+func (p *Pods) since(r *model.Pod) time.Duration {
+	_, since, _ := now(p.Theme, r)
 	if since.IsZero() {
 		return 0
 	}

@@ -29,15 +29,20 @@ type Resources struct {
 	foreign bool // another kubelet's
 	now     time.Time
 
-	nodes   list[nodeRow]
-	refused list[model.Refusal]
-	devices list[model.DeviceResource]
+	nodes   list[*nodeRow]
+	refused list[*model.Refusal]
+	devices list[*model.DeviceResource]
 	claims  list[*model.Claim]
 	owners  list[*model.Owner]
-	panes   []pane
-	notes   []string // below the claims: errors that the table cuts
-	at      int      // the pane with the cursor
-	moved   bool     // the user has chosen it
+	rows    struct {
+		nodes   held[nodeRow]
+		refused held[model.Refusal]
+		devices held[model.DeviceResource]
+	}
+	panes []pane
+	notes []string // below the claims: errors that the table cuts
+	at    int      // the pane with the cursor
+	moved bool     // the user has chosen it
 }
 
 // pane is one of the tables.
@@ -107,9 +112,9 @@ func (p *Resources) Refresh(f Frame) {
 	p.now, p.foreign = f.Now, f.Model.Node().SeenBy.Foreign()
 	if res := f.Model.Resources(); res != p.res {
 		p.res = res
-		p.nodes.tbl.SetRows(nodeRows(res))
-		p.refused.tbl.SetRows(res.Refused)
-		p.devices.tbl.SetRows(res.Devices)
+		p.nodes.tbl.SetRows(p.rows.nodes.set(nodeRows(res)))
+		p.refused.tbl.SetRows(p.rows.refused.set(res.Refused))
+		p.devices.tbl.SetRows(p.rows.devices.set(res.Devices))
 		p.claims.tbl.SetRows(res.Claims)
 		p.owners.tbl.SetRows(res.Owners)
 	}

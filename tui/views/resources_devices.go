@@ -18,23 +18,23 @@ import (
 const shownHolders = 1000
 
 func (p *Resources) newDevices() {
-	p.devices = list[model.DeviceResource]{Look: p.Look}
-	p.devices.tbl = newTable(p.Look, table.Config[model.DeviceResource]{
+	p.devices = list[*model.DeviceResource]{Look: p.Look}
+	p.devices.tbl = newTable(p.Look, table.Config[*model.DeviceResource]{
 		Columns: p.deviceColumns(),
-		ID:      func(d model.DeviceResource) string { return d.Name },
-		Text: func(d model.DeviceResource) string {
+		ID:      func(d *model.DeviceResource) string { return d.Name },
+		Text: func(d *model.DeviceResource) string {
 			return d.Name + " " + string(d.Plugin) + " " + p.holders(d) + " " + d.Err
 		},
-		Failed: func(d model.DeviceResource) bool { return pluginTone(d) == style.Fail || d.Unhealthy > 0 },
+		Failed: func(d *model.DeviceResource) bool { return pluginTone(d) == style.Fail || d.Unhealthy > 0 },
 		Empty:  "no device plugin has registered",
 	})
 	p.devices.open = p.deviceDetails
 }
 
-func (p *Resources) deviceColumns() []table.Column[model.DeviceResource] {
-	listed := func(c table.Column[model.DeviceResource]) table.Column[model.DeviceResource] {
+func (p *Resources) deviceColumns() []table.Column[*model.DeviceResource] {
+	listed := func(c table.Column[*model.DeviceResource]) table.Column[*model.DeviceResource] {
 		write := c.Cell
-		c.Cell = func(d model.DeviceResource) table.Cell {
+		c.Cell = func(d *model.DeviceResource) table.Cell {
 			if !d.Listed {
 				return table.Cell{Text: style.Unknown, Tone: style.Dim}
 			}
@@ -44,24 +44,24 @@ func (p *Resources) deviceColumns() []table.Column[model.DeviceResource] {
 	}
 	who := text("allocated to", 14, 3, 1, p.holders)
 	who.Compare = nil
-	name := text("device resource", 17, 2, 0, func(d model.DeviceResource) string { return p.Theme.Clean(d.Name) })
+	name := text("device resource", 17, 2, 0, func(d *model.DeviceResource) string { return p.Theme.Clean(d.Name) })
 	name.Whole = 30
-	return []table.Column[model.DeviceResource]{
+	return []table.Column[*model.DeviceResource]{
 		name,
-		toned(text("plugin", 9, 0, 0, func(d model.DeviceResource) string { return string(d.Plugin) }), pluginTone),
-		clock(p.Look, "since", 4, func(d model.DeviceResource) time.Time { return d.Since }),
-		listed(number("healthy", 7, 0, func(d model.DeviceResource) int64 { return int64(d.Healthy) }, count)),
-		unhealthyKnown(listed(oddity("unhealthy", 9, 0, style.Fail, func(d model.DeviceResource) int64 { return int64(d.Unhealthy) }))),
-		orNone(number("allocated", 9, 0, func(d model.DeviceResource) int64 { return int64(d.Given) }, count)),
-		listed(number("free", 4, 2, func(d model.DeviceResource) int64 { return int64(d.Free()) }, count)),
+		toned(text("plugin", 9, 0, 0, func(d *model.DeviceResource) string { return string(d.Plugin) }), pluginTone),
+		clock(p.Look, "since", 4, func(d *model.DeviceResource) time.Time { return d.Since }),
+		listed(number("healthy", 7, 0, func(d *model.DeviceResource) int64 { return int64(d.Healthy) }, count)),
+		unhealthyKnown(listed(oddity("unhealthy", 9, 0, style.Fail, func(d *model.DeviceResource) int64 { return int64(d.Unhealthy) }))),
+		orNone(number("allocated", 9, 0, func(d *model.DeviceResource) int64 { return int64(d.Given) }, count)),
+		listed(number("free", 4, 2, func(d *model.DeviceResource) int64 { return int64(d.Free()) }, count)),
 		who,
 	}
 }
 
 // unhealthyKnown writes that the number is not known where only the healthy devices are listed.
-func unhealthyKnown(c table.Column[model.DeviceResource]) table.Column[model.DeviceResource] {
+func unhealthyKnown(c table.Column[*model.DeviceResource]) table.Column[*model.DeviceResource] {
 	write := c.Cell
-	c.Cell = func(d model.DeviceResource) table.Cell {
+	c.Cell = func(d *model.DeviceResource) table.Cell {
 		if d.HealthyOnly {
 			return table.Cell{Text: style.Unknown, Tone: style.Dim}
 		}
@@ -70,7 +70,7 @@ func unhealthyKnown(c table.Column[model.DeviceResource]) table.Column[model.Dev
 	return c
 }
 
-func pluginTone(d model.DeviceResource) style.Tone {
+func pluginTone(d *model.DeviceResource) style.Tone {
 	switch d.Plugin {
 	case model.PluginGone, model.PluginRefused:
 		return style.Fail
@@ -87,7 +87,7 @@ func pluginTone(d model.DeviceResource) style.Tone {
 const mostWho = 400
 
 // holders names the containers that have devices of a resource, as many as a line has.
-func (p *Resources) holders(d model.DeviceResource) string {
+func (p *Resources) holders(d *model.DeviceResource) string {
 	var b strings.Builder
 	for i, at := range d.Holders {
 		if b.Len() > mostWho {
@@ -117,7 +117,7 @@ func (p *Resources) since(state string, at time.Time) string {
 }
 
 // deviceDetails opens all that is known of a resource.
-func (p *Resources) deviceDetails(d model.DeviceResource) tea.Cmd {
+func (p *Resources) deviceDetails(d *model.DeviceResource) tea.Cmd {
 	f := facts{th: p.Theme}
 	f.add("plugin", p.since(string(d.Plugin), d.Since), pluginTone(d))
 	f.add("error", d.Err, style.Fail)

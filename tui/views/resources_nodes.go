@@ -99,27 +99,27 @@ func (r *nodeRow) amount(n int64) string {
 }
 
 func (p *Resources) newNodes() {
-	p.nodes = list[nodeRow]{Look: p.Look}
-	p.nodes.tbl = newTable(p.Look, table.Config[nodeRow]{
+	p.nodes = list[*nodeRow]{Look: p.Look}
+	p.nodes.tbl = newTable(p.Look, table.Config[*nodeRow]{
 		Columns: p.nodeColumns(),
-		ID:      func(r nodeRow) string { return strconv.Itoa(r.node) + r.resource },
-		Text:    func(r nodeRow) string { return strconv.Itoa(r.node) + " " + r.resource + " " + p.ownCPUs(r) },
+		ID:      func(r *nodeRow) string { return strconv.Itoa(r.node) + r.resource },
+		Text:    func(r *nodeRow) string { return strconv.Itoa(r.node) + " " + r.resource + " " + p.ownCPUs(r) },
 		Empty:   "these records do not say how CPUs and memory are arranged",
 	})
 	p.nodes.open = p.nodeDetails
 }
 
-func (p *Resources) nodeColumns() []table.Column[nodeRow] {
-	known := func(r nodeRow) bool {
+func (p *Resources) nodeColumns() []table.Column[*nodeRow] {
+	known := func(r *nodeRow) bool {
 		_, _, _, known := r.figures()
 		return known
 	}
-	figure := func(title string, width, drop int, known func(nodeRow) bool, of func(reserved, own, free int64) int64) table.Column[nodeRow] {
-		c := number(title, width, drop, func(r nodeRow) int64 {
+	figure := func(title string, width, drop int, known func(*nodeRow) bool, of func(reserved, own, free int64) int64) table.Column[*nodeRow] {
+		c := number(title, width, drop, func(r *nodeRow) int64 {
 			reserved, own, free, _ := r.figures()
 			return of(reserved, own, free)
 		}, nil)
-		c.Cell = func(r nodeRow) table.Cell {
+		c.Cell = func(r *nodeRow) table.Cell {
 			reserved, own, free, _ := r.figures()
 			if n := of(reserved, own, free); known(r) {
 				return table.Cell{Text: r.amount(n), Tone: toneIf(n == 0, style.Dim)}
@@ -128,27 +128,27 @@ func (p *Resources) nodeColumns() []table.Column[nodeRow] {
 		}
 		return c
 	}
-	use := table.Column[nodeRow]{Title: "use", Width: leastBar, Whole: wideBar, Flex: 1, Cell: p.use}
+	use := table.Column[*nodeRow]{Title: "use", Width: leastBar, Whole: wideBar, Flex: 1, Cell: p.use}
 	own := text("exclusive cpus", ownCPUsWidth, 1, 3, p.ownCPUs)
 	own.Compare = nil
-	return []table.Column[nodeRow]{
+	return []table.Column[*nodeRow]{
 		{
-			Title: "numa", Width: 4, Cell: func(r nodeRow) table.Cell { return table.Cell{Text: numaName(r.node)} },
-			Compare: func(a, b nodeRow) int { return cmp.Compare(a.node, b.node) }, Figure: func(r nodeRow) float64 { return float64(r.node) },
+			Title: "numa", Width: 4, Cell: func(r *nodeRow) table.Cell { return table.Cell{Text: numaName(r.node)} },
+			Compare: func(a, b *nodeRow) int { return cmp.Compare(a.node, b.node) }, Figure: func(r *nodeRow) float64 { return float64(r.node) },
 		},
-		text("resource", 13, 0, 0, func(r nodeRow) string { return p.Theme.Clean(r.resource) }),
+		text("resource", 13, 0, 0, func(r *nodeRow) string { return p.Theme.Clean(r.resource) }),
 		use,
-		figure("reserved", 8, 1, func(r nodeRow) bool { return known(r) && p.reservedKnown(&r) }, func(reserved, _, _ int64) int64 { return reserved }),
+		figure("reserved", 8, 1, func(r *nodeRow) bool { return known(r) && p.reservedKnown(r) }, func(reserved, _, _ int64) int64 { return reserved }),
 		figure("allocated", 9, 0, known, func(_, own, _ int64) int64 { return own }),
 		figure("free", 8, 0, known, func(_, _, free int64) int64 { return free }),
 		{
-			Title: "total", Width: 8, Right: true, Drop: 2, Cell: func(r nodeRow) table.Cell {
+			Title: "total", Width: 8, Right: true, Drop: 2, Cell: func(r *nodeRow) table.Cell {
 				if r.resource != "cpu" && !r.memory.TotalKnown() {
 					return table.Cell{Text: style.Unknown, Tone: style.Dim}
 				}
 				return table.Cell{Text: r.amount(r.total())}
 			},
-			Figure: func(r nodeRow) float64 { return float64(r.total()) },
+			Figure: func(r *nodeRow) float64 { return float64(r.total()) },
 		},
 		own,
 	}
@@ -178,7 +178,7 @@ func (r *nodeRow) total() int64 {
 }
 
 // ownCPUs are the CPUs that containers have for themselves.
-func (p *Resources) ownCPUs(r nodeRow) string {
+func (p *Resources) ownCPUs(r *nodeRow) string {
 	own := map[int]bool{}
 	for _, c := range r.cpus {
 		if c.Use == model.CPUExclusive {
@@ -189,11 +189,11 @@ func (p *Resources) ownCPUs(r nodeRow) string {
 }
 
 // use draws who uses a resource: of CPUs a cell for each, if there is room.
-func (p *Resources) use(r nodeRow) table.Cell {
+func (p *Resources) use(r *nodeRow) table.Cell {
 	if r.resource == "cpu" {
 		return cellOf(p.cpuBar(r.cpus))
 	}
-	return cellOf(p.memoryBar(&r))
+	return cellOf(p.memoryBar(r))
 }
 
 // cellOf joins cells of the same tone.
@@ -316,7 +316,7 @@ func (p *Resources) selectedBytes(node int, resource string) int64 {
 }
 
 // nodeDetails opens all that is known of a NUMA node.
-func (p *Resources) nodeDetails(r nodeRow) tea.Cmd {
+func (p *Resources) nodeDetails(r *nodeRow) tea.Cmd {
 	f := facts{th: p.Theme}
 	i := slices.IndexFunc(p.res.NUMA, func(n model.NUMANode) bool { return n.ID == r.node })
 	if i < 0 {

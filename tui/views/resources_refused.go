@@ -16,21 +16,21 @@ import (
 )
 
 func (p *Resources) newRefused() {
-	p.refused = list[model.Refusal]{Look: p.Look, pod: func(r model.Refusal) trace.Pod { return r.Pod }}
-	fields := ofPod(func(r model.Refusal) trace.Pod { return r.Pod })
-	fields["reason"] = func(r model.Refusal) string { return r.Code }
-	pod := text("refused pod", 14, 1, 0, func(r model.Refusal) string { return p.Theme.Clean(cmp.Or(r.Pod.String(), r.Pod.UID)) })
+	p.refused = list[*model.Refusal]{Look: p.Look, pod: func(r *model.Refusal) trace.Pod { return r.Pod }}
+	fields := ofPod(func(r *model.Refusal) trace.Pod { return r.Pod })
+	fields["reason"] = func(r *model.Refusal) string { return r.Code }
+	pod := text("refused pod", 14, 1, 0, func(r *model.Refusal) string { return p.Theme.Clean(cmp.Or(r.Pod.String(), r.Pod.UID)) })
 	pod.Whole = 30
-	why := table.Column[model.Refusal]{Title: "why", Width: 30, Flex: 3, Cell: p.refusedCell}
-	p.refused.tbl = newTable(p.Look, table.Config[model.Refusal]{
-		Columns: []table.Column[model.Refusal]{
+	why := table.Column[*model.Refusal]{Title: "why", Width: 30, Flex: 3, Cell: p.refusedCell}
+	p.refused.tbl = newTable(p.Look, table.Config[*model.Refusal]{
+		Columns: []table.Column[*model.Refusal]{
 			pod,
 			why,
-			clock(p.Look, "time", 1, func(r model.Refusal) time.Time { return r.At }),
+			clock(p.Look, "time", 1, func(r *model.Refusal) time.Time { return r.At }),
 		},
-		ID:     func(r model.Refusal) string { return strconv.FormatUint(r.Seq, 10) },
-		Text:   func(r model.Refusal) string { return r.Pod.String() + " " + r.Code + " " + p.whyRefused(r) },
-		Failed: func(model.Refusal) bool { return true },
+		ID:     func(r *model.Refusal) string { return strconv.FormatUint(r.Seq, 10) },
+		Text:   func(r *model.Refusal) string { return r.Pod.String() + " " + r.Code + " " + p.whyRefused(r) },
+		Failed: func(*model.Refusal) bool { return true },
 		Fields: fields,
 		Empty:  "no pod was refused",
 	})
@@ -38,13 +38,13 @@ func (p *Resources) newRefused() {
 }
 
 // refusedCell is the reason in the pod's status, and what is behind it.
-func (p *Resources) refusedCell(r model.Refusal) table.Cell {
+func (p *Resources) refusedCell(r *model.Refusal) table.Cell {
 	code, why := p.Theme.Clean(cmp.Or(r.Code, "refused")), "  "+p.whyRefused(r)
 	return table.Cell{Text: code + why, Parts: []table.Cell{{Text: code, Tone: style.Fail}, {Text: why}}}
 }
 
 // whyRefused is the reason in a line: what each manager could give, if that is known.
-func (p *Resources) whyRefused(r model.Refusal) string {
+func (p *Resources) whyRefused(r *model.Refusal) string {
 	var out []string
 	for i := range r.Hints {
 		if r.Hints[i].Resource != "" {
@@ -71,7 +71,7 @@ func hint(h *trace.ResourceHints) string {
 }
 
 // refusedDetails opens all that is known of a refusal.
-func (p *Resources) refusedDetails(r model.Refusal) tea.Cmd {
+func (p *Resources) refusedDetails(r *model.Refusal) tea.Cmd {
 	f := facts{th: p.Theme}
 	f.add("pod", cmp.Or(r.Pod.String(), r.Pod.UID), style.Plain)
 	f.add("container", r.Container, style.Plain)

@@ -18,9 +18,10 @@ import (
 
 // Sources shows where pods come from: each source in a row, and below it each of its manifests that cannot be used.
 type Sources struct {
-	list[sourceRow]
-	now time.Time
-	api model.API
+	list[*sourceRow]
+	rows held[sourceRow]
+	now  time.Time
+	api  model.API
 }
 
 // sourceRow is a source, or one of its errors.
@@ -31,17 +32,17 @@ type sourceRow struct {
 
 // NewSources returns the page.
 func NewSources(look Look) *Sources {
-	p := &Sources{list: list[sourceRow]{Look: look}}
-	p.tbl = newTable(look, table.Config[sourceRow]{
+	p := &Sources{list: list[*sourceRow]{Look: look}}
+	p.tbl = newTable(look, table.Config[*sourceRow]{
 		Columns: p.columns(),
-		ID: func(r sourceRow) string {
+		ID: func(r *sourceRow) string {
 			if r.err == nil {
 				return string(r.Name)
 			}
 			return string(r.Name) + r.err.Path + fmt.Sprint(r.err.Line) + r.err.Field + r.err.Message
 		},
-		Text:   func(r sourceRow) string { return p.name(r) + " " + p.state(r) + " " + p.says(r) },
-		Failed: func(r sourceRow) bool { return r.err != nil || r.Failing() != nil },
+		Text:   func(r *sourceRow) string { return p.name(r) + " " + p.state(r) + " " + p.says(r) },
+		Failed: func(r *sourceRow) bool { return r.err != nil || r.Failing() != nil },
 		Empty:  "no pod source has reported yet",
 	})
 	p.open = p.details
@@ -54,7 +55,7 @@ func (*Sources) Name() string { return "Sources" }
 // Refresh implements Page.
 func (p *Sources) Refresh(f Frame) {
 	p.now, p.api = f.Now, f.Model.API()
-	var rows []sourceRow
+	rows := p.rows.rows[:0]
 	for _, s := range f.Model.Sources() {
 		rows = append(rows, sourceRow{Source: s})
 		for i := range s.Errors {
@@ -63,45 +64,46 @@ func (p *Sources) Refresh(f Frame) {
 			}
 		}
 	}
-	p.tbl.SetRows(rows)
+	p.rows.rows = rows
+	p.tbl.SetRows(p.rows.addresses())
 }
 
-func (p *Sources) columns() []table.Column[sourceRow] {
+func (p *Sources) columns() []table.Column[*sourceRow] {
 	th := p.Theme
-	known := func(r sourceRow, n int) string {
+	known := func(r *sourceRow, n int) string {
 		if r.err != nil || r.At.IsZero() {
 			return style.Unknown
 		}
 		return style.Count(n)
 	}
-	pods := number("pods", 4, 0, func(r sourceRow) int64 { return int64(r.Pods) }, count)
-	pods.Cell = func(r sourceRow) table.Cell { return table.Cell{Text: known(r, r.Pods)} }
-	changes := number("changes", 7, 3, func(r sourceRow) int64 { return int64(r.Changes) }, count)
-	changes.Cell = func(r sourceRow) table.Cell { return table.Cell{Text: known(r, r.Changes)} }
-	return []table.Column[sourceRow]{
+	pods := number("pods", 4, 0, func(r *sourceRow) int64 { return int64(r.Pods) }, count)
+	pods.Cell = func(r *sourceRow) table.Cell { return table.Cell{Text: known(r, r.Pods)} }
+	changes := number("changes", 7, 3, func(r *sourceRow) int64 { return int64(r.Changes) }, count)
+	changes.Cell = func(r *sourceRow) table.Cell { return table.Cell{Text: known(r, r.Changes)} }
+	return []table.Column[*sourceRow]{
 		text("source", 14, 2, 0, p.name),
 		toned(text("state", 12, 0, 0, p.state), sourceTone),
 		pods,
-		clock(p.Look, "last", 1, func(r sourceRow) time.Time {
+		clock(p.Look, "last", 1, func(r *sourceRow) time.Time {
 			if r.err != nil {
 				return r.err.At
 			}
 			return r.At
 		}),
-		text("cause", 8, 0, 2, func(r sourceRow) string {
+		text("cause", 8, 0, 2, func(r *sourceRow) string {
 			if r.err != nil {
 				return ""
 			}
 			return th.Clean(string(r.Cause))
 		}),
 		changes,
-		toned(text("says", 20, 3, 0, p.says), func(r sourceRow) style.Tone {
+		toned(text("says", 20, 3, 0, p.says), func(r *sourceRow) style.Tone {
 			return toneIf(r.err != nil || r.Failing() != nil, style.Fail)
 		}),
 	}
 }
 
-func (p *Sources) name(r sourceRow) string {
+func (p *Sources) name(r *sourceRow) string {
 	if r.err == nil {
 		return p.Theme.Clean(string(r.Name))
 	}
@@ -115,7 +117,7 @@ func (p *Sources) name(r sourceRow) string {
 	return "  " + p.Theme.Clean(path)
 }
 
-func (p *Sources) state(r sourceRow) string {
+func (p *Sources) state(r *sourceRow) string {
 	switch {
 	case r.err == nil:
 		return string(r.State())
@@ -125,7 +127,7 @@ func (p *Sources) state(r sourceRow) string {
 	return "not used"
 }
 
-func sourceTone(r sourceRow) style.Tone {
+func sourceTone(r *sourceRow) style.Tone {
 	switch {
 	case r.err != nil, r.State() == model.SourceFailing:
 		return style.Fail
@@ -136,7 +138,7 @@ func sourceTone(r sourceRow) style.Tone {
 }
 
 // says is what there is to say of a source, or what is wrong with a manifest.
-func (p *Sources) says(r sourceRow) string {
+func (p *Sources) says(r *sourceRow) string {
 	th := p.Theme
 	if r.err != nil {
 		text := r.err.Message
@@ -169,7 +171,7 @@ func (p *Sources) says(r sourceRow) string {
 }
 
 // details opens all that is known of a source, or of what is wrong with a manifest.
-func (p *Sources) details(r sourceRow) tea.Cmd {
+func (p *Sources) details(r *sourceRow) tea.Cmd {
 	if r.err != nil {
 		return send(Open{NewPager(p.Look, "manifest", "a manifest that cannot be used", sourceErrorText(p.Theme, r.err, 100))})
 	}

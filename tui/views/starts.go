@@ -28,8 +28,9 @@ const (
 
 // Starts ranks all starts of the session, the slowest first.
 type Starts struct {
-	list[model.Start]
+	list[*model.Start]
 	acts
+	rows     held[model.Start]
 	w        int
 	now      time.Time
 	history  *History
@@ -41,16 +42,16 @@ type Starts struct {
 
 // NewStarts returns the page.
 func NewStarts(look Look) *Starts {
-	p := &Starts{list: list[model.Start]{Look: look, pod: func(r model.Start) trace.Pod { return r.Pod }}, acts: newActs(look)}
-	p.tbl = newTable(look, table.Config[model.Start]{
+	p := &Starts{list: list[*model.Start]{Look: look, pod: func(r *model.Start) trace.Pod { return r.Pod }}, acts: newActs(look)}
+	p.tbl = newTable(look, table.Config[*model.Start]{
 		Columns: p.columns(),
-		ID:      func(s model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
-		Text:    func(s model.Start) string { return s.Pod.String() + " " + longest(s).Label() + " " + p.cause(s) },
-		Fields:  ofPod(func(s model.Start) trace.Pod { return s.Pod }),
-		Flags:   map[string]func(model.Start) bool{"ready": func(s model.Start) bool { return s.ToReady > 0 }},
+		ID:      func(s *model.Start) string { return s.Pod.String() + s.Pod.UID + s.Started.String() },
+		Text:    func(s *model.Start) string { return s.Pod.String() + " " + longest(s).Label() + " " + p.cause(s) },
+		Fields:  ofPod(func(s *model.Start) trace.Pod { return s.Pod }),
+		Flags:   map[string]func(*model.Start) bool{"ready": func(s *model.Start) bool { return s.ToReady > 0 }},
 		Empty:   "no pod has started since the first event",
 	})
-	p.open = func(s model.Start) tea.Cmd { return send(OpenPod{s.Pod}) }
+	p.open = func(s *model.Start) tea.Cmd { return send(OpenPod{s.Pod}) }
 	return p
 }
 
@@ -63,9 +64,9 @@ func (p *Starts) Refresh(f Frame) {
 	p.stats, p.starting = f.Model.StartStats(), f.Model.Counts().Starting
 	rows := f.Model.Starts()
 	sorting.Stable(rows, func(a, b *model.Start) int { return cmp.Compare(b.ToStarted, a.ToStarted) })
-	p.started = spreadOf(rows, func(s model.Start) time.Duration { return s.ToStarted })
-	p.ready = spreadOf(rows, func(s model.Start) time.Duration { return s.ToReady })
-	p.tbl.SetRows(rows)
+	p.started = spreadOf(rows, func(s *model.Start) time.Duration { return s.ToStarted })
+	p.ready = spreadOf(rows, func(s *model.Start) time.Duration { return s.ToReady })
+	p.tbl.SetRows(p.rows.set(rows))
 }
 
 // SetSize implements Page.
@@ -92,8 +93,7 @@ func (*Starts) Hints() string { return actHints }
 
 // Update implements Page.
 func (p *Starts) Update(msg tea.Msg) tea.Cmd {
-	selected, _ := p.tbl.Selected()
-	if cmd, took := p.do(msg, selected.Pod); took {
+	if cmd, took := p.do(msg, p.subject()); took {
 		return cmd
 	}
 	if c, ok := msg.(tea.MouseClickMsg); ok {
@@ -119,10 +119,10 @@ type spread struct {
 	all                []time.Duration // the shortest first
 }
 
-func spreadOf(rows []model.Start, of func(model.Start) time.Duration) spread {
+func spreadOf(rows []model.Start, of func(*model.Start) time.Duration) spread {
 	var ds []time.Duration
-	for _, s := range rows {
-		if d := of(s); d > 0 {
+	for i := range rows {
+		if d := of(&rows[i]); d > 0 {
 			ds = append(ds, d)
 		}
 	}
@@ -191,7 +191,7 @@ func (p *Starts) histogram() string {
 }
 
 // longest is the segment of the critical path that took longest, all of one part together.
-func longest(s model.Start) (most model.Segment) {
+func longest(s *model.Start) (most model.Segment) {
 	sum := map[waterfall.Part]time.Duration{}
 	for _, seg := range s.Segments {
 		sum[seg.Part] += seg.Dur
@@ -202,19 +202,19 @@ func longest(s model.Start) (most model.Segment) {
 	return most
 }
 
-func (p *Starts) columns() []table.Column[model.Start] {
+func (p *Starts) columns() []table.Column[*model.Start] {
 	th := p.Theme
-	slow := func(s model.Start) style.Tone {
+	slow := func(s *model.Start) style.Tone {
 		return toneIf(p.stats.P50 > 0 && s.ToStarted > 2*p.stats.P50, style.Slow)
 	}
-	return []table.Column[model.Start]{
-		text("pod", 18, 3, 0, func(s model.Start) string { return th.Clean(s.Pod.String()) }),
-		clock(p.Look, "seen", 4, func(s model.Start) time.Time { return s.Seen }),
-		toned(duration("start", 0, 0, func(s model.Start) time.Duration { return s.ToStarted }), slow),
-		duration("ready", 2, 0, func(s model.Start) time.Duration { return s.ToReady }),
-		duration("floor", 3, 0, func(s model.Start) time.Duration { return s.Floor }),
-		toned(text("longest", 11, 1, 0, func(s model.Start) string { return th.Clean(longest(s).Label()) }),
-			func(s model.Start) style.Tone { return phase(longest(s).Stage()) }),
+	return []table.Column[*model.Start]{
+		text("pod", 18, 3, 0, func(s *model.Start) string { return th.Clean(s.Pod.String()) }),
+		clock(p.Look, "seen", 4, func(s *model.Start) time.Time { return s.Seen }),
+		toned(duration("start", 0, 0, func(s *model.Start) time.Duration { return s.ToStarted }), slow),
+		duration("ready", 2, 0, func(s *model.Start) time.Duration { return s.ToReady }),
+		duration("floor", 3, 0, func(s *model.Start) time.Duration { return s.Floor }),
+		toned(text("longest", 11, 1, 0, func(s *model.Start) string { return th.Clean(longest(s).Label()) }),
+			func(s *model.Start) style.Tone { return phase(longest(s).Stage()) }),
 		p.took(),
 		p.bar(),
 		text("why", 14, 4, 0, p.cause),
@@ -222,24 +222,24 @@ func (p *Starts) columns() []table.Column[model.Start] {
 }
 
 // took is how long the longest phase took. It is not what a filter means by >500ms.
-func (p *Starts) took() table.Column[model.Start] {
-	c := duration("took", 0, 0, func(s model.Start) time.Duration { return longest(s).Dur })
+func (p *Starts) took() table.Column[*model.Start] {
+	c := duration("took", 0, 0, func(s *model.Start) time.Duration { return longest(s).Dur })
 	c.Took = false
 	return c
 }
 
 // bar draws the start as long as it is beside the slowest one, by its phases.
-func (p *Starts) bar() table.Column[model.Start] {
-	return table.Column[model.Start]{
+func (p *Starts) bar() table.Column[*model.Start] {
+	return table.Column[*model.Start]{
 		Title: "", Width: startBar, Drop: 5,
-		Cell: func(s model.Start) table.Cell {
-			return segments(p.Theme, &s, p.stats.Max, startBar)
+		Cell: func(s *model.Start) table.Cell {
+			return segments(p.Theme, s, p.stats.Max, startBar)
 		},
 	}
 }
 
 // cause is the costliest cause that was found, else what the waterfall says of the longest segment.
-func (p *Starts) cause(s model.Start) string {
+func (p *Starts) cause(s *model.Start) string {
 	if p.history != nil {
 		if text := topText(p.history.Top(s.Pod, s.Started, s.Ready, p.now)); text != "" {
 			return p.Theme.Clean(text)

@@ -29,7 +29,8 @@ const (
 // Status shows the state of the API: the API server, the Node object, and each pod's status; or figures per kind of request.
 type Status struct {
 	parts
-	pods     list[model.Status]
+	pods     list[*model.Status]
+	rows     held[model.Status]
 	requests methods
 	w        int
 	now      time.Time
@@ -39,28 +40,28 @@ type Status struct {
 
 // NewStatus returns the page.
 func NewStatus(look Look) *Status {
-	p := &Status{pods: list[model.Status]{Look: look, pod: func(s model.Status) trace.Pod { return s.Pod }}}
+	p := &Status{pods: list[*model.Status]{Look: look, pod: func(s *model.Status) trace.Pod { return s.Pod }}}
 	p.parts = newParts(look, keys.Of("statuses, or figures per kind of API request", "m"), &p.pods, &p.requests)
-	p.pods.tbl = newTable(look, table.Config[model.Status]{
+	p.pods.tbl = newTable(look, table.Config[*model.Status]{
 		Columns: p.columns(),
-		ID:      func(s model.Status) string { return s.Pod.String() + s.Pod.UID },
-		Text: func(s model.Status) string {
+		ID:      func(s *model.Status) string { return s.Pod.String() + s.Pod.UID },
+		Text: func(s *model.Status) string {
 			return s.Pod.String() + " " + string(s.Phase) + " " + string(s.State()) + " " + p.doing(s)
 		},
-		Failed: func(s model.Status) bool { return s.State() == model.StatusFailing || s.Errors > 0 },
-		Fields: ofPod(func(s model.Status) trace.Pod { return s.Pod }),
-		Flags:  map[string]func(model.Status) bool{"ready": func(s model.Status) bool { return s.Total > 0 && s.Ready == s.Total }},
+		Failed: func(s *model.Status) bool { return s.State() == model.StatusFailing || s.Errors > 0 },
+		Fields: ofPod(func(s *model.Status) trace.Pod { return s.Pod }),
+		Flags:  map[string]func(*model.Status) bool{"ready": func(s *model.Status) bool { return s.Total > 0 && s.Ready == s.Total }},
 		Empty:  "no pod now",
 	})
 	p.pods.open = p.details
 	p.requests.Look = look
 	columns := methodColumns(look.Theme)
 	columns[0].Title = "request"
-	p.requests.tbl = newTable(look, table.Config[model.Method]{
+	p.requests.tbl = newTable(look, table.Config[*model.Method]{
 		Columns: columns,
-		ID:      func(m model.Method) string { return m.Name },
-		Text:    func(m model.Method) string { return m.Name },
-		Failed:  func(m model.Method) bool { return m.Errors > 0 },
+		ID:      func(m *model.Method) string { return m.Name },
+		Text:    func(m *model.Method) string { return m.Name },
+		Failed:  func(m *model.Method) bool { return m.Errors > 0 },
 		Empty:   "no request to the API server in the last minute",
 	})
 	return p
@@ -72,10 +73,10 @@ func (*Status) Name() string { return "Status" }
 // Refresh implements Page.
 func (p *Status) Refresh(f Frame) {
 	p.now, p.api, p.node = f.Now, f.Model.API(), f.Model.NodeObject()
-	p.requests.tbl.SetRows(f.Model.Requests(f.Now))
+	p.requests.tbl.SetRows(p.requests.rows.set(f.Model.Requests(f.Now)))
 	rows := f.Model.Statuses()
 	sorting.Stable(rows, func(a, b *model.Status) int { return cmp.Compare(statusUrgency(a), statusUrgency(b)) })
-	p.pods.tbl.SetRows(rows)
+	p.pods.tbl.SetRows(p.rows.set(rows))
 }
 
 func statusUrgency(s *model.Status) int {
@@ -164,28 +165,28 @@ func (p *Status) object() string {
 	return ends(th, parts, lease+" ", p.w)
 }
 
-func (p *Status) columns() []table.Column[model.Status] {
+func (p *Status) columns() []table.Column[*model.Status] {
 	th := p.Theme
-	return []table.Column[model.Status]{
-		text("pod", 18, 2, 0, func(s model.Status) string { return th.Clean(s.Pod.String()) }),
-		text("phase", 9, 0, 2, func(s model.Status) string { return th.Clean(string(s.Phase)) }),
-		text("ready", 5, 0, 3, func(s model.Status) string {
+	return []table.Column[*model.Status]{
+		text("pod", 18, 2, 0, func(s *model.Status) string { return th.Clean(s.Pod.String()) }),
+		text("phase", 9, 0, 2, func(s *model.Status) string { return th.Clean(string(s.Phase)) }),
+		text("ready", 5, 0, 3, func(s *model.Status) string {
 			if s.At.IsZero() {
 				return ""
 			}
 			return fmt.Sprintf("%d/%d", s.Ready, s.Total)
 		}),
-		toned(text("API", 11, 0, 0, func(s model.Status) string { return string(s.State()) }), statusTone),
+		toned(text("API", 11, 0, 0, func(s *model.Status) string { return string(s.State()) }), statusTone),
 		duration("late", 0, slowStatus, p.late),
-		number("version", 7, 6, func(s model.Status) int64 { return int64(s.Good.Version) }, count),
-		number("writes", 6, 5, func(s model.Status) int64 { return int64(s.Writes) }, count),
-		oddity("errs", 4, 4, style.Fail, func(s model.Status) int64 { return int64(s.Errors) }),
-		duration("took", 1, slowStatus, func(s model.Status) time.Duration { return s.Good.Age }),
-		toned(text("changed", 14, 3, 0, p.doing), func(s model.Status) style.Tone { return toneIf(s.State() == model.StatusFailing, style.Fail) }),
+		number("version", 7, 6, func(s *model.Status) int64 { return int64(s.Good.Version) }, count),
+		number("writes", 6, 5, func(s *model.Status) int64 { return int64(s.Writes) }, count),
+		oddity("errs", 4, 4, style.Fail, func(s *model.Status) int64 { return int64(s.Errors) }),
+		duration("took", 1, slowStatus, func(s *model.Status) time.Duration { return s.Good.Age }),
+		toned(text("changed", 14, 3, 0, p.doing), func(s *model.Status) style.Tone { return toneIf(s.State() == model.StatusFailing, style.Fail) }),
 	}
 }
 
-func statusTone(s model.Status) style.Tone {
+func statusTone(s *model.Status) style.Tone {
 	switch s.State() {
 	case model.StatusFailing:
 		return style.Fail
@@ -199,7 +200,7 @@ func statusTone(s model.Status) style.Tone {
 }
 
 // late is for how long a change has been missing in the API.
-func (p *Status) late(s model.Status) time.Duration {
+func (p *Status) late(s *model.Status) time.Duration {
 	if s.Pending.IsZero() {
 		return 0
 	}
@@ -207,7 +208,7 @@ func (p *Status) late(s model.Status) time.Duration {
 }
 
 // doing says what is in the way of a status, or what its last write changed.
-func (p *Status) doing(s model.Status) string {
+func (p *Status) doing(s *model.Status) string {
 	switch {
 	case len(s.Waits) > 0:
 		return p.Theme.Clean(s.Waits[0].Text())
@@ -220,7 +221,7 @@ func (p *Status) doing(s model.Status) string {
 }
 
 // details opens what was written of a pod last.
-func (p *Status) details(s model.Status) tea.Cmd {
+func (p *Status) details(s *model.Status) tea.Cmd {
 	th := p.Theme
 	f := facts{th: th}
 	f.add("pod", s.Pod.String(), style.Plain)

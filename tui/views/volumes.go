@@ -21,21 +21,22 @@ const slowVolume = time.Second
 
 // Volumes shows the volumes of all pods, first those that failed or are in progress.
 type Volumes struct {
-	list[model.Volume]
-	now time.Time
+	list[*model.Volume]
+	rows held[model.Volume]
+	now  time.Time
 }
 
 // NewVolumes returns the page.
 func NewVolumes(look Look) *Volumes {
-	p := &Volumes{list: list[model.Volume]{Look: look, pod: func(r model.Volume) trace.Pod { return r.Pod }}}
-	p.tbl = newTable(look, table.Config[model.Volume]{
+	p := &Volumes{list: list[*model.Volume]{Look: look, pod: func(r *model.Volume) trace.Pod { return r.Pod }}}
+	p.tbl = newTable(look, table.Config[*model.Volume]{
 		Columns: p.columns(),
-		ID:      func(v model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
-		Text: func(v model.Volume) string {
+		ID:      func(v *model.Volume) string { return v.Pod.String() + v.Pod.UID + "/" + v.Name },
+		Text: func(v *model.Volume) string {
 			return v.Pod.String() + " " + v.Name + " " + v.Plugin + " " + string(v.State()) + " " + p.doing(v)
 		},
-		Failed: func(v model.Volume) bool { return v.Err != "" || v.Unhealthy != "" || v.Errors > 0 },
-		Fields: ofPod(func(r model.Volume) trace.Pod { return r.Pod }),
+		Failed: func(v *model.Volume) bool { return v.Err != "" || v.Unhealthy != "" || v.Errors > 0 },
+		Fields: ofPod(func(r *model.Volume) trace.Pod { return r.Pod }),
 		Empty:  "no volume now",
 	})
 	p.open = p.details
@@ -50,7 +51,7 @@ func (p *Volumes) Refresh(f Frame) {
 	p.now = f.Now
 	rows := f.Model.Volumes()
 	sorting.Stable(rows, func(a, b *model.Volume) int { return cmp.Compare(volumeUrgency(a), volumeUrgency(b)) })
-	p.tbl.SetRows(rows)
+	p.tbl.SetRows(p.rows.set(rows))
 }
 
 func volumeUrgency(v *model.Volume) int {
@@ -65,23 +66,23 @@ func volumeUrgency(v *model.Volume) int {
 	return 2
 }
 
-func (p *Volumes) columns() []table.Column[model.Volume] {
+func (p *Volumes) columns() []table.Column[*model.Volume] {
 	th := p.Theme
-	return []table.Column[model.Volume]{
-		text("pod", 18, 3, 0, func(v model.Volume) string { return th.Clean(v.Pod.String()) }),
-		text("volume", 12, 1, 0, func(v model.Volume) string { return th.Clean(v.Name) }),
-		text("plugin", 10, 0, 2, func(v model.Volume) string { return th.Clean(strings.TrimPrefix(v.Plugin, "kubernetes.io/")) }),
-		toned(text("state", 10, 0, 0, func(v model.Volume) string { return th.Clean(string(v.State())) }), volumeTone),
+	return []table.Column[*model.Volume]{
+		text("pod", 18, 3, 0, func(v *model.Volume) string { return th.Clean(v.Pod.String()) }),
+		text("volume", 12, 1, 0, func(v *model.Volume) string { return th.Clean(v.Name) }),
+		text("plugin", 10, 0, 2, func(v *model.Volume) string { return th.Clean(strings.TrimPrefix(v.Plugin, "kubernetes.io/")) }),
+		toned(text("state", 10, 0, 0, func(v *model.Volume) string { return th.Clean(string(v.State())) }), volumeTone),
 		duration("took", 0, slowVolume, p.took),
-		oddity("errs", 4, 3, style.Fail, func(v model.Volume) int64 { return int64(v.Errors) }),
-		duration("waited", 4, slowVolume, func(v model.Volume) time.Duration { return waited(v.Waited) }),
-		toned(text("doing", 14, 3, 0, p.doing), func(v model.Volume) style.Tone {
+		oddity("errs", 4, 3, style.Fail, func(v *model.Volume) int64 { return int64(v.Errors) }),
+		duration("waited", 4, slowVolume, func(v *model.Volume) time.Duration { return waited(v.Waited) }),
+		toned(text("doing", 14, 3, 0, p.doing), func(v *model.Volume) style.Tone {
 			return toneIf((v.Err != "" || v.Unhealthy != "") && !v.Running, style.Fail)
 		}),
 	}
 }
 
-func volumeTone(v model.Volume) style.Tone {
+func volumeTone(v *model.Volume) style.Tone {
 	switch v.State() {
 	case model.VolumeFailed:
 		return style.Fail
@@ -95,7 +96,7 @@ func volumeTone(v model.Volume) style.Tone {
 }
 
 // took is how long the operation under way has run, else how long the last setup took.
-func (p *Volumes) took(v model.Volume) time.Duration {
+func (p *Volumes) took(v *model.Volume) time.Duration {
 	if v.Running {
 		return max(p.now.Sub(v.Since), 1)
 	}
@@ -110,7 +111,7 @@ func waited(of []model.WaitTotal) (sum time.Duration) {
 }
 
 // doing says what continues with a volume, or what went wrong.
-func (p *Volumes) doing(v model.Volume) string {
+func (p *Volumes) doing(v *model.Volume) string {
 	switch {
 	case len(v.Waits) > 0:
 		return p.Theme.Clean(v.Waits[0].Text())
@@ -132,7 +133,7 @@ func (p *Volumes) doing(v model.Volume) string {
 }
 
 // details opens all that is known of a volume.
-func (p *Volumes) details(v model.Volume) tea.Cmd {
+func (p *Volumes) details(v *model.Volume) tea.Cmd {
 	th := p.Theme
 	f := facts{th: th}
 	f.add("pod", v.Pod.String(), style.Plain)
