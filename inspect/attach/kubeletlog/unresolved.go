@@ -12,8 +12,7 @@ import (
 const unresolvedKey = "unresolved "
 
 // unresolved is a volume of a pod's spec that the kubelet cannot begin with, as one whose claim is not bound. It tries again ten times per
-// second, and writes a line each time: it is one wait, and one line per
-// second is kept. A pod that has started has its volumes.
+// second, and writes a line each time: it is one wait, and one line per second is kept. A pod that has started has its volumes.
 func (f *Fold) unresolved(e *klog.Entry, at int64) bool {
 	p, name := f.podOf(e), trace.Clip(e.Get("volumeName"), 253)
 	if p == nil || name == "" || p.started || p.ending {
