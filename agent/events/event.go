@@ -13,8 +13,8 @@ import (
 // component is the reporting component, which tools match.
 const component = "kubelet"
 
-// maxMessage limits an event's message, in bytes. Containers, runtimes and registries write parts of it; a thousand
-// events may wait, and the correlator keeps thousands.
+// maxMessage limits an event's message, in bytes. Containers, runtimes and registries write parts of it; a thousand events may wait, and
+// the correlator keeps ten messages of each of 512 kinds of events.
 const maxMessage = 4 << 10
 
 // event returns the API object. Events about objects without a namespace go to the default one.
