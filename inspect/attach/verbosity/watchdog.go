@@ -77,6 +77,9 @@ const arming = 20 * time.Second
 // ErrNotArmed says that the watchdog did not get ready: nothing was raised.
 var ErrNotArmed = errors.New("the watchdog is not ready: the verbosity stays")
 
+// ErrOver says that the job's time was over before the verbosity was raised. It is as it was.
+var ErrOver = errors.New("the time for which the verbosity is raised was over before it was")
+
 // Raised is a verbosity that is raised.
 type Raised struct {
 	// Done is closed when it was put back, or cannot be; see Err.
@@ -129,10 +132,19 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 		r.Close() //nolint:errcheck // the other error counts
 		return nil, errors.Join(ErrNotArmed, err, r.err)
 	}
-	if err := j.Set(ctx, level); err != nil {
+	if err := j.raise(ctx, level); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// raise sets the verbosity. If the job's time is over then, the watchdog may have put it back before, and it is put back once more.
+func (j *Job) raise(ctx context.Context, level int) error {
+	err := j.Set(ctx, level)
+	if time.Now().Before(j.Until) {
+		return err
+	}
+	return errors.Join(ErrOver, err, j.putBack())
 }
 
 // Until is when it is put back at the latest.
