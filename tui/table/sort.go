@@ -71,8 +71,8 @@ func (f *frame) arrow() string {
 	return f.theme.Glyphs.Up
 }
 
-// order sorts rows, by their addresses: to sort values would link the sort for each type.
-func (t *Table[R]) order(rows []*R) {
+// order sorts rows.
+func (t *Table[R]) order(rows []R) {
 	if t.sort < 0 {
 		if t.upside {
 			slices.Reverse(rows)
@@ -80,10 +80,10 @@ func (t *Table[R]) order(rows []*R) {
 		return
 	}
 	compare, backward := t.cfg.Columns[t.sort].Compare, t.looks[t.sort].desc != t.upside
-	slices.SortStableFunc(rows, func(a, b *R) int {
+	slices.SortStableFunc(rows, func(a, b R) int {
 		if backward {
-			return compare(*b, *a)
+			return compare(b, a)
 		}
-		return compare(*a, *b)
+		return compare(a, b)
 	})
 }

@@ -40,9 +40,8 @@ type Table[R any] struct {
 	frame
 	cfg    Config[R]
 	all    []R
-	shown  []R  // all, if nothing is left out and the order is the given one
-	some   []R  // the memory of shown otherwise
-	found  []*R // the memory in which all is filtered and sorted
+	shown  []R // all, if nothing is left out and the order is the given one
+	some   []R // the memory of shown otherwise
 	filter *query.Filter
 }
 
@@ -116,18 +115,13 @@ func (t *Table[R]) arrange() {
 		t.find()
 		return
 	}
-	t.found = t.found[:0]
-	for i := range t.all {
-		if t.filter == nil || t.filter.Match(t.row(t.all[i])) {
-			t.found = append(t.found, &t.all[i])
+	t.some = t.some[:0]
+	for _, r := range t.all {
+		if t.filter == nil || t.filter.Match(t.row(r)) {
+			t.some = append(t.some, r)
 		}
 	}
-	t.order(t.found)
-	t.some = t.some[:0]
-	for _, r := range t.found {
-		t.some = append(t.some, *r)
-	}
-	clear(t.found)
+	t.order(t.some)
 	t.shown = t.some
 	t.find()
 }

@@ -9,7 +9,11 @@ import (
 	"github.com/kubeloupe/kubeloupe/tui/table"
 )
 
+// What follows is not inlined: its functions would be linked again for each column.
+
 // text is a column of words. It sorts by them.
+//
+//go:noinline
 func text[R any](title string, width, flex, drop int, of func(R) string) table.Column[R] {
 	return table.Column[R]{
 		Title: title, Width: width, Flex: flex, Drop: drop,
@@ -19,6 +23,8 @@ func text[R any](title string, width, flex, drop int, of func(R) string) table.C
 }
 
 // number is a column of figures, the largest first.
+//
+//go:noinline
 func number[R any](title string, width, drop int, of func(R) int64, write func(int64) string) table.Column[R] {
 	return table.Column[R]{
 		Title: title, Width: width, Right: true, Drop: drop, Desc: true,
@@ -44,6 +50,8 @@ func duration[R any](title string, drop int, slow time.Duration, of func(R) time
 }
 
 // clock is a column of instants, written as the scene says; filters compare times of day.
+//
+//go:noinline
 func clock[R any](look Look, title string, drop int, of func(R) time.Time) table.Column[R] {
 	return table.Column[R]{
 		Title: title, Width: 12, Drop: drop,
@@ -53,6 +61,8 @@ func clock[R any](look Look, title string, drop int, of func(R) time.Time) table
 }
 
 // toned gives the cells of a column a tone that depends on the row.
+//
+//go:noinline
 func toned[R any](c table.Column[R], tone func(R) style.Tone) table.Column[R] {
 	plain := c.Cell
 	c.Cell = func(r R) table.Cell {

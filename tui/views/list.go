@@ -118,7 +118,9 @@ func (l *list[R]) Copy() (text, what string) {
 // Keys implements Page.
 func (l *list[R]) Keys() []key.Binding { return l.keysOf(l.stream, l.open != nil) }
 
-// keysOf are the keys of a page that is one table, whatever its rows are.
+// keysOf are the keys of a page that is one table, whatever its rows are. It is not inlined: it would be linked again for each type of rows.
+//
+//go:noinline
 func (l *Look) keysOf(stream, opens bool) []key.Binding {
 	ks := append(l.Keys.Moving(), l.Keys.ColumnLeft, l.Keys.ColumnRight, l.Keys.Sort, l.Keys.Reverse)
 	if stream {
