@@ -173,7 +173,7 @@ func (l *Loop) awaitRuntime(ctx context.Context) bool {
 // Healthy is the check behind /healthz/syncloop: an iteration that takes longer than limit is stuck.
 func (l *Loop) Healthy(limit time.Duration) error {
 	if time.Since(l.Alive()) > limit {
-		return errors.New("sync Loop took longer than expected") //nolint:staticcheck // upstream's text
+		return errors.New("sync Loop took longer than expected") // upstream's text
 	}
 	return nil
 }

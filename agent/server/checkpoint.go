@@ -43,7 +43,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("container %s not found", name)
 	}
 	if err == nil && req.Timeout < 0 {
-		err = errors.New("CheckpointContainer requires the timeout value to be > 0") //nolint:staticcheck // upstream's text
+		err = errors.New("CheckpointContainer requires the timeout value to be > 0") // upstream's text
 	}
 	if err == nil {
 		req.ContainerId = id
