@@ -30,7 +30,7 @@ const (
 	recordsFile = "/node/records.jsonl"
 	nodeName    = "vm"
 	readOnly    = "http://127.0.0.1:10255"
-	healthz     = "http://127.0.0.1:10248/healthz"
+	healthz     = readOnly + "/healthz" // with the checks; 10248 only says that the process answers
 )
 
 const config = `apiVersion: kubelet.config.k8s.io/v1beta1

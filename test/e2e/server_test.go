@@ -17,10 +17,16 @@ func TestServer(t *testing.T) {
 	a := n.start()
 	n.put("web.yaml", web)
 	a.ready("web")
-	for _, path := range []string{"/healthz", "/healthz/syncloop"} {
-		if code, body := get(t, fmt.Sprintf("http://127.0.0.1:%d%s", health, path)); code != 200 || strings.TrimSpace(body) != "ok" {
-			t.Errorf("%s: %d %q", path, code, body)
+	for _, at := range []struct {
+		port int
+		path string
+	}{{health, "/healthz"}, {readOnly, "/healthz"}, {readOnly, "/healthz/syncloop"}} {
+		if code, body := get(t, fmt.Sprintf("http://127.0.0.1:%d%s", at.port, at.path)); code != 200 || strings.TrimSpace(body) != "ok" {
+			t.Errorf("%+v: %d %q", at, code, body)
 		}
+	}
+	if code, _ := get(t, fmt.Sprintf("http://127.0.0.1:%d/healthz/syncloop", health)); code != 404 { // as upstream's
+		t.Errorf("the health port has /healthz/syncloop: %d", code)
 	}
 	_, body := get(t, fmt.Sprintf("http://127.0.0.1:%d/pods", readOnly))
 	var pods v1.PodList
