@@ -135,6 +135,8 @@ type Action struct {
 	// Verb is the kind of action.
 	Verb      Verb   `json:"verb"`
 	Container string `json:"container,omitempty"`
+	// Ephemeral says that the container is an ephemeral one.
+	Ephemeral bool `json:"ephemeral,omitempty"`
 	// Target is the ID or image that the action is about, if known.
 	Target string `json:"target,omitempty"`
 	// Replaces says what is wrong with the sandbox that this one replaces; omitted for a first sandbox.
@@ -184,9 +186,11 @@ type PodStatus struct {
 
 // ContainerStatus is one container's state within PodStatus.
 type ContainerStatus struct {
-	Name  string         `json:"name"`
-	Init  bool           `json:"init,omitempty"`
-	State ContainerState `json:"state"`
+	Name string `json:"name"`
+	Init bool   `json:"init,omitempty"`
+	// Ephemeral says that it is an ephemeral container.
+	Ephemeral bool           `json:"ephemeral,omitempty"`
+	State     ContainerState `json:"state"`
 	// Reason is Kubernetes' reason: ImagePullBackOff, CrashLoopBackOff, Completed, ...
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty" scrub:"text"`

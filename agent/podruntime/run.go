@@ -218,7 +218,7 @@ func readiness(s *Step, state []progress, index map[string]int, elapsed time.Dur
 
 // do runs one step: begin, act, end.
 func (r *run) do(ctx context.Context, s *Step) error {
-	act := trace.Action{ID: s.ID, Verb: s.Verb, Container: s.Container, Target: s.Target, Policy: s.Policy, Reason: s.Reason, Replaces: s.Replaces}
+	act := trace.Action{ID: s.ID, Verb: s.Verb, Container: s.Container, Ephemeral: podspec.IsEphemeral(r.pod, s.Container), Target: s.Target, Policy: s.Policy, Reason: s.Reason, Replaces: s.Replaces}
 	span := trace.Begin(r.cfg.Bus, trace.FromContext(ctx), act)
 	ctx = trace.ContextWith(ctx, span)
 	err := r.perform(ctx, s)

@@ -287,6 +287,32 @@ func TestUnknownDNS(t *testing.T) {
 	})
 }
 
+// Each action of an ephemeral container says so, and no other.
+func TestActionsOfEphemeralContainers(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.show(seen("sandbox:0", "web=running"))
+		if _, err := w.rt.Sync(t.Context(), withDebugger(always("web", "log")), 1, nil); err != nil {
+			t.Error(err)
+		}
+		ends := map[string]bool{}
+		for _, r := range w.rec.Records() {
+			e, ok := r.Event.(*trace.Action)
+			if !ok {
+				continue
+			}
+			if e.Ephemeral != (e.Container == "dbg") {
+				t.Errorf("%s %s: ephemeral: %t", r.Edge, e.ID, e.Ephemeral)
+			}
+			ends[e.ID] = r.Edge == trace.EdgeEnd
+		}
+		for _, id := range []string{"image dbg:1", "create dbg", "start dbg", "start log"} {
+			if !ends[id] {
+				t.Errorf("%s is not done", id)
+			}
+		}
+	})
+}
+
 func TestFailedCreateAndStart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.show(seen("sandbox:0"))

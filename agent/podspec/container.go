@@ -20,6 +20,12 @@ func FieldPath(p *v1.Pod, name string) string {
 	return "implicitly required container " + name
 }
 
+// IsEphemeral reports whether the pod's container of that name is an ephemeral one.
+func IsEphemeral(p *v1.Pod, name string) bool {
+	_, list := find(p, name)
+	return list == "ephemeralContainers"
+}
+
 // find returns the container of that name, and the list of the spec in which it is.
 func find(p *v1.Pod, name string) (c *v1.Container, list string) {
 	for i := range p.Spec.Containers {

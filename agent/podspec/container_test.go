@@ -26,6 +26,9 @@ func TestContainer(t *testing.T) {
 		if got := FieldPath(p, c.name); got != c.path {
 			t.Errorf("%q: got %q, want %q", c.name, got, c.path)
 		}
+		if got := IsEphemeral(p, c.name); got != (c.name == "debug") {
+			t.Errorf("%q: ephemeral: %t", c.name, got)
+		}
 		if found != nil {
 			found.Image = "changed"
 		}

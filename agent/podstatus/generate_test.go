@@ -427,7 +427,8 @@ func TestTrace(t *testing.T) {
 	p := withSidecar(withInit(aPod(v1.RestartPolicyAlways, "a", "b"), "i"), "s")
 	crash := exited("b", 7)
 	crash.Attempt = 2
-	look := seen(running("a"), crash, running("s"), exited("i", 0))
+	p.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "dbg", Image: "img:1"}}}
+	look := seen(running("a"), crash, running("s"), exited("i", 0), running("dbg"))
 	s := Generate(p, look, Inputs{Now: at(1), Runtime: "containerd", Reasons: map[string]Reason{"b": {"CrashLoopBackOff", "back-off 20s"}}})
 	want := trace.PodStatus{
 		Phase: trace.PodRunning, Ready: 2, Total: 3, Restarts: 2, IP: "10.0.0.5", SandboxID: "s1",
@@ -438,6 +439,7 @@ func TestTrace(t *testing.T) {
 			{Name: "b", State: trace.ContainerWaiting, Reason: "CrashLoopBackOff", Message: "back-off 20s", ID: "id-b", ExitCode: 7, Restarts: 2, Last: &trace.ContainerExit{
 				Reason: "Error", ID: "id-b", ExitCode: 7, Started: stampAt(5).UTC(), Finished: stampAt(6).UTC(),
 			}},
+			{Name: "dbg", Ephemeral: true, State: trace.ContainerRunning, ID: "id-dbg", Started: stampAt(5).UTC()},
 		},
 	}
 	if d := cmp.Diff(want, Trace(p, s, look)); d != "" {

@@ -39,7 +39,9 @@ func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 		add(&s.ContainerStatuses[i], false)
 	}
 	for i := range s.EphemeralContainerStatuses {
-		out.Containers = append(out.Containers, container(&s.EphemeralContainerStatuses[i], false))
+		c := container(&s.EphemeralContainerStatuses[i], false)
+		c.Ephemeral = true
+		out.Containers = append(out.Containers, c)
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func (b *birth) status(r *trace.Record, e *trace.PodStatus) {
 		switch {
 		case c.Init && c.State == trace.ContainerTerminated && !c.Started.IsZero():
 			b.ran += max(c.Finished.Sub(c.Started), 0)
-		case !c.Init && c.State != trace.ContainerRunning:
+		case !c.Init && !c.Ephemeral && c.State != trace.ContainerRunning:
 			all = false
 		}
 	}

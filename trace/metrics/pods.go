@@ -99,7 +99,8 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 	known := p.known
 	p.known, p.running = true, e.SandboxID != "" && (e.Phase == trace.PodPending || e.Phase == trace.PodRunning)
 	p.states = map[string]string{}
-	for _, c := range e.Containers {
+	for i := range e.Containers {
+		c := &e.Containers[i]
 		if c.Init {
 			p.init[c.Name] = true
 		}
@@ -108,11 +109,11 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 			p.states[c.Name] = "running"
 		case trace.ContainerTerminated:
 			p.states[c.Name] = "exited"
-			s.exit(p, known, c.Name, &trace.ContainerExit{ID: c.ID, Finished: c.Finished, ExitCode: c.ExitCode, Reason: c.Reason})
+			s.exit(p, known, c, &trace.ContainerExit{ID: c.ID, Finished: c.Finished, ExitCode: c.ExitCode, Reason: c.Reason})
 		case trace.ContainerWaiting:
 		}
 		if c.Last != nil && c.State != trace.ContainerTerminated { // no status had the exit itself if the container waits or runs again at once
-			s.exit(p, known, c.Name, c.Last)
+			s.exit(p, known, c, c.Last)
 		}
 	}
 	s.count()
@@ -121,17 +122,17 @@ func (s *Sink) status(r *trace.Record, e *trace.PodStatus) {
 // exit counts how a container exited, once; of a pod that was not known, what is there already does not count.
 //
 // Upstream: pkg/kubelet/status/status_manager.go, updateStatusInternal.
-func (s *Sink) exit(p *pod, known bool, container string, e *trace.ContainerExit) {
+func (s *Sink) exit(p *pod, known bool, c *trace.ContainerStatus, e *trace.ContainerExit) {
 	if len(p.exits) >= mostExits {
 		clear(p.exits)
 	}
 	id := e.ID + e.Finished.String()
-	if p.exits[container] == id {
+	if p.exits[c.Name] == id {
 		return
 	}
-	p.exits[container] = id
+	p.exits[c.Name] = id
 	if known {
-		s.terminatedContainers.WithLabelValues(p.kind(container), s.exits.label(strconv.Itoa(int(e.ExitCode))), s.reasons.label(e.Reason)).Inc()
+		s.terminatedContainers.WithLabelValues(p.kind(c.Name, c.Ephemeral), s.exits.label(strconv.Itoa(int(e.ExitCode))), s.reasons.label(e.Reason)).Inc()
 	}
 }
 
@@ -156,8 +157,11 @@ func (s *Sink) count() {
 }
 
 // kind returns upstream's container_type.
-func (p *pod) kind(container string) string {
-	if p.init[container] {
+func (p *pod) kind(container string, ephemeral bool) string {
+	switch {
+	case ephemeral:
+		return "ephemeral_container"
+	case p.init[container]:
 		return "init_container"
 	}
 	return "container"
@@ -208,7 +212,7 @@ func (s *Sink) action(r *trace.Record, e *trace.Action) {
 		if e.Verb != trace.VerbStart && e.Err == "" {
 			return
 		}
-		kind := s.pod(r.Pod).kind(e.Container)
+		kind := s.pod(r.Pod).kind(e.Container, e.Ephemeral)
 		s.startedContainers.WithLabelValues(kind).Inc()
 		if e.Err != "" {
 			s.startedContainersErrors.WithLabelValues(kind, cmp.Or(e.Code, "RunContainerError")).Inc()
