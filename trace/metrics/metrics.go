@@ -97,6 +97,8 @@ func (s *Sink) Apply(r *trace.Record) {
 		s.milestone(r, e)
 	case *trace.PodStatus:
 		s.status(r, e)
+	case *trace.Worker:
+		s.worker(r, e)
 	case *trace.Sync:
 		s.sync(r, e)
 	case *trace.PLEGRelist:

@@ -24,6 +24,7 @@ type pod struct {
 	known   bool              // there was a status
 	volumes int64             // when its volumes were requested; 0 if they are there
 	userns  bool              // it has a user namespace
+	ending  bool              // its termination was requested
 	birth   *birth            // of its start; nil if that is over, or not known
 }
 
@@ -193,21 +194,36 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	s.podWorkerDuration.WithLabelValues(op).Observe(took.Seconds())
 }
 
+// worker notes whether the pod is to terminate.
+func (s *Sink) worker(r *trace.Record, e *trace.Worker) {
+	if p := s.pods[r.Pod]; p != nil {
+		p.ending = e.To != trace.WorkerSyncing
+	}
+}
+
+// sandbox counts an attempt to create a sandbox. One that fails because its pod was deleted meanwhile is no error.
+func (s *Sink) sandbox(r *trace.Record, e *trace.Action) {
+	p := s.pods[r.Pod]
+	failed := e.Err != "" && (p == nil || !p.ending)
+	s.startedPods.Inc()
+	if failed {
+		s.startedPodsErrors.Inc()
+	}
+	if p == nil || !p.userns {
+		return
+	}
+	s.more.userns.Inc()
+	if failed {
+		s.more.usernsErrors.Inc()
+	}
+}
+
 // action counts attempts. An attempt to start a container ends when its image or creation fails, or when its start
 // ends. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod.
 func (s *Sink) action(r *trace.Record, e *trace.Action) {
 	switch e.Verb {
 	case trace.VerbSandbox:
-		s.startedPods.Inc()
-		if e.Err != "" {
-			s.startedPodsErrors.Inc()
-		}
-		if p := s.pods[r.Pod]; p != nil && p.userns {
-			s.more.userns.Inc()
-			if e.Err != "" {
-				s.more.usernsErrors.Inc()
-			}
-		}
+		s.sandbox(r, e)
 	case trace.VerbImage, trace.VerbCreate, trace.VerbStart:
 		if e.Verb != trace.VerbStart && e.Err == "" {
 			return
