@@ -154,7 +154,7 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 		p.Containers = append(p.Containers, out)
 	}
 	p.CPU = s.cpu("p/"+m.GetUid(), sb.GetLinux().GetCpu(), now)
-	p.Memory = memory(sb.GetLinux().GetMemory(), now)
+	p.Memory = s.memory(sb.GetLinux().GetMemory(), cgroup, now)
 	if p.CPU == nil && p.Memory == nil {
 		p.CPU, p.Memory = sum(p.Containers, now)
 	}
@@ -192,10 +192,10 @@ func running(sb *runtimeapi.PodSandboxStats) (out []*runtimeapi.ContainerStats) 
 // container translates CPU, memory and I/O of a container of the pod with the cgroup.
 func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief bool, now time.Time) statsapi.ContainerStats {
 	id := c.GetAttributes().GetId()
-	out := statsapi.ContainerStats{
-		Name: c.GetAttributes().GetMetadata().GetName(), CPU: s.cpu("c/"+id, c.GetCpu(), now), Memory: memory(c.GetMemory(), now), Swap: swap(c.GetSwap(), now),
-	}
 	at := s.tree.container(cgroup, id)
+	out := statsapi.ContainerStats{
+		Name: c.GetAttributes().GetMetadata().GetName(), CPU: s.cpu("c/"+id, c.GetCpu(), now), Memory: s.memory(c.GetMemory(), at, now), Swap: swap(c.GetSwap(), now),
+	}
 	if out.Swap == nil {
 		out.Swap = s.cgroupSwap(at, now)
 	}

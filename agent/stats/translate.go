@@ -41,12 +41,13 @@ func (s *Stats) cpu(key string, c *runtimeapi.CpuUsage, now time.Time) *statsapi
 	return out
 }
 
-func memory(m *runtimeapi.MemoryUsage, now time.Time) *statsapi.MemoryStats {
+// memory converts memory usage of the container or pod with that cgroup, "" if it is unknown.
+func (s *Stats) memory(m *runtimeapi.MemoryUsage, cgroup string, now time.Time) *statsapi.MemoryStats {
 	if m == nil {
 		return nil
 	}
 	available := value(m.AvailableBytes)
-	if or0(available) == 0 { // containerd's value for a container without a limit
+	if or0(available) == 0 && !s.limited(cgroup) { // containerd's value without a limit
 		available = nil
 	}
 	return &statsapi.MemoryStats{
@@ -54,6 +55,15 @@ func memory(m *runtimeapi.MemoryUsage, now time.Time) *statsapi.MemoryStats {
 		WorkingSetBytes: value(m.WorkingSetBytes), RSSBytes: value(m.RssBytes),
 		PageFaults: value(m.PageFaults), MajorPageFaults: value(m.MajorPageFaults), PSI: psi(m.Psi),
 	}
+}
+
+// limited reports whether a cgroup is known to have a memory limit.
+func (s *Stats) limited(cgroup string) bool {
+	if cgroup == "" {
+		return false
+	}
+	_, ok := s.tree.memoryLimit(cgroup)
+	return ok
 }
 
 func swap(u *runtimeapi.SwapUsage, now time.Time) *statsapi.SwapStats {
