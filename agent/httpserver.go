@@ -26,8 +26,10 @@ func (p *parts) newServer(l *loop.Loop) error {
 		Debug: server.Debug{
 			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
+			Flagz: p.cfg.Kubelet.Gates.Enabled("ComponentFlagz"), Statusz: p.cfg.Kubelet.Gates.Enabled("ComponentStatusz"),
 		},
 	}
+	c.WebSockets = p.cfg.Kubelet.Gates.Enabled("ExtendWebSocketsToKubelet")
 	c.SplitStreams = p.cfg.Kubelet.Gates.Enabled("PodLogsQuerySplitStreams")
 	c.Checkpoints = p.checkpoints()
 	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {

@@ -52,7 +52,7 @@ const ignoredGate = "nothing in the agent depends on this feature gate"
 // docs/run.md has the reasons.
 func alwaysGates() []string {
 	return []string{
-		"ClusterTrustBundleProjection", "ComponentFlagz", "ComponentStatusz", "ContainerRestartRules", "EnvFiles", "EventedPLEG", "KubeletSeparateDiskGC",
+		"ClusterTrustBundleProjection", "ContainerRestartRules", "EnvFiles", "EventedPLEG", "KubeletSeparateDiskGC",
 		"KubeletServiceAccountTokenForCredentialProviders", "PodCertificateRequest", "PodLevelResourcesFixKubeletQOSClass", "ReloadKubeletClientCAFile",
 		"ReloadKubeletServerCertificateFile",
 	}
@@ -198,6 +198,8 @@ func actedOnGates() map[string]bool {
 		"CRIListStreaming":                               true,
 		"CSIVolumeHealth":                                true,
 		"ChangeContainerStatusOnKubeletRestart":          true,
+		"ComponentFlagz":                                 true,
+		"ComponentStatusz":                               true,
 		"ContainerCheckpoint":                            true,
 		"ContainerStopSignals":                           true,
 		"CustomCPUCFSQuotaPeriod":                        true,
@@ -206,7 +208,7 @@ func actedOnGates() map[string]bool {
 		"DRAWorkloadResourceClaims":                      true,
 		"DefaultPodSysctls":                              true,
 		"EmptyDirVolumeMode":                             true,
-		"ExtendWebSocketsToKubelet":                      true, // declared
+		"ExtendWebSocketsToKubelet":                      true, // also declared
 		"GRPCContainerProbeTLS":                          true,
 		"GracefulNodeShutdown":                           true,
 		"GracefulNodeShutdownBasedOnPodPriority":         true,

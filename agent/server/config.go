@@ -64,6 +64,9 @@ type Config struct {
 	Flags func() map[string]string
 	// Debug are the enabled parts of the authenticated port.
 	Debug Debug
+	// WebSockets translates exec and attach in WebSockets of version 5, and port forwards that are tunneled in WebSockets, for the runtime
+	// (feature gate ExtendWebSocketsToKubelet). Otherwise they are passed on as they are.
+	WebSockets bool
 	// Checkpoints is the directory for /checkpoint; "" disables it.
 	Checkpoints string
 	// LogDir is the directory that /logs/ shows; /var/log if empty.
@@ -77,13 +80,15 @@ type Config struct {
 	Bus     *trace.Bus
 }
 
-// Debug are the enable... settings of KubeletConfiguration. All need Handlers.
+// Debug are the enable... settings of KubeletConfiguration, and feature gates of debug handlers. All need Handlers.
 type Debug struct {
 	// Handlers is enableDebuggingHandlers: it also enables containerLogs, exec and others.
 	Handlers bool
 	// SystemLogs is enableSystemLogHandler, LogQuery enableSystemLogQuery, Profiling enableProfilingHandler, Contention
 	// enableContentionProfiling and FlagsV enableDebugFlagsHandler.
 	SystemLogs, LogQuery, Profiling, Contention, FlagsV bool
+	// Flagz and Statusz are the feature gates ComponentFlagz and ComponentStatusz: /flagz and /statusz.
+	Flagz, Statusz bool
 }
 
 // Auth authenticates and authorizes clients. *auth.Auth implements it.

@@ -14,7 +14,7 @@ import (
 //
 // Upstream: pkg/kubelet/server/server.go, getPortForward.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request) {
-	inWebSocket := wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which sends its ports later
+	inWebSocket := s.cfg.WebSockets && wsstream.IsWebSocketRequestWithTunnelingProtocol(r) // SPDY inside a WebSocket, which sends its ports later
 	opts := &portforward.V4Options{}
 	if !inWebSocket {
 		var err error

@@ -73,8 +73,7 @@ func (s *Server) installDebug(mux *http.ServeMux) {
 	mux.Handle("/runningpods/", exactly("/runningpods", only(inJSON(s.runningPods), http.MethodGet)))
 	s.installAllocated(mux)
 	mux.HandleFunc("/configz", s.configz)
-	mux.HandleFunc("/statusz", s.statusz(statuszPaths()))
-	mux.HandleFunc("/flagz", s.flagz)
+	s.installZPages(mux)
 	if s.cfg.Checkpoints != "" {
 		route(mux, "/checkpoint"+container, inJSON(s.about(s.checkpoint)), http.MethodPost)
 	}

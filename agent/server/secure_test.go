@@ -116,6 +116,9 @@ func (s *streamed) Exec(_ context.Context, r *runtimeapi.ExecRequest, _ ...grpc.
 }
 
 func (s *streamed) Attach(_ context.Context, r *runtimeapi.AttachRequest, _ ...grpc.CallOption) (*runtimeapi.AttachResponse, error) {
+	if s.location != "" {
+		return &runtimeapi.AttachResponse{Url: s.location}, nil
+	}
 	return s.server.GetAttach(r)
 }
 
@@ -233,9 +236,10 @@ func start(t *testing.T, change func(*Config)) *world {
 			Sandboxes:  []podstate.Sandbox{{ID: "s1", Ready: true}},
 			Containers: []podstate.Container{{ID: "c1", Name: "web", Image: "web:1", State: podstate.Running, LogPath: logPath}},
 		}},
-		Debug:   Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true},
-		LogDir:  t.TempDir(),
-		Configz: func() any { return map[string]int{"maxPods": 110} },
+		Debug:      Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true, Flagz: true, Statusz: true},
+		WebSockets: true,
+		LogDir:     t.TempDir(),
+		Configz:    func() any { return map[string]int{"maxPods": 110} },
 	}
 	if change != nil {
 		change(&w.cfg)
@@ -386,6 +390,18 @@ func TestDisabled(t *testing.T) {
 	for _, p := range []string{"/exec/shop/web/web", "/containerLogs/shop/web/web", "/runningpods/", "/logs/", "/debug/pprof/"} {
 		if code, body := off.ask(t, "GET", p, "root", ""); code != 405 || body != "Debug endpoints are disabled.\n" {
 			t.Errorf("%s: %d %q", p, code, body)
+		}
+	}
+	for _, c := range []struct{ flagz, statusz bool }{{false, false}, {true, false}, {false, true}} {
+		w := start(t, func(g *Config) { g.Debug = Debug{Handlers: true, Flagz: c.flagz, Statusz: c.statusz} })
+		for p, on := range map[string]bool{"/flagz": c.flagz, "/statusz": c.statusz} {
+			code, body := w.ask(t, "GET", p, "root", "")
+			if on && code != 200 || !on && code != 404 {
+				t.Errorf("%+v: %s: %d %q", c, p, code, body)
+			}
+			if lists := strings.Contains(body, "/flagz"); p == "/statusz" && lists {
+				t.Errorf("%+v: /statusz has /flagz: %q", c, body)
+			}
 		}
 	}
 	some := start(t, func(c *Config) { c.Debug = Debug{Handlers: true} })

@@ -78,14 +78,14 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 }
 
 // proxy connects the client to the runtime's streaming server. WebSocket clients that can close single streams (version
-// 5) are translated to SPDY here, because runtimes do not support them.
+// 5) are translated to SPDY here, because runtimes do not support them; without WebSockets, the runtime gets them as they are.
 func (s *Server) proxy(w http.ResponseWriter, r *http.Request, location string, err error, opts *remotecommand.Options) {
 	where, err := streamingURL(location, err)
 	if err != nil {
 		failRuntime(w, err)
 		return
 	}
-	if wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
+	if s.cfg.WebSockets && wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
 		requestOf(r.Context()).WebSocket = true
 		translate(w, r, where, opts)
 		return

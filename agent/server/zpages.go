@@ -108,8 +108,25 @@ const zGroup = "config.k8s.io"
 // zForms are the media types of z-pages, in the order in which a client that accepts several gets them.
 func zForms() []string { return []string{"application/json", "application/yaml", "text/plain"} }
 
-// statuszPaths are the paths that upstream's page names: those that are neither of pods nor of statistics.
-func statuszPaths() []string { return []string{"/configz", "/debug", "/flagz", "/healthz", "/metrics"} }
+// installZPages serves the z-pages whose feature gates are on.
+//
+// Upstream: pkg/kubelet/server/server.go, InstallZPages.
+func (s *Server) installZPages(mux *http.ServeMux) {
+	if s.cfg.Debug.Flagz {
+		mux.HandleFunc("/flagz", s.flagz)
+	}
+	if s.cfg.Debug.Statusz {
+		mux.HandleFunc("/statusz", s.statusz(statuszPaths(s.cfg.Debug.Flagz)))
+	}
+}
+
+// statuszPaths are the paths that upstream's page names: those that are neither of pods nor of statistics. /flagz is one of them if it is served.
+func statuszPaths(flagz bool) []string {
+	if !flagz {
+		return []string{"/configz", "/debug", "/healthz", "/metrics"}
+	}
+	return []string{"/configz", "/debug", "/flagz", "/healthz", "/metrics"}
+}
 
 // notAcceptable responds as upstream's API machinery does.
 func notAcceptable(w http.ResponseWriter) {

@@ -38,7 +38,7 @@ func TestZPages(t *testing.T) {
 		if c.path == "/flagz" {
 			s.flagz(w, r)
 		} else {
-			s.statusz(statuszPaths())(w, r)
+			s.statusz(statuszPaths(true))(w, r)
 		}
 		form, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
 		body := w.Body.String()

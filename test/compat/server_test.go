@@ -154,7 +154,7 @@ func serve(t *testing.T) target {
 		Runtime: newRuntime(t), Stats: noStats{}, Metrics: text, ResourceMetrics: text, ContainerMetrics: text, ProbeMetrics: text,
 		Checks:  []server.Check{{Name: "syncloop", Check: func() error { return nil }}},
 		Configz: func() any { return map[string]int{"maxPods": 110} }, Version: "v1.37.1", LogDir: dir, Checkpoints: dir,
-		Debug: server.Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true},
+		Debug: server.Debug{Handlers: true, SystemLogs: true, Profiling: true, FlagsV: true, Flagz: true, Statusz: true}, WebSockets: true,
 	})
 	if err != nil {
 		t.Fatal(err)
