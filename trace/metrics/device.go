@@ -26,14 +26,18 @@ func (s *Sink) device(e trace.Event) {
 type localAPI struct {
 	total            *prometheus.CounterVec
 	requests, errors map[string]*prometheus.CounterVec
+	// onlyTotal is the version of which total alone counts the requests; "" for none.
+	onlyTotal string
 	// coded says that the label values include the status.
 	coded bool
 }
 
-// podResourcesAPI returns the collectors of the podresources API. Upstream: pkg/kubelet/metrics/metrics.go.
+// podResourcesAPI returns the collectors of the podresources API.
+//
+// Upstream: pkg/kubelet/metrics/metrics.go; pkg/kubelet/apis/podresources/server_v1alpha1.go.
 func podResourcesAPI() localAPI {
 	const version = "server_api_version"
-	a := localAPI{total: counters("pod_resources_endpoint_requests_total", "Requests to the podresources API.", version)}
+	a := localAPI{total: counters("pod_resources_endpoint_requests_total", "Requests to the podresources API.", version), onlyTotal: "v1alpha1"}
 	a.requests, a.errors = map[string]*prometheus.CounterVec{}, map[string]*prometheus.CounterVec{}
 	for method, name := range map[string]string{"List": "list", "Get": "get", "GetAllocatableResources": "get_allocatable"} {
 		a.requests[method] = counters("pod_resources_endpoint_requests_"+name, "Requests to the podresources API, method "+method+".", version)
@@ -82,6 +86,9 @@ func (s *Sink) local(e *trace.ServerRequest) bool {
 		labels = append(labels, grpcCode(e.Code))
 	}
 	a.total.WithLabelValues(labels...).Inc()
+	if labels[0] == a.onlyTotal {
+		return true
+	}
 	one.WithLabelValues(labels...).Inc()
 	if failed := a.errors[e.Method]; failed != nil && e.Code >= 400 {
 		failed.WithLabelValues(labels...).Inc()

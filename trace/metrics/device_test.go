@@ -22,6 +22,9 @@ func TestDevices(t *testing.T) {
 	for method, code := range map[string]int{"List": 200, "Get": 400, "GetAllocatableResources": 200, "Nonsense": 200} {
 		put(trace.EdgeEnd, &trace.ServerRequest{Server: trace.ServerPodResources, Method: method, Path: "/v1.PodResourcesLister/" + method, Code: code})
 	}
+	for _, code := range []int{200, 503} { // of this version, upstream counts all requests, and none of a method
+		put(trace.EdgeEnd, &trace.ServerRequest{Server: trace.ServerPodResources, Method: "List", Path: "/v1alpha1.PodResourcesLister/List", Code: code})
+	}
 	for method, code := range map[string]int{"ListPods": 503, "GetPod": 404, "WatchPods": 200} {
 		put(trace.EdgeEnd, &trace.ServerRequest{Server: trace.ServerPods, Method: method, Path: "/v1alpha1.Pods/" + method, Code: code})
 	}
@@ -31,6 +34,7 @@ func TestDevices(t *testing.T) {
 		`kubelet_device_plugin_alloc_duration_seconds_sum{resource_name="example.com/gpu"} 2`,
 		`kubelet_device_plugin_alloc_duration_seconds_count{resource_name="example.com/gpu"} 1`,
 		`kubelet_pod_resources_endpoint_requests_total{server_api_version="v1"} 3`,
+		`kubelet_pod_resources_endpoint_requests_total{server_api_version="v1alpha1"} 2`,
 		`kubelet_pod_resources_endpoint_requests_list{server_api_version="v1"} 1`,
 		`kubelet_pod_resources_endpoint_requests_get{server_api_version="v1"} 1`,
 		`kubelet_pod_resources_endpoint_errors_get{server_api_version="v1"} 1`,
@@ -43,7 +47,10 @@ func TestDevices(t *testing.T) {
 			t.Errorf("no %s", line)
 		}
 	}
-	for _, no := range []string{`resource_name="cpu"`, "kubelet_http_requests_total"} {
+	for _, no := range []string{
+		`kubelet_pod_resources_endpoint_requests_list{server_api_version="v1alpha1"}`, `kubelet_pod_resources_endpoint_errors_list{server_api_version="v1alpha1"}`,
+		`resource_name="cpu"`, "kubelet_http_requests_total",
+	} {
 		if strings.Contains(got, no) {
 			t.Errorf("%s in:\n%s", no, got)
 		}
