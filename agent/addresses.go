@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kubeloupe/kubeloupe/agent/node"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
 // addresses are the node's.
@@ -28,6 +29,9 @@ func (p *parts) hostIPs() []string {
 	}
 	return ips
 }
+
+// podFamily returns the family of pods' addresses that is first.
+func (p *parts) podFamily() podstate.Family { return podstate.FamilyOf(p.cfg.Kubelet.Node.IPs) }
 
 // addressesSeen has the workers of all pods look at them again if the node's addresses have changed: their statuses have them, and containers
 // whose environment has them cannot start before.

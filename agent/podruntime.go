@@ -30,7 +30,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	probing := probe.Config{
-		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIPs: p.hostIPs, CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
+		Exec: p.client.Runtime, Observer: p.pleg.Cache(), Events: p.cluster.events, HostIPs: p.hostIPs, Family: p.podFamily(), CPU: p.cgroups.Throttling, Bus: p.cfg.Bus,
 		H2C: p.cfg.Kubelet.Gates.Enabled("H2CContainerProbe"), GRPCTLS: p.cfg.Kubelet.Gates.Enabled("GRPCContainerProbeTLS"),
 		Afresh: p.cfg.Kubelet.Gates.Enabled("ChangeContainerStatusOnKubeletRestart"),
 	}
@@ -52,7 +52,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: cgroup.NewPods(p.cgroups, p.pods.registry),
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.FirstRestartBackoff, k.Pods.MaxRestartBackoff),
-		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.hostIPs,
+		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.hostIPs, Family: p.podFamily(),
 		RootDir: k.Node.RootDir, LogLinks: p.logLinks(), Bus: p.cfg.Bus, Secrets: p.cfg.secrets, Options: options,
 	})
 }

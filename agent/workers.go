@@ -63,7 +63,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 		LogsBy: func(uid types.UID) time.Time { return terminationmessage.CompleteBy(cache.Get(uid)) },
 		Status: pods.NewStatus(pods.StatusConfig{
 			Seen: cache, Resizes: w.resizes, Probes: w.prober, Workers: w.registry, Runtime: p.client.Info.GetRuntimeName(),
-			HostIPs: p.hostIPs, RecursiveReadOnly: p.recursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(), Claims: p.cfg.Kubelet.Cgroups.Claims,
+			HostIPs: p.hostIPs, Family: p.podFamily(), RecursiveReadOnly: p.recursiveReadOnly, Secrets: p.cfg.secrets, Devices: p.deviceHealth(), Claims: p.cfg.Kubelet.Cgroups.Claims,
 			StopSignals: gates.Enabled("ContainerStopSignals"), ImageDigests: gates.Enabled("ImageVolumeWithDigest"),
 		}),
 	}

@@ -94,6 +94,8 @@ type Config struct {
 	DNS func(pod *v1.Pod) (*runtimeapi.DNSConfig, []criconfig.Warning, error)
 	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
+	// Family is the family of a pod's IPs that is first.
+	Family podstate.Family
 	// RootDir is the kubelet's root directory; LogLinks is where logs are linked by
 	// container (/var/log/containers upstream), empty for no links.
 	RootDir  string

@@ -189,7 +189,7 @@ func (r *run) env(ctx context.Context, c *v1.Container) ([]criconfig.Var, error)
 		ips = hostIPs
 	}
 	in := criconfig.EnvInput{
-		Fields: fieldpath.Inputs{PodIPs: podstate.PodIPs(ips, hostIPs), HostIPs: hostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
+		Fields: fieldpath.Inputs{PodIPs: podstate.PodIPs(ips, r.cfg.Family), HostIPs: hostIPs}, Allocatable: r.cfg.Node.Allocatable, Objects: r.cfg.EnvObjects,
 	}
 	in.File = func(volume, path string) ([]byte, error) { return r.envFile(ctx, volume, path) }
 	if r.cfg.Services != nil {

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// In the environment, a pod has the addresses of its status, in the order of the node's families.
+// In the environment, a pod has the addresses of its status, in the same order.
 func TestPodIPsInEnvironment(t *testing.T) {
 	w := newWorld(t, nil)
-	w.rt.cfg.HostIPs = func() []string { return []string{"2001:db8::1", "192.0.2.1"} }
+	w.rt.cfg.HostIPs, w.rt.cfg.Family = func() []string { return []string{"192.0.2.1", "2001:db8::1"} }, podstate.IPv6
 	c := containerNamed("web")
 	for name, path := range map[string]string{"IP": "status.podIP", "IPS": "status.podIPs"} {
 		c.Env = append(c.Env, v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}})

@@ -44,6 +44,8 @@ type StatusConfig struct {
 	Runtime string
 	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
+	// Family is the family of a pod's IPs that is first.
+	Family podstate.Family
 	// RecursiveReadOnly reports whether the pod's runtime handler supports recursive read-only mounts. It must not block. May be nil: then it does not.
 	RecursiveReadOnly func(pod *v1.Pod) bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
@@ -73,7 +75,7 @@ func NewStatus(c StatusConfig) StatusFunc {
 			why[name] = podstatus.Reason(r)
 		}
 		inputs := podstatus.Inputs{
-			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disruption: in.Disruption, Runtime: c.Runtime, HostIPs: ips, Reasons: why, LastWords: c.lastWords(in),
+			Now: time.Now(), Previous: &in.Previous, Failed: in.Failed, Disruption: in.Disruption, Runtime: c.Runtime, HostIPs: ips, Family: c.Family, Reasons: why, LastWords: c.lastWords(in),
 			Resize: c.Resizes.Conditions(pod.UID), RecursiveReadOnly: c.RecursiveReadOnly != nil && c.RecursiveReadOnly(pod), Claims: c.Claims, StopSignals: c.StopSignals, ImageDigests: c.ImageDigests,
 			Actuated: func(name string) (v1.ResourceRequirements, bool) { return c.Resizes.Actuated(pod.UID, name) },
 			Terminal: c.Workers.State(pod.UID) == worker.Terminated,

@@ -2,12 +2,27 @@ package podstate
 
 import "net/netip"
 
-// PodIPs returns the addresses of a pod, of those that the runtime reports for its sandbox: at most one of each family, that of the node's primary
-// address first.
+// Family is a family of IP addresses.
+type Family bool
+
+// Families. IPv4 is the zero value.
+const (
+	IPv4 Family = false
+	IPv6 Family = true
+)
+
+// FamilyOf returns the family whose addresses are first in pods: that of the first configured address of the node, such as 192.0.2.1 or ::, and
+// IPv4 if none is configured. The addresses that the node has, and those that a cloud provider sets, do not decide it.
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, sortPodIPs.
-func PodIPs(ips, hostIPs []string) []string {
-	primary6 := len(hostIPs) > 0 && is6(hostIPs[0])
+func FamilyOf(configured []string) Family {
+	return Family(len(configured) > 0 && is6(configured[0]))
+}
+
+// PodIPs returns the addresses of a pod, of those that the runtime reports for its sandbox: at most one of each family, that of primary first.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, sortPodIPs.
+func PodIPs(ips []string, primary Family) []string {
 	var ordered [2]string
 	for _, ip := range ips {
 		addr, err := netip.ParseAddr(ip)
@@ -15,7 +30,7 @@ func PodIPs(ips, hostIPs []string) []string {
 			continue
 		}
 		slot := &ordered[0]
-		if is6(ip) != primary6 {
+		if Family(is6(ip)) != primary {
 			slot = &ordered[1]
 		}
 		if *slot == "" {

@@ -22,8 +22,10 @@ type Inputs struct {
 	Previous *v1.PodStatus
 	// Runtime is the prefix of container IDs before ://, for example containerd.
 	Runtime string
-	// HostIPs are the node's, the primary one first. They also decide which family of a pod's IPs is first.
+	// HostIPs are the node's, the primary one first.
 	HostIPs []string
+	// Family is the family of a pod's IPs that is first.
+	Family podstate.Family
 	// Reasons say, by container name, why a container that should run does not: CrashLoopBackOff,
 	// ErrImagePull, ...
 	Reasons map[string]Reason

@@ -372,8 +372,9 @@ func TestIPs(t *testing.T) {
 		in   Inputs
 		want string
 	}{
-		{"node's family first", aPod("", "a"), dual, Inputs{HostIPs: []string{"192.0.2.1"}}, "10.0.0.5 fd00::5"},
-		{"IPv6 node", aPod("", "a"), dual, Inputs{HostIPs: []string{"2001:db8::1"}}, "fd00::5 10.0.0.5"},
+		{"IPv4 first", aPod("", "a"), dual, Inputs{HostIPs: []string{"192.0.2.1"}}, "10.0.0.5 fd00::5"},
+		{"the node's addresses do not decide", aPod("", "a"), dual, Inputs{HostIPs: []string{"2001:db8::1"}}, "10.0.0.5 fd00::5"},
+		{"IPv6 first", aPod("", "a"), dual, Inputs{HostIPs: []string{"192.0.2.1"}, Family: podstate.IPv6}, "fd00::5 10.0.0.5"},
 		{"node unknown", aPod("", "a"), dual, Inputs{}, "10.0.0.5 fd00::5"},
 		{"host network", host, seen(), Inputs{HostIPs: []string{"192.0.2.1", "2001:db8::1"}}, "192.0.2.1 2001:db8::1"},
 		{"kept when the sandbox is down", aPod("", "a"), down, Inputs{Previous: before}, "10.0.0.9"},

@@ -36,5 +36,5 @@ func (g *generator) podIPs() []string {
 	if sandbox == nil || !sandbox.Ready {
 		return nil
 	}
-	return podstate.PodIPs(sandbox.IPs, g.in.HostIPs)
+	return podstate.PodIPs(sandbox.IPs, g.in.Family)
 }

@@ -39,6 +39,8 @@ type Config struct {
 	Events events.Publisher
 	// HostIPs returns the node's addresses, primary first. It must not block. May be nil: then they are unknown.
 	HostIPs func() []string
+	// Family is the family of a pod's IPs that is first.
+	Family podstate.Family
 	// CPU returns how long the CPU limits of a container and its pod have throttled it; zero if unknown. It is called when an attempt fails,
 	// and when one takes half of its timeout. It may be nil.
 	CPU func(pod *v1.Pod, containerID string) (container, whole cgroup.Throttling)

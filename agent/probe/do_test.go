@@ -64,16 +64,17 @@ func TestPodIP(t *testing.T) {
 		onHost  bool
 		seen    *podstate.Pod
 		hostIPs []string
+		family  podstate.Family
 		want    string
 	}{
-		{"as the node prefers", false, of("10.0.0.5", "fd00::5"), []string{"2001:db8::1", "192.0.2.1"}, "fd00::5"},
-		{"not as the runtime has it", false, of("fd00::5", "10.0.0.5"), []string{"192.0.2.1"}, "10.0.0.5"},
-		{"only the other family", false, of("fd00::5"), []string{"192.0.2.1"}, "fd00::5"},
-		{"none", false, of(), []string{"192.0.2.1"}, ""},
-		{"no sandbox", false, nil, nil, ""},
-		{"the node's", true, nil, []string{"192.0.2.1"}, "192.0.2.1"},
+		{"the first family", false, of("10.0.0.5", "fd00::5"), []string{"192.0.2.1"}, podstate.IPv6, "fd00::5"},
+		{"not as the runtime has it", false, of("fd00::5", "10.0.0.5"), []string{"2001:db8::1", "192.0.2.1"}, podstate.IPv4, "10.0.0.5"},
+		{"only the other family", false, of("fd00::5"), []string{"192.0.2.1"}, podstate.IPv4, "fd00::5"},
+		{"none", false, of(), []string{"192.0.2.1"}, podstate.IPv4, ""},
+		{"no sandbox", false, nil, nil, podstate.IPv4, ""},
+		{"the node's", true, nil, []string{"192.0.2.1"}, podstate.IPv6, "192.0.2.1"},
 	} {
-		p, err := New(Config{Exec: noExec{}, Observer: shows{c.seen}, HostIPs: func() []string { return c.hostIPs }})
+		p, err := New(Config{Exec: noExec{}, Observer: shows{c.seen}, HostIPs: func() []string { return c.hostIPs }, Family: c.family})
 		if err != nil {
 			t.Fatal(err)
 		}

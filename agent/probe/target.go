@@ -141,7 +141,7 @@ func (p *Prober) podIP(pod *v1.Pod) string {
 		return ""
 	}
 	if s := p.cfg.Observer.Get(pod.UID).Sandbox(); s != nil {
-		if ips := podstate.PodIPs(s.IPs, p.cfg.HostIPs()); len(ips) > 0 {
+		if ips := podstate.PodIPs(s.IPs, p.cfg.Family); len(ips) > 0 {
 			return ips[0]
 		}
 	}
