@@ -31,7 +31,7 @@ func Since(all []Finding, from time.Time) *Finding {
 func (c *Case) WhyDown() string {
 	var ended []string
 	for _, s := range c.states() {
-		if !s.Init && s.State == trace.ContainerTerminated {
+		if !s.Init && !s.Ephemeral && s.State == trace.ContainerTerminated {
 			ended = append(ended, "container "+s.Name+" has ended with "+say.Code(s.ExitCode))
 		}
 	}

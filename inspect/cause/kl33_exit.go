@@ -28,6 +28,9 @@ func findExited(c *Case) (out []Finding) {
 	}
 	for _, s := range c.states() {
 		e := s.exit()
+		if s.Ephemeral { // it is not restarted, and its end changes nothing for the pod
+			continue
+		}
 		if s.State == trace.ContainerRunning || e == nil || told[s.Name] || e.Reason == oomKilled || e.Class != "" || s.Class != "" || c.endedBy(s.Name) != nil || c.pulls(s.ContainerStatus) {
 			continue
 		}

@@ -163,14 +163,16 @@ var situations = map[string]situation{
 		})
 		s.Point(2*ms, 0, &trace.PodStatus{Phase: trace.PodFailed, Total: 1, Reason: "OutOfcpu"})
 	}},
-	// A slow pull is over when a container has done its work, and the pod is not ready because of that.
+	// A slow pull is over when a container has done its work, and the pod is not ready because of that, and not because of a debugger.
 	"no-longer-ready": {now: 40 * sec, write: func(s *casetest.Script) {
 		sandbox(s, ms, 120*ms)
 		pull(s, 5*sec, 14*mib, 32*mib, 50*mib, 68*mib)
 		start(s, 5*sec, "sandbox", "image shop/web:1")
 		s.Started(5040 * ms)
 		running(s, 5040*ms, 1)
-		s.Point(20*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Containers: []trace.ContainerStatus{{Name: "web", State: trace.ContainerTerminated, Reason: "Completed"}}})
+		s.Point(20*sec, 0, &trace.PodStatus{Phase: trace.PodRunning, Total: 1, Containers: []trace.ContainerStatus{
+			{Name: "web", State: trace.ContainerTerminated, Reason: "Completed"}, {Name: "debugger", Ephemeral: true, State: trace.ContainerTerminated, Reason: "Completed"},
+		}})
 	}},
 	// Of two unhealthy volumes, one is healthy again.
 	"unhealthy-volume": {now: 70 * sec, write: func(s *casetest.Script) {
