@@ -1,8 +1,8 @@
 // Package admission decides whether the node admits a pod.
 //
 // It owns the checks, which are pure: node name, selector and affinity, taints, resources, ports, OS, sysctls, AppArmor, features that the
-// node declares, which pods a critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the caller publishes the
-// verdict as a Decision.
+// node declares, which pods a critical one preempts, and that a node that shuts down takes none. It never acts and runs no goroutine; the
+// caller publishes the verdict as a Decision.
 //
 // Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl/allowlist.go, pkg/kubelet/preemption.
 package admission

@@ -1,8 +1,8 @@
 // Package files is the common part of the volumes that the agent fills with files: configMap, secret, downwardAPI and projected.
 //
 // It owns their directory (in memory, or on disk), the mount points within it, the atomic replacement of all files, owners and the
-// fsGroup, and the list of files of a ConfigMap or a Secret. It fetches nothing, runs no goroutine and publishes only a warning about files whose group
-// cannot be set.
+// fsGroup, and the list of files of a ConfigMap or a Secret. It fetches nothing, runs no goroutine and publishes only a warning about files
+// whose group cannot be set.
 //
 // Upstream: pkg/volume/configmap, pkg/volume/secret.
 package files
