@@ -54,19 +54,27 @@ func TestKubeletAPI(t *testing.T) {
 			t.Fatalf("KL15 is named of the pods before: %s", text)
 		}
 	}
+	// The kubelet's syncLoop asks the runtime every 2 s and takes no new pod while it waits for the answer: meanwhile is there before, and
+	// its init container runs until the runtime has stopped.
+	gate := t.TempDir()
+	b.apply(t, "meanwhile", "  volumes: [{name: gate, hostPath: {path: "+gate+"}}]\n  initContainers:\n"+
+		"  - {name: prepare, image: IMAGE, command: [sh, -c, 'until [ -e /gate/open ]; do sleep 0.1; done'], volumeMounts: [{name: gate, mountPath: /gate}]}\n"+
+		"  containers: [{name: web, image: IMAGE, command: [sleep, '3600']}]\n")
+	eventually(t, "the init container of meanwhile runs", func() string {
+		out, err := b.Kubectl(t.Context(), "get", "pod", "meanwhile", "-o", "jsonpath={.status.initContainerStatuses[*].state.running.startedAt}")
+		if err != nil || len(out) == 0 {
+			return fmt.Sprintf("%v: %s", err, out)
+		}
+		return ""
+	})
 	runtime := found.Runtime.Process.PID
 	if err := syscall.Kill(runtime, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(runtime, syscall.SIGCONT) }) // it may have ended
-	b.create(t, "meanwhile")
-	eventually(t, "meanwhile is seen", func() string { // on a machine that is busy, the kubelet has it late
-		out, err := exec.Command(b.Binary, "why", "default/meanwhile", "--socket", a.socket).CombinedOutput()
-		if err != nil {
-			return string(out)
-		}
-		return ""
-	})
+	if err := os.WriteFile(filepath.Join(gate, "open"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	time.Sleep(25 * time.Second)
 	if err := syscall.Kill(runtime, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
