@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // ServerRequest is one request to one of the agent's HTTP servers, from its arrival to the end of the response. For exec, attach,
 // port-forward and followed logs, it lasts as long as the stream.
 type ServerRequest struct {
@@ -12,6 +14,8 @@ type ServerRequest struct {
 	// User is the client's user name, How the kind of its credential.
 	User string     `json:"user,omitempty"`
 	How  Credential `json:"how,omitempty"`
+	// CertificateLeft is how long the client's certificate was still valid when the request arrived, less than 0 if it had expired; 0 if it had none.
+	CertificateLeft time.Duration `json:"certificate_left_ns,omitempty"`
 	// Verdict is the result of authentication and authorization; empty on servers without authentication.
 	Verdict AccessVerdict `json:"verdict,omitempty"`
 	// Reason is the authorizer's reason.

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -14,6 +15,9 @@ import (
 func (s *Server) authorized(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := requestOf(r.Context())
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			q.CertificateLeft = time.Until(r.TLS.PeerCertificates[0].NotAfter)
+		}
 		user, err := s.cfg.Auth.Authenticate(r)
 		if err != nil || user == nil {
 			q.Verdict, q.Reason = trace.AccessUnauthenticated, "no credentials"

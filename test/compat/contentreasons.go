@@ -62,7 +62,6 @@ var contentReasons = []contentReason{
 	because(`/metrics`, `kubeloupe_.*`, "These are kubeloupe's own metrics: see fleet.md."),
 	sometimes(`/metrics`, `kubelet_metrics_provider`, "Upstream's server sets this value when it starts, and loses it if the metric is not registered yet."),
 	because(`/metrics`, `prober_.*`, "kubeloupe has the metrics of /metrics/probes on this page, too."),
-	because(`/metrics`, `apiserver_(delegated_auth[nz]_request_.*|client_certificate_expiration_seconds)|authentication_token_cache_.*`, "kubeloupe does not have these metrics yet. Its TokenReview and SubjectAccessReview requests are in its trace and in the rest_client metrics."),
 	because(`/metrics`, `(aggregator|apiserver|cardinality_enforcement|disabled_metrics|hidden_metrics|registered_metrics)_.*`, "Libraries of the API server register these, which upstream links; they have no meaning on a node."),
 	because(`/metrics`, `workqueue_.*`, "kubeloupe has no work queues of client-go."),
 	because(`/metrics`, `rest_client_transport_.*`, "kubeloupe makes the connections to the API server itself, without client-go's cache of transports."),

@@ -28,6 +28,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		host := *s.apiHost.Load()
 		s.apiRequests.WithLabelValues(code, method, host).Inc()
 		s.apiDuration.WithLabelValues(method, host).Observe(sec)
+		s.delegated.review(e, code, sec)
 	case *trace.Volume:
 		requested := int64(0)
 		if p := s.pods[r.Pod]; p != nil {
@@ -49,6 +50,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		}
 		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)
 	case *trace.ServerRequest:
+		s.delegated.certificate(e)
 		if s.local(e) || e.Server == trace.ServerHealthz {
 			return
 		}

@@ -57,6 +57,7 @@ type set struct {
 	more                              more
 	inflight                          inflight
 	resizes                           resizes
+	delegated                         delegated
 	waitSeconds, records              *prometheus.CounterVec
 	recordsLost                       prometheus.Counter
 	exportedSpans                     *prometheus.CounterVec
@@ -115,6 +116,7 @@ func newSet() set {
 		nodeStart:         newNodeStart(),
 		more:              newMore(),
 		resizes:           newResizes(),
+		delegated:         newDelegated(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -143,7 +145,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
-	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), s.resizes.all(), []prometheus.Collector{s.inflight.gauge})
+	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), s.resizes.all(), s.delegated.all(), []prometheus.Collector{s.inflight.gauge})
 }
 
 func counter(name, help string) prometheus.Counter {
