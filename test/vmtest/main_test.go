@@ -66,6 +66,18 @@ func TestMain(m *testing.M) {
 func setup(t *testing.T) *bench {
 	t.Helper()
 	b := shared.Get(t)
+	before, _, err := b.VM.Panics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		if err := b.VM.Crashed(before); err != nil {
+			t.Log(err)
+		}
+	})
 	b.agent(t, node.Kubeloupe)
 	return b
 }
