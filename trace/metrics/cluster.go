@@ -27,6 +27,9 @@ func (s *Sink) cluster(r *trace.Record) {
 		method := httpMethod(e.Verb)
 		host := *s.apiHost.Load()
 		s.apiRequests.WithLabelValues(code, method, host).Inc()
+		if e.Attempt > 1 { // Upstream: client-go/rest/with_retry.go
+			s.apiRetries.WithLabelValues(code, method, host).Inc()
+		}
 		s.apiDuration.WithLabelValues(method, host).Observe(sec)
 		s.delegated.review(e, code, sec)
 	case *trace.Volume:

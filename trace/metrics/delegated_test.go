@@ -9,6 +9,7 @@ import (
 
 func TestDelegated(t *testing.T) {
 	s, reg := newSink(t)
+	s.Host("api:6443")
 	for _, e := range []trace.Event{
 		&trace.APICall{Verb: trace.APICreate, Resource: "tokenreviews", Code: 201},
 		&trace.APICall{Verb: trace.APICreate, Resource: "tokenreviews", Err: "connection refused"},
@@ -28,6 +29,7 @@ func TestDelegated(t *testing.T) {
 		`apiserver_delegated_authn_request_duration_seconds_bucket{code="201",le="0.7"} 1`,
 		`apiserver_delegated_authz_request_total{code="201"} 1`,
 		`apiserver_delegated_authz_request_total{code="429"} 1`,
+		`rest_client_request_retries_total{code="429",host="api:6443",verb="POST"} 1`,
 		`apiserver_delegated_authz_request_duration_seconds_sum{code="201"} 0.6`,
 		`apiserver_client_certificate_expiration_seconds_bucket{le="0"} 1`,
 		`apiserver_client_certificate_expiration_seconds_bucket{le="7200"} 1`,

@@ -38,7 +38,7 @@ type set struct {
 	probes                            *prometheus.CounterVec
 	probeDuration                     *prometheus.HistogramVec
 	statusSync                        prometheus.Histogram
-	apiRequests                       *prometheus.CounterVec
+	apiRequests, apiRetries           *prometheus.CounterVec
 	apiDuration                       *prometheus.HistogramVec
 	storage, csi                      *prometheus.HistogramVec
 	httpRequests                      *prometheus.CounterVec
@@ -96,6 +96,7 @@ func newSet() set {
 		probeDuration:        foreign("prober_probe_duration_seconds", "How long attempts of probes took.", prometheus.DefBuckets, "probe_type"),
 		statusSync:           histogram("pod_status_sync_duration_seconds", "From a change of a pod's status to its being written in the API.", statusBuckets),
 		apiRequests:          foreignCounters("rest_client_requests_total", "Requests to the API server that ended, by status code, method and server.", "code", "method", "host"),
+		apiRetries:           foreignCounters("rest_client_request_retries_total", "Further attempts of requests to the API server, which it had asked for, by status code, method and server.", "code", "verb", "host"),
 		apiDuration:          foreign("rest_client_request_duration_seconds", "How long requests to the API server took; of a watch, its opening.", apiBuckets, "verb", "host"),
 		storage:              foreign("storage_operation_duration_seconds", "How long operations on volumes took.", storageBuckets, "volume_plugin", "operation_name", "status", "migrated"),
 		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
@@ -142,7 +143,7 @@ func (s *set) collectors() []prometheus.Collector {
 		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
 		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
-		s.apiRequests, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
+		s.apiRequests, s.apiRetries, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
 	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), s.resizes.all(), s.delegated.all(), []prometheus.Collector{s.inflight.gauge})
