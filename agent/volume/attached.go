@@ -44,7 +44,7 @@ func AttachWait(name v1.UniqueVolumeName, of string) trace.Wait {
 
 // NotAttached is the error after an [AttachWait].
 func NotAttached(name v1.UniqueVolumeName) error {
-	return fmt.Errorf("volume %s is not attached according to the node's status, after %v", name, attachPatience)
+	return &NotAttachedError{fmt.Errorf("volume %s is not attached according to the node's status, after %v", name, attachPatience)}
 }
 
 // Poll returns true as soon as look does, false if it does not within wait.Limit. While it waits, it publishes the Wait, and the slot of the

@@ -66,6 +66,16 @@ func isMissing(err error) bool {
 	return is
 }
 
+// NotAttachedError says that a set-up has waited in vain for a volume to be attached. Its back-off does not grow: otherwise, a volume that is
+// attached late would be mounted much later.
+type NotAttachedError struct{ Err error }
+
+// Error implements error.
+func (e *NotAttachedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *NotAttachedError) Unwrap() error { return e.Err }
+
 // LimitError says that a volume is not attached because the node can have no more of this kind.
 type LimitError struct{ Err error }
 

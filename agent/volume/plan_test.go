@@ -116,4 +116,11 @@ func TestBackoffDoublesToItsLimit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	// A set-up that has waited for an attachment in vain is tried again soon.
+	for range 3 {
+		s.fail(setUp, 1, &Error{Err: &StageError{Err: NotAttached("x")}}, time.Time{})
+		if s.delay != firstDelay {
+			t.Errorf("not attached: %v", s.delay)
+		}
+	}
 }

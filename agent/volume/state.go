@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -144,6 +145,9 @@ func (s *state) fresh() { s.fails, s.delay, s.retryAt = 0, 0, time.Time{} }
 func (s *state) fail(v verb, attempt uint64, err error, now time.Time) {
 	s.err = err
 	s.failed[v] = attempt
+	if _, waited := errors.AsType[*NotAttachedError](err); waited {
+		s.fails = 0
+	}
 	s.delay = backoff.After(backoff.Doubling(firstDelay, lastDelay), s.fails)
 	s.fails++
 	s.retryAt = now.Add(s.delay)

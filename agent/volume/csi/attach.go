@@ -30,12 +30,14 @@ type attaching struct {
 	listed bool
 	// va is the VolumeAttachment, nil while it is not attached.
 	va *storagev1.VolumeAttachment
+	// why is the latest error of a volume that the node's status does not list yet: it may still be attached. nil if there is none.
+	why error
 }
 
 func (a attaching) done() bool { return a.listed && a.va != nil }
 
 // attachWait waits until the controller has attached the volume, and returns its publish context for the driver. It
-// waits at most two minutes.
+// waits at most two minutes. An error of a volume that the node's status does not list yet does not end the wait: the controller tries again.
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, WaitForAttach; csi_plugin.go, getPublishContext;
 // pkg/volume/util/operationexecutor/operation_generator.go, GenerateVerifyControllerAttachedVolumeFunc.
@@ -67,6 +69,11 @@ func (w *work) attachWait(ctx context.Context) (map[string]string, error) {
 			if now, err = w.attaching(ctx); err != nil || now.done() {
 				return err
 			}
+			if next := w.attachWaits(now); next.Cause != wait.Cause {
+				trace.End(w.p.cfg.Bus, span, wait)
+				wait = next
+				span = trace.Begin(w.p.cfg.Bus, trace.FromContext(ctx), wait)
+			}
 		}
 	})
 	return publishContext(now.va), err
@@ -76,13 +83,15 @@ func (w *work) attachWait(ctx context.Context) (map[string]string, error) {
 func (w *work) attaching(ctx context.Context) (now attaching, err error) {
 	now.listed = w.listed()
 	now.va, err = w.p.attachment(ctx, w.v, w.v.attachment(w.p.cfg.NodeName))
-	if !now.listed && errors.Is(err, errDeleted) {
-		err = nil // it is being detached; the controller attaches it again
-	}
-	if w.full(err) {
+	switch {
+	case w.full(err):
 		w.d.recount()
 		w.p.kick()
 		err = &volume.LimitError{Err: err}
+	case !now.listed && errors.Is(err, errDeleted):
+		err = nil // it is being detached; the controller attaches it again
+	case !now.listed:
+		now.why, err = err, nil
 	}
 	return now, err
 }
@@ -123,6 +132,9 @@ func (w *work) attachWaits(now attaching) trace.Wait {
 	if now.va == nil {
 		wait.Note = fmt.Sprintf("%s has to attach %s (VolumeAttachment %s)", w.v.driver, w.v.handle, w.v.attachment(w.p.cfg.NodeName))
 	}
+	if now.why != nil {
+		wait = wait.WithCause(now.why.Error())
+	}
 	return wait
 }
 
@@ -131,7 +143,11 @@ func (w *work) notAttached(now attaching) error {
 	if now.va != nil {
 		return volume.NotAttached(w.v.unique())
 	}
-	return fmt.Errorf("timed out waiting for external-attacher of %v CSI driver to attach volume %v", w.v.driver, w.v.handle)
+	err := fmt.Errorf("timed out waiting for external-attacher of %v CSI driver to attach volume %v", w.v.driver, w.v.handle)
+	if now.why != nil {
+		err = fmt.Errorf("%w: %w", err, now.why)
+	}
+	return &volume.NotAttachedError{Err: err}
 }
 
 func publishContext(va *storagev1.VolumeAttachment) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +63,7 @@ func TestAttachWait(t *testing.T) {
 		want   string
 		took   time.Duration
 		wait   string
+		cause  string
 	}{
 		{name: "attached", all: []attachmentAt{{status: yes}}, want: "map[path:/dev/old] <nil>"},
 		{name: "attached later", all: []attachmentAt{{after: time.Second, status: yes}}, listed: 2 * time.Second, want: "map[path:/dev/old] <nil>", took: 2 * time.Second, wait: external},
@@ -72,7 +74,9 @@ func TestAttachWait(t *testing.T) {
 		{name: "not attached", listed: never, took: timeout, wait: external, want: "map[] timed out waiting for external-attacher of d CSI driver to attach volume h"},
 		{name: "not attached, but listed", took: timeout, wait: external, want: "map[] timed out waiting for external-attacher of d CSI driver to attach volume h"},
 		{name: "is deleted", all: []attachmentAt{{status: yes, leaves: true}}, want: "map[] volume attachment is being deleted"},
-		{name: "fails", all: []attachmentAt{{after: time.Second, status: fails}}, listed: never, want: "map[] no such disk", took: time.Second, wait: external},
+		{name: "fails", all: []attachmentAt{{after: time.Second, status: fails}}, listed: never, took: timeout, wait: external, cause: "no such disk", want: "map[] timed out waiting for external-attacher of d CSI driver to attach volume h: no such disk"},
+		{name: "fails at first", all: []attachmentAt{{status: fails}, {after: 90 * time.Second, status: yes}}, listed: 91 * time.Second, took: 91 * time.Second, wait: external, cause: "no such disk", want: "map[path:/dev/old] <nil>"},
+		{name: "fails, but listed", all: []attachmentAt{{after: time.Second, status: fails}}, took: time.Second, wait: external, want: "map[] no such disk"},
 		{name: "found on disk", all: []attachmentAt{{status: yes}}, listed: never, spec: volume.Spec{Adopt: true}, want: "map[path:/dev/old] <nil>"},
 		{name: "mounted", all: []attachmentAt{{status: yes}}, listed: never, spec: volume.Spec{Refresh: true}, want: "map[path:/dev/old] <nil>"},
 	} {
@@ -92,6 +96,13 @@ func TestAttachWait(t *testing.T) {
 				}
 				if waits := tracetest.Events[trace.Wait](rec); c.wait == "" && len(waits) > 0 || c.wait != "" && (len(waits) == 0 || waits[0].Note != c.wait) {
 					t.Errorf("it waits: %v, want %q", waits, c.wait)
+				} else if c.wait != "" && (waits[len(waits)-1].Cause != "") != (c.cause != "" && err != nil) {
+					t.Errorf("the last wait is %v", waits[len(waits)-1])
+				} else if c.cause != "" && !slices.ContainsFunc(waits, func(w trace.Wait) bool { return w.Cause == c.cause }) {
+					t.Errorf("no wait names the cause: %v", waits)
+				}
+				if _, late := errors.AsType[*volume.NotAttachedError](err); late != (c.took == timeout) {
+					t.Errorf("the error's type is %T", err)
 				}
 			})
 		})
