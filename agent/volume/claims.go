@@ -127,6 +127,17 @@ func pvType(pv *v1.PersistentVolume) string {
 // Upstream: pkg/volume/util/types/types.go, NodeExpansionNotRequired.
 const notOnNodes = "volume.kubernetes.io/node-expansion-not-required"
 
+// NodeSize returns the size to which nodes expand a claim's volume: the claim's allocated size, which may be less than that of the persistent
+// volume after an expansion that failed. With a controller that is older than allocated sizes, it is the persistent volume's.
+//
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go, expandVolumeDuringMount, nodeExpandVolume.
+func NodeSize(pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) resource.Quantity {
+	if size := pvc.Status.AllocatedResources[v1.ResourceStorage]; !size.IsZero() {
+		return size
+	}
+	return pv.Spec.Capacity[v1.ResourceStorage]
+}
+
 // growth returns the size to which the volume must be expanded on this node, "" for none. has is the size that it has on this node, zero if
 // it is not there.
 //
@@ -136,7 +147,7 @@ func growth(c resolved, readOnly bool, has resource.Quantity) string {
 	if c.pvc == nil || readOnly {
 		return ""
 	}
-	claimed, want := c.pvc.Status.Capacity[v1.ResourceStorage], c.pv.Spec.Capacity[v1.ResourceStorage]
+	claimed, want := c.pvc.Status.Capacity[v1.ResourceStorage], NodeSize(c.pvc, c.pv)
 	pending := c.pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage]
 	switch {
 	case claimed.IsZero() || want.IsZero():

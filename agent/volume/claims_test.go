@@ -19,6 +19,7 @@ func TestGrowth(t *testing.T) {
 		claimed   string
 		status    v1.ClaimResourceStatus
 		condition bool
+		allocated string // "" for none
 		has       string // on the node
 		not       bool   // the annotation
 		readOnly  bool
@@ -27,6 +28,9 @@ func TestGrowth(t *testing.T) {
 		{name: "as large as it is", modes: one, claimed: "2Gi", has: "2Gi"},
 		{name: "this node is to expand it", modes: one, claimed: "1Gi", status: pending, has: "1Gi", want: "2Gi"},
 		{name: "of an older controller", modes: one, claimed: "1Gi", condition: true, has: "1Gi", want: "2Gi"},
+		{name: "to less than the volume has", modes: one, claimed: "1Gi", allocated: "1536Mi", status: pending, has: "1Gi", want: "1536Mi"},
+		{name: "another node has expanded it to less than the volume has", modes: many, claimed: "1536Mi", allocated: "1536Mi", has: "1Gi", want: "1536Mi"},
+		{name: "to less than the volume has, done", modes: many, claimed: "1536Mi", allocated: "1536Mi", has: "1536Mi"},
 		{name: "the controller works on it", modes: one, claimed: "1Gi", has: "1Gi"},
 		{name: "the controller has done all", modes: one, claimed: "2Gi", has: "1Gi"},
 		{name: "another node has expanded it", modes: many, claimed: "2Gi", has: "1Gi", want: "2Gi"},
@@ -42,6 +46,9 @@ func TestGrowth(t *testing.T) {
 		pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("2Gi")}
 		pvc.Spec.AccessModes = c.modes
 		pvc.Status.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(c.claimed)}
+		if c.allocated != "" {
+			pvc.Status.AllocatedResources = v1.ResourceList{v1.ResourceStorage: resource.MustParse(c.allocated)}
+		}
 		if c.status != "" {
 			pvc.Status.AllocatedResourceStatuses = map[v1.ResourceName]v1.ClaimResourceStatus{v1.ResourceStorage: c.status}
 		}

@@ -60,8 +60,7 @@ type Config struct {
 type Claims interface {
 	// Resolve returns the claim of a volume and the persistent volume bound to it.
 	Resolve(ctx context.Context, pod *v1.Pod, v *v1.Volume) (*v1.PersistentVolumeClaim, *v1.PersistentVolume, error)
-	// Grow calls do to expand the volume to the size of the persistent volume, and stores the result in the claim's
-	// status. It returns the updated claim.
+	// Grow calls do to expand the volume to its [NodeSize], and stores the result in the claim's status. It returns the updated claim.
 	Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, do GrowFunc) (*v1.PersistentVolumeClaim, error)
 }
 

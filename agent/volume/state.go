@@ -105,7 +105,7 @@ type state struct {
 // size is the size of a volume on the node.
 type size struct {
 	to string // to which it was expanded, or that needed no expansion
-	// has is that of its file system, by the claim when it was set up, and by the persistent volume when it was expanded.
+	// has is that of its file system, by the claim when it was set up, and the one to which it was expanded.
 	has resource.Quantity
 }
 
@@ -132,7 +132,7 @@ func (s *state) sized(w *wanted, expanded bool) {
 	switch {
 	case w.spec.PVC == nil:
 	case expanded:
-		s.size.has = w.spec.PV.Spec.Capacity[v1.ResourceStorage]
+		s.size.has = NodeSize(w.spec.PVC, w.spec.PV)
 	case s.size.has.IsZero():
 		s.size.has = w.spec.PVC.Status.Capacity[v1.ResourceStorage]
 	}

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -121,20 +122,39 @@ func TestGrow(t *testing.T) {
 		capacity string
 		failed   bool
 		wantErr  bool
+		before   string // the size that is allocated; "" for none
+		again    bool   // it has failed before
+		request  string // 2Gi if empty
 	}{
-		{"done", nil, "", "2Gi", false, false},
-		{"infeasible", status.Error(codes.OutOfRange, "too big"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, true},
-		{"in use", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, false},
-		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", false, true},
-		{"internal", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true},
+		{"done", nil, "", "2Gi", false, false, "", false, ""},
+		{"infeasible", status.Error(codes.OutOfRange, "too big"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, true, "", false, ""},
+		{"in use", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, false, "", false, ""},
+		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", false, true, "", false, ""},
+		{"internal", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "", false, ""},
+		{"smaller than the volume", nil, "", "1536Mi", false, false, "1536Mi", true, "1536Mi"},
+		{"again", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", true, "2Gi"},
+		{"the user wants another size", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", false, "1536Mi"},
+		{"the user wants another size after it failed", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, true, "2Gi", true, "1536Mi"},
+		{"in use, and the user wants another size", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, false, "2Gi", true, "1536Mi"},
+		{"uncertain, and the user wants another size", status.Error(codes.Aborted, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", true, "1536Mi"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			pod, pvc, pv := objects()
+			pvc.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(cmp.Or(tc.request, "2Gi"))}
+			if tc.before != "" {
+				pvc.Status.AllocatedResources = v1.ResourceList{v1.ResourceStorage: resource.MustParse(tc.before)}
+			}
+			if tc.again {
+				pvc.Status.Conditions = append(pvc.Status.Conditions, v1.PersistentVolumeClaimCondition{Type: v1.PersistentVolumeClaimNodeResizeError, Status: v1.ConditionTrue})
+			}
 			c := newClaims(t, pvc, pv)
 			_, err := c.Grow(t.Context(), pod, pvc, pv, func(ctx context.Context, size resource.Quantity) (bool, error) {
 				now, _ := c.cfg.API.PersistentVolumeClaims("ns").Get(ctx, "data", metav1.GetOptions{})
 				if got := now.Status.AllocatedResourceStatuses[v1.ResourceStorage]; got != v1.PersistentVolumeClaimNodeResizeInProgress {
 					t.Errorf("status %q while growing", got)
+				}
+				if want := resource.MustParse(cmp.Or(tc.before, "2Gi")); size.Cmp(want) != 0 {
+					t.Errorf("expanded to %s, want %s", size.String(), want.String())
 				}
 				return true, tc.err
 			})

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
 // Grow implements volume.Claims.
@@ -22,11 +24,11 @@ import (
 // Upstream: pkg/volume/util/operationexecutor/node_expander.go, expandOnPlugin;
 // pkg/volume/util/resize_util.go.
 func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume,
-	do func(ctx context.Context, size resource.Quantity) (bool, error),
+	do volume.GrowFunc,
 ) (*v1.PersistentVolumeClaim, error) {
-	size := pv.Spec.Capacity[v1.ResourceStorage]
+	size := volume.NodeSize(pvc, pv)
 	if has := pvc.Status.Capacity[v1.ResourceStorage]; has.Cmp(size) >= 0 && pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage] == "" {
-		return pvc, c.growHere(ctx, pod, pv, do)
+		return pvc, c.growHere(ctx, pod, pv, size, do)
 	}
 	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
 		setResize(st, v1.PersistentVolumeClaimNodeResizeInProgress)
@@ -35,22 +37,19 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 		return pvc, fmt.Errorf("mark claim as growing: %w", err)
 	}
 	grew, growErr := do(ctx, size)
+	infeasible := abandoned(pvc, size)
 	switch status.Code(cause(growErr)) {
 	case codes.OK:
 	case codes.FailedPrecondition:
 		// The driver cannot expand a volume in use: the next mount retries.
-		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
-		return pvc, err
-	case codes.InvalidArgument, codes.OutOfRange, codes.NotFound:
-		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) {
-			setResize(st, v1.PersistentVolumeClaimNodeResizeInfeasible)
-			failed(st, growErr)
-		})
-		return pvc, errors.Join(growErr, err)
+		return c.noteFailure(ctx, pvc, infeasible, growErr)
 	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
 		return pvc, growErr // it may still be in progress
+	case codes.InvalidArgument, codes.OutOfRange, codes.NotFound:
+		pvc, err = c.noteFailure(ctx, pvc, true, growErr)
+		return pvc, errors.Join(growErr, err)
 	default:
-		pvc, err = c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) { failed(st, growErr) })
+		pvc, err = c.noteFailure(ctx, pvc, infeasible, growErr)
 		return pvc, errors.Join(growErr, err)
 	}
 	pvc, err = c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
@@ -70,10 +69,31 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	return pvc, nil
 }
 
+// abandoned reports whether an expansion to that size has failed before and the user wants another size meanwhile. If it fails again, it is
+// infeasible, so that the controller can begin with the other size.
+//
+// Upstream: pkg/volume/util/operationexecutor/node_expander.go, runPreCheck.
+func abandoned(pvc *v1.PersistentVolumeClaim, size resource.Quantity) bool {
+	request := pvc.Spec.Resources.Requests[v1.ResourceStorage]
+	return request.Cmp(size) != 0 && slices.ContainsFunc(pvc.Status.Conditions, func(c v1.PersistentVolumeClaimCondition) bool {
+		return c.Type == v1.PersistentVolumeClaimNodeResizeError && c.Status == v1.ConditionTrue
+	})
+}
+
+// noteFailure writes a failed expansion to the claim's status.
+func (c *Claims) noteFailure(ctx context.Context, pvc *v1.PersistentVolumeClaim, infeasible bool, err error) (*v1.PersistentVolumeClaim, error) {
+	return c.note(ctx, pvc, false, func(st *v1.PersistentVolumeClaimStatus) {
+		if infeasible {
+			setResize(st, v1.PersistentVolumeClaimNodeResizeInfeasible)
+		}
+		failed(st, err)
+	})
+}
+
 // growHere expands a volume that another node has expanded. The claim's status has its size already, and stays as it is: an error is this
 // node's only. Upstream writes errors to it, and then the other nodes do not expand the volume any more.
-func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume, do func(ctx context.Context, size resource.Quantity) (bool, error)) error {
-	grew, err := do(ctx, pv.Spec.Capacity[v1.ResourceStorage])
+func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume, size resource.Quantity, do volume.GrowFunc) error {
+	grew, err := do(ctx, size)
 	switch status.Code(cause(err)) {
 	case codes.OK:
 		if grew {
