@@ -25,6 +25,9 @@ func (m *Manager) allowed(j job) error {
 			return &StageError{Stage: stage + ".NodeAffinity check", Err: err}
 		}
 	}
+	if _, fixed := j.want.plugin.(Fixed); fixed && !j.key.block && len(MountOptions(j.want.spec)) > 0 {
+		return &StageError{Stage: stage + ".MountOptionSupport check", Err: errors.New("mount options are not supported for this volume type")}
+	}
 	if modes := pv.Spec.AccessModes; len(modes) == 1 && modes[0] == v1.ReadWriteOncePod && !m.claimSole(j.key) {
 		return &StageError{Stage: stage + ".SetUp", Err: errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")}
 	}

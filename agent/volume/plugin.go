@@ -90,6 +90,11 @@ type LimitPlugin interface {
 	Resize(s Spec) error
 }
 
+// Fixed is a Plugin whose persistent volumes cannot have mount options.
+//
+// Upstream: pkg/volume/plugins.go, SupportsMountOption.
+type Fixed interface{ NoMountOptions() }
+
 // Cleaner is a Plugin with state on the node that belongs to no pod, such as staged volumes.
 type Cleaner interface {
 	// Clean removes everything to which no pod's volume refers. It is called once, when all pods are known.

@@ -95,6 +95,9 @@ func (*Plugin) CanSupport(v *v1.Volume) bool { return v.FlexVolume != nil }
 // CanSupportPV implements volume.PersistentPlugin.
 func (*Plugin) CanSupportPV(pv *v1.PersistentVolume) bool { return pv.Spec.FlexVolume != nil }
 
+// NoMountOptions implements volume.Fixed: the driver gets the options of the volume's source only.
+func (*Plugin) NoMountOptions() {}
+
 // DriverOf implements volume.Family.
 func (*Plugin) DriverOf(s volume.Spec) string { return sourceOf(s).driver }
 

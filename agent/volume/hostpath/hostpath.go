@@ -35,6 +35,9 @@ func (*Plugin) Name() string { return Name }
 // CanSupport implements volume.Plugin.
 func (*Plugin) CanSupport(v *v1.Volume) bool { return v.HostPath != nil }
 
+// NoMountOptions implements volume.Fixed.
+func (*Plugin) NoMountOptions() {}
+
 // Version implements volume.Plugin: the path and its type.
 func (*Plugin) Version(s volume.Spec) (string, error) {
 	src := s.Volume.HostPath

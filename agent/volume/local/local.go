@@ -109,12 +109,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if s.ReadOnly {
 		options = append(options, "ro")
 	}
-	for _, o := range s.PV.Spec.MountOptions {
-		if !slices.Contains(options, o) {
-			options = append(options, o)
-		}
-	}
-	if err := p.cfg.Mounter.MountSensitiveWithoutSystemd(source, s.Dir, "", options, nil); err != nil {
+	if err := p.cfg.Mounter.MountSensitiveWithoutSystemd(source, s.Dir, "", volume.MountOptions(s, options...), nil); err != nil {
 		_ = mount.CleanupMountPoint(s.Dir, p.cfg.Mounter, true)
 		return out, err
 	}
@@ -168,11 +163,11 @@ func (p *Plugin) source(s volume.Spec) (string, error) {
 	if src.FSType != nil && *src.FSType != "" {
 		fstype = *src.FSType
 	}
-	options := slices.Clone(s.PV.Spec.MountOptions)
+	var more []string
 	if s.ReadOnly {
-		options = append(options, "ro")
+		more = []string{"ro"}
 	}
-	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, p.exec).FormatAndMount(src.Path, at, fstype, options); err != nil {
+	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, p.exec).FormatAndMount(src.Path, at, fstype, volume.MountOptions(s, more...)); err != nil {
 		_ = os.Remove(at)
 		return "", &volume.StageError{Stage: "MountVolume.MountDevice", Err: fmt.Errorf("local: failed to mount device %s at %s (fstype: %s), error %w", src.Path, at, fstype, err)}
 	}

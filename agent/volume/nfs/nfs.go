@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,14 +64,11 @@ func (p *Plugin) SetUp(_ context.Context, s volume.Spec) (criconfig.Volume, erro
 	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
 		return out, err
 	}
-	var options []string
-	if s.PV != nil {
-		options = slices.Clone(s.PV.Spec.MountOptions)
+	var more []string
+	if readOnly {
+		more = []string{"ro"}
 	}
-	if readOnly && !slices.Contains(options, "ro") {
-		options = append(options, "ro")
-	}
-	if err := p.mounter.MountSensitiveWithoutSystemd(source(s.Volume.NFS), s.Dir, "nfs", options, nil); err != nil {
+	if err := p.mounter.MountSensitiveWithoutSystemd(source(s.Volume.NFS), s.Dir, "nfs", volume.MountOptions(s, more...), nil); err != nil {
 		_ = mount.CleanupMountPoint(s.Dir, p.mounter, true)
 		return out, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -18,6 +19,8 @@ func TestMount(t *testing.T) {
 	}
 	pv := inPod("host", true)
 	pv.PV = &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{MountOptions: []string{"nfsvers=4"}}}
+	old := pv
+	old.PV = &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1.MountOptionAnnotation: "nolock,hard"}}}
 	for _, tc := range []struct {
 		spec    volume.Spec
 		source  string
@@ -27,6 +30,7 @@ func TestMount(t *testing.T) {
 		{inPod("host", true), "host:/x", []string{"ro"}},
 		{inPod("fe80::1", false), "[fe80::1]:/x", []string{}},
 		{pv, "host:/x", []string{"nfsvers=4"}},
+		{old, "host:/x", []string{"hard", "nolock"}},
 	} {
 		fake := mount.NewFakeMounter(nil)
 		p, err := New(fake)

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/mount-utils"
 	utilexec "k8s.io/utils/exec"
 
@@ -51,7 +48,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if d.readOnly {
 		bind = append(bind, "ro")
 	}
-	if err := p.cfg.Mounter.MountSensitiveWithoutSystemd(dir, s.Dir, "", options(s, bind...), nil); err != nil {
+	if err := p.cfg.Mounter.MountSensitiveWithoutSystemd(dir, s.Dir, "", volume.MountOptions(s, bind...), nil); err != nil {
 		_ = os.Remove(s.Dir) // if it is empty and not mounted
 		return out, err
 	}
@@ -105,24 +102,8 @@ func (p *Plugin) stage(ctx context.Context, s volume.Spec, d *disk, dir string) 
 	if d.readOnly {
 		more = []string{"ro"}
 	}
-	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(device, dir, d.fsType, options(s, more...)); err != nil {
+	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(device, dir, d.fsType, volume.MountOptions(s, more...)); err != nil {
 		return atStage(s, "MountDevice", fmt.Errorf("mount device %s at %s (fsType %q): %w", device, dir, d.fsType, err))
 	}
 	return nil
-}
-
-// options returns the mount options of a persistent volume and others, each once.
-//
-// Upstream: pkg/volume/util/util.go, MountOptionFromSpec.
-func options(s volume.Spec, more ...string) []string {
-	out := slices.Clone(more)
-	if s.PV != nil {
-		if text, ok := s.PV.Annotations[v1.MountOptionAnnotation]; ok {
-			out = append(out, strings.Split(text, ",")...)
-		} else {
-			out = append(out, s.PV.Spec.MountOptions...)
-		}
-	}
-	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(o string) bool { return o == "" })
 }
