@@ -109,12 +109,12 @@ func (w *work) note() volData {
 	}
 }
 
-// own sets the group of the files to the pod's, unless the driver does.
+// own sets the group of the files to the pod's, unless the driver does. A driver may have new files when it publishes a volume again.
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, supportsFSGroup.
 func (w *work) own(ctx context.Context, path string) error {
 	group := fsgroup.Of(w.spec.Pod)
-	if group == nil || w.spec.Refresh || !w.info.groups(w.v) {
+	if group == nil || !w.info.groups(w.v) {
 		return nil
 	}
 	if delegated, err := w.d.can(ctx, canGroup); err != nil || delegated {
