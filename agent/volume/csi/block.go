@@ -138,7 +138,8 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 	return blockdev.Unmap(p.cfg.Mounter, p.blockGlobal(at.Name), uid, at.Dir)
 }
 
-// unstageBlock calls the driver to undo stageBlock, if no pod uses the device any more.
+// unstageBlock calls the driver to undo stageBlock, if no pod uses the device any more. What the driver leaves in the staging directory is
+// removed.
 func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name string) error {
 	for _, dir := range []string{p.blockGlobal(name), p.blockPublish(name)} {
 		if others, err := blockdev.Others(dir, ""); err != nil || others {
@@ -156,7 +157,10 @@ func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name
 			}
 		}
 	}
-	for _, path := range []string{staging, p.blockPublish(name), p.blockGlobal(name)} {
+	if err := removeTree(ctx, staging); err != nil {
+		return err
+	}
+	for _, path := range []string{p.blockPublish(name), p.blockGlobal(name)} {
 		if err := removeTarget(path); err != nil {
 			return err
 		}
@@ -164,5 +168,5 @@ func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name
 	if err := removeNote(p.blockData(name)); err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(p.blockDir(), name))
+	return removeTree(ctx, filepath.Join(p.blockDir(), name))
 }

@@ -1,6 +1,7 @@
 package csi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
+	"github.com/kubeloupe/kubeloupe/agent/guestfile"
+	"github.com/kubeloupe/kubeloupe/agent/volume/memdir"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
 
@@ -130,6 +133,21 @@ func removeTarget(path string) error {
 		return fmt.Errorf("remove mount directory: %w", err)
 	}
 	return nil
+}
+
+// removeTree removes a directory of a volume with its content, if nothing is mounted at it or below.
+func removeTree(ctx context.Context, dir string) error {
+	mounts, err := memdir.Within(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(mounts) > 0 {
+		return fmt.Errorf("%s is still mounted", mounts[0].Mountpoint)
+	}
+	return guestfile.RemoveAll(ctx, dir)
 }
 
 // removeNote removes a data file and its directory, which has no other content.
