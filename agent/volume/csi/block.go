@@ -42,21 +42,19 @@ func (p *Plugin) SetUpBlock(ctx context.Context, s volume.Spec) (criconfig.Volum
 		return criconfig.Volume{}, err
 	}
 	defer give()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	note := w.note()
 	note.Mode = ""
 	if err := saveData(p.blockData(w.v.name), note); err != nil {
 		return criconfig.Volume{}, err
 	}
-	if err := w.stageBlock(ctx); err != nil {
+	if err := within(ctx, w.stageBlock); err != nil {
 		return criconfig.Volume{}, stage(mountDevice(s), false, err)
 	}
 	path := filepath.Join(p.blockPublish(w.v.name), string(s.PodUID))
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return criconfig.Volume{}, err
 	}
-	if err := w.publish(ctx, path); err != nil {
+	if err := within(ctx, func(ctx context.Context) error { return w.publish(ctx, path) }); err != nil {
 		return criconfig.Volume{}, err
 	}
 	device, err := filepath.EvalSymlinks(path)
@@ -119,19 +117,14 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 		return err
 	}
 	defer give()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	path := filepath.Join(p.blockPublish(at.Name), uid)
 	if err := blockdev.Unbind(p.cfg.Mounter, p.blockGlobal(at.Name), uid); err != nil {
 		return err
 	}
-	if _, err := d.node.NodeUnpublishVolume(ctx, &csipb.NodeUnpublishVolumeRequest{VolumeId: data.Handle, TargetPath: path}); err != nil {
+	if err := d.unpublish(ctx, data, path); err != nil {
 		return err
 	}
-	if err := removeTarget(path); err != nil {
-		return err
-	}
-	if err := p.unstageBlock(ctx, d, data, at.Name); err != nil {
+	if err := within(ctx, func(ctx context.Context) error { return p.unstageBlock(ctx, d, data, at.Name) }); err != nil {
 		return err
 	}
 	// The link is removed last: until then the volume is known to exist.

@@ -35,6 +35,15 @@ func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 	}
 }
 
+// within limits the time of a part of an operation. Each part has its own: a driver that stages slowly can still publish.
+//
+// Upstream: pkg/volume/csi/csi_attacher.go, MountDevice, UnmountDevice; csi_mounter.go, SetUpAt, TearDownAt.
+func within(ctx context.Context, part func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return part(ctx)
+}
+
 // final reports whether a failed call has certainly ended, so that what it created can be removed.
 //
 // Upstream: pkg/volume/csi/csi_client.go, isFinalError.

@@ -21,7 +21,7 @@ import (
 // Name is the plugin's name.
 const Name = "kubernetes.io/csi"
 
-// timeout limits the calls of a driver in each operation, as upstream's.
+// timeout limits the calls of a driver in each part of an operation, as upstream's.
 const timeout = 2 * time.Minute
 
 // API is the part of a client that the plugin needs: a kubeapi.Interface implements it.

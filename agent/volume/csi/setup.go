@@ -81,19 +81,17 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 		return criconfig.Volume{}, err
 	}
 	defer give()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	// The data file is written first: whatever happens later, a later agent can tear down the volume.
 	if err := saveData(s.Dir, w.note()); err != nil {
 		return criconfig.Volume{}, err
 	}
 	if !w.v.ephemeral {
-		if err := w.stage(ctx); err != nil {
+		if err := within(ctx, w.stage); err != nil {
 			return criconfig.Volume{}, stage(mountDevice(s), false, err)
 		}
 	}
 	path := filepath.Join(s.Dir, target)
-	if err := w.publish(ctx, path); err != nil {
+	if err := within(ctx, func(ctx context.Context) error { return w.publish(ctx, path) }); err != nil {
 		return criconfig.Volume{}, err
 	}
 	if err := w.own(ctx, path); err != nil {

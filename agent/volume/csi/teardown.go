@@ -40,20 +40,27 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 		return err
 	}
 	defer give()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if _, err := d.node.NodeUnpublishVolume(ctx, &csipb.NodeUnpublishVolumeRequest{VolumeId: data.Handle, TargetPath: path}); err != nil {
-		return err
-	}
-	if err := removeTarget(path); err != nil {
+	if err := d.unpublish(ctx, data, path); err != nil {
 		return err
 	}
 	if data.Mode != ephemeralMode {
-		if err := p.unstage(ctx, d, data, at.Dir); err != nil {
+		if err := within(ctx, func(ctx context.Context) error { return p.unstage(ctx, d, data, at.Dir) }); err != nil {
 			return fmt.Errorf("unstage volume %s: %w", data.Handle, err)
 		}
 	}
 	return removeNote(at.Dir)
+}
+
+// unpublish calls the driver to unmount a pod's volume, and removes the path.
+func (d *driver) unpublish(ctx context.Context, data volData, path string) error {
+	err := within(ctx, func(ctx context.Context) error {
+		_, err := d.node.NodeUnpublishVolume(ctx, &csipb.NodeUnpublishVolumeRequest{VolumeId: data.Handle, TargetPath: path})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return removeTarget(path)
 }
 
 // tearDownSpoilt removes a volume whose data file is corrupt. If nothing is mounted, it is removed, and Clean handles
@@ -120,7 +127,5 @@ func (p *Plugin) cleanOne(ctx context.Context, d *driver, data volData) error {
 		return nil // another operation handles it
 	}
 	defer give()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return p.unstage(ctx, d, data, "")
+	return within(ctx, func(ctx context.Context) error { return p.unstage(ctx, d, data, "") })
 }
