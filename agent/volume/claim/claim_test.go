@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
 func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
@@ -131,6 +132,7 @@ func TestGrow(t *testing.T) {
 		{"in use", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, false, "", false, ""},
 		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", false, true, "", false, ""},
 		{"internal", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "", false, ""},
+		{"interrupted", volume.ErrReleased, v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", false, true, "", false, ""},
 		{"smaller than the volume", nil, "", "1536Mi", false, false, "1536Mi", true, "1536Mi"},
 		{"again", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", true, "2Gi"},
 		{"the user wants another size", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", false, "1536Mi"},

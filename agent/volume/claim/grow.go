@@ -37,6 +37,9 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 		return pvc, fmt.Errorf("mark claim as growing: %w", err)
 	}
 	grew, growErr := do(ctx, size)
+	if errors.Is(growErr, volume.ErrReleased) || ctx.Err() != nil {
+		return pvc, growErr // it was interrupted, and has not failed
+	}
 	infeasible := abandoned(pvc, size)
 	switch status.Code(cause(growErr)) {
 	case codes.OK:

@@ -12,7 +12,9 @@ import (
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -118,13 +120,28 @@ func (p *Plugin) dial(name, endpoint string, version *utilversion.Version) (*dri
 	return &driver{name: name, endpoint: endpoint, version: version, conn: conn, node: csipb.NewNodeClient(conn), count: refreshed{at: time.Now()}}, nil
 }
 
-// driver returns a registered driver.
+// unregisteredError says that a driver is not registered now. It may be soon: the code of the error is that of a driver that cannot be reached.
+type unregisteredError struct{ driver string }
+
+// Error implements error.
+func (e unregisteredError) Error() string {
+	return fmt.Sprintf("driver name %s not found in the list of registered CSI drivers", e.driver)
+}
+
+// GRPCStatus is what the package status of gRPC looks for.
+//
+// Upstream: pkg/volume/csi/expander.go, NodeExpand.
+func (e unregisteredError) GRPCStatus() *status.Status {
+	return status.New(codes.Unavailable, e.Error())
+}
+
+// driver returns a registered driver. The error is an unregisteredError.
 func (p *Plugin) driver(name string) (*driver, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.drivers[name]
 	if d == nil {
-		return nil, fmt.Errorf("driver name %s not found in the list of registered CSI drivers", name)
+		return nil, unregisteredError{name}
 	}
 	return d, nil
 }

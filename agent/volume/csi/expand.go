@@ -13,7 +13,7 @@ import (
 // Expand implements volume.Expander.
 //
 // Upstream: pkg/volume/csi/expander.go, NodeExpand.
-func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quantity) (bool, error) {
+func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quantity) (done bool, err error) {
 	v, err := volOf(s)
 	if err != nil || v.ephemeral {
 		return false, err
@@ -22,8 +22,20 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	give, err := p.take(ctx, v.id())
+	if err != nil {
+		return false, err
+	}
+	defer give()
+	err = within(ctx, func(ctx context.Context) error {
+		done, err = p.expand(ctx, d, v, s, size)
+		return err
+	})
+	return done, err
+}
+
+// expand calls the driver. The volume's lock is held.
+func (p *Plugin) expand(ctx context.Context, d *driver, v vol, s volume.Spec, size resource.Quantity) (bool, error) {
 	if can, err := d.can(ctx, canExpand); err != nil || !can {
 		return false, err
 	}
@@ -48,11 +60,6 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	} else if can {
 		req.StagingTargetPath = staging
 	}
-	give, err := p.take(ctx, v.id())
-	if err != nil {
-		return false, err
-	}
-	defer give()
 	_, err = d.node.NodeExpandVolume(ctx, req)
 	return err == nil, err
 }

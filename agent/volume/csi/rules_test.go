@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,6 +53,15 @@ func TestFinal(t *testing.T) {
 		if got := final(status.Error(code, "failed")); got != want {
 			t.Errorf("%s: got final %t, want %t", code, got, want)
 		}
+	}
+}
+
+// A driver that is not registered now has not refused to expand a volume: nothing is written to the claim.
+func TestExpandWithoutDriver(t *testing.T) {
+	p := newPlugin(t, fake.NewClientset())
+	done, err := p.Expand(t.Context(), csiPV(func(*v1.PersistentVolume) {}), resource.MustParse("2Gi"))
+	if want := "driver name d not found in the list of registered CSI drivers"; done || err == nil || err.Error() != want || final(err) {
+		t.Errorf("%t, %v, final %t; want %s", done, err, final(err), want)
 	}
 }
 
