@@ -30,6 +30,9 @@ type driver struct {
 	mu    sync.Mutex
 	caps  map[csipb.NodeServiceCapability_RPC_Type]bool // nil until requested
 	count refreshed
+	// calls is the number of calls in progress. The last one of a retired driver closes conn.
+	calls   int
+	retired bool
 }
 
 // Register implements pluginwatch.Handler: it gets the node's information from the driver and updates the API.
@@ -62,7 +65,7 @@ func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions [
 	p.arrived = make(chan struct{})
 	p.mu.Unlock()
 	if old != nil {
-		_ = old.conn.Close()
+		old.retire()
 	}
 	if p.cfg.Registered != nil {
 		p.cfg.Registered(name)
@@ -80,7 +83,7 @@ func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
 	}
 	delete(p.drivers, name)
 	p.mu.Unlock()
-	_ = d.conn.Close()
+	d.retire()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := p.uninstall(ctx, name); err != nil {
@@ -109,15 +112,17 @@ func (p *Plugin) validate(name, endpoint string, versions []string) (*utilversio
 }
 
 func (p *Plugin) dial(name, endpoint string, version *utilversion.Version) (*driver, error) {
+	d := &driver{name: name, endpoint: endpoint, version: version, count: refreshed{at: time.Now()}}
 	conn, err := grpc.NewClient("unix://"+endpoint,
 		grpc.WithAuthority("localhost"), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		// A driver that restarts is back soon, and frequent attempts do no harm.
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: 2 * time.Second}}),
-		grpc.WithChainUnaryInterceptor(traceUnary(p.cfg.Bus, name)))
+		grpc.WithChainUnaryInterceptor(traceUnary(p.cfg.Bus, name), d.countCalls))
 	if err != nil {
 		return nil, fmt.Errorf("CSI driver %s at %s: %w", name, endpoint, err)
 	}
-	return &driver{name: name, endpoint: endpoint, version: version, conn: conn, node: csipb.NewNodeClient(conn), count: refreshed{at: time.Now()}}, nil
+	d.conn, d.node = conn, csipb.NewNodeClient(conn)
+	return d, nil
 }
 
 // unregisteredError says that a driver is not registered now. It may be soon: the code of the error is that of a driver that cannot be reached.
