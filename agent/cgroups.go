@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
+	"github.com/kubeloupe/kubeloupe/agent/cpus"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -38,7 +39,7 @@ func (p *parts) newCgroups(ctx context.Context) error {
 	}
 	p.cgroups, err = cgroup.New(cgroup.Config{
 		Mount: cgroupMount, Root: k.Root, Driver: driver, Bus: p.cfg.Bus, PodPidsLimit: k.PodPidsLimit, CFSQuota: k.CPUQuota, CFSPeriod: k.CPUQuotaPeriod, OwnCPUs: p.host.managers.Own,
-		Node: p.podLimits(), CPUs: p.host.machine.CPUList, Allocatable: p.host.resources.Enforced.Memory().Value(),
+		Node: p.podLimits(), CPUs: p.unmanagedCPUs(), Allocatable: p.host.resources.Enforced.Memory().Value(),
 		HugePageSizes: cgroup.HugePageSizes("/sys"), MemoryQoS: k.MemoryQoS, Claims: k.Claims, QOSReserved: k.QOSReserved, Reserved: reserved,
 	})
 	if _, none := errors.AsType[*cgroup.UnavailableError](err); none {
@@ -73,6 +74,17 @@ func (p *parts) podLimits() cgroup.Limits {
 	l := limitsOf(p.host.resources.Capacity)
 	l.Pids = p.host.machine.MaxPIDs
 	return l
+}
+
+// unmanagedCPUs returns the CPUs that kubepods and the cgroups of the system get, so that systemd knows of them: all. With the policy static, the
+// agent does not set the CPUs of these cgroups, which an administrator may have limited.
+//
+// Upstream: pkg/kubelet/cm/node_container_manager_linux.go, getCgroupConfig.
+func (p *parts) unmanagedCPUs() string {
+	if p.cfg.Kubelet.Kubelet.CPUManagerPolicy == cpus.Static {
+		return ""
+	}
+	return p.host.machine.CPUList
 }
 
 func limitsOf(list v1.ResourceList) cgroup.Limits {

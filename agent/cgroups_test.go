@@ -79,6 +79,17 @@ func TestPodLimits(t *testing.T) {
 	}
 }
 
+// With the policy static, the CPUs of kubepods and of the system's cgroups are not the agent's.
+func TestUnmanagedCPUs(t *testing.T) {
+	for policy, want := range map[string]string{"none": "0-3", "static": ""} {
+		p := partsOn(t, "--cpu-manager-policy="+policy, "--reserved-cpus=0")
+		p.host.machine.CPUList = "0-3"
+		if got := p.unmanagedCPUs(); got != want {
+			t.Errorf("%s: %q, want %q", policy, got, want)
+		}
+	}
+}
+
 func TestReservedCgroups(t *testing.T) {
 	args := []string{"--enforce-node-allocatable=pods,system-reserved,kube-reserved-compressible", "--system-reserved-cgroup=/system.slice", "--kube-reserved-cgroup=/kube.slice"}
 	if _, err := partsOn(t, args...).reservedCgroups(); err == nil || !strings.Contains(err.Error(), `systemReserved: must have an amount, because enforceNodeAllocatable has "system-reserved"`) {
