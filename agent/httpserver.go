@@ -98,7 +98,7 @@ func (p *parts) describedMachine() stats.Machine {
 	}
 	info := node.ReadInfo("/", p.cfg.Version, 0)
 	return stats.Machine{
-		Cores: len(cores), Sockets: len(sockets),
+		CPUs: int(p.host.machine.CPUs), Cores: len(cores), Sockets: len(sockets),
 		Labels: []string{"boot_id", info.BootID, "machine_id", info.MachineID, "system_uuid", info.SystemUUID},
 	}
 }

@@ -28,3 +28,10 @@ func TestStatsConfigIsComplete(t *testing.T) {
 		t.Errorf("%d functions, %+v", funcs, c)
 	}
 }
+
+// The machine's metrics have the machine's CPUs: the agent may be limited to some of them.
+func TestDescribedMachine(t *testing.T) {
+	if got := partsOn(t).describedMachine(); got.CPUs != 4 {
+		t.Errorf("%+v, want 4 CPUs", got)
+	}
+}

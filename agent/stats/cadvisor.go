@@ -2,7 +2,6 @@ package stats
 
 import (
 	"net/http"
-	"runtime"
 	"time"
 
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
@@ -109,7 +108,7 @@ func (s *Stats) machineMetrics(page *exposition.Page) {
 		page.Gauge(name, help)
 		page.Sample(v, time.Time{}, s.cfg.Machine.Labels...)
 	}
-	one("machine_cpu_cores", "Number of logical CPU cores.", float64(runtime.NumCPU()))
+	one("machine_cpu_cores", "Number of logical CPU cores.", float64(s.cfg.Machine.CPUs))
 	one("machine_cpu_physical_cores", "Number of physical CPU cores.", float64(s.cfg.Machine.Cores))
 	one("machine_cpu_sockets", "Number of CPU sockets.", float64(s.cfg.Machine.Sockets))
 	one("machine_memory_bytes", "Amount of memory installed on the machine.", float64(memory<<10))

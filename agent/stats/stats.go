@@ -65,10 +65,11 @@ type Config struct {
 	Proc, Cgroup string
 }
 
-// Machine describes the machine: its physical CPU cores and sockets, and the labels of its metrics, alternately names and values.
+// Machine describes the machine: its CPUs, also those that this process may not use, its physical CPU cores and sockets, and the labels of its
+// metrics, alternately names and values.
 type Machine struct {
-	Cores, Sockets int
-	Labels         []string
+	CPUs, Cores, Sockets int
+	Labels               []string
 }
 
 // summaryLimit is the timeout of a summary.

@@ -302,7 +302,7 @@ func TestCadvisor(t *testing.T) {
 			s, _, _ := c.on(t)
 			write(t, s.cfg.Proc, map[string]string{"11/limits": "Limit Soft Hard Units\nMax open files            1024                 4096                 files\n"})
 			write(t, s.cfg.Proc, map[string]string{"11/net/dev": " face |\n  eth0: 10 70 2 71 0 0 0 0 30 72 4 73 0 0 0 0\n  eth9: 1 1 1 1 0 0 0 0 1 1 1 1 0 0 0 0\n"})
-			s.cfg.Machine = Machine{Cores: 3, Sockets: 1, Labels: []string{"boot_id", "b1"}}
+			s.cfg.Machine = Machine{CPUs: 1024, Cores: 3, Sockets: 1, Labels: []string{"boot_id", "b1"}}
 			links(t, s.cfg.Proc, map[string]string{"11/fd/0": "/dev/null", "11/fd/1": "socket:[77]", "13/fd/9": "socket:[78]"})
 			got := scrape(t, s.ContainerMetrics())
 			check := func(want map[string]float64, here bool) {
@@ -379,8 +379,10 @@ func TestCadvisor(t *testing.T) {
 			if m := find(got["container_start_time_seconds"], map[string]string{"container": "web"}); m.GetGauge().GetValue() != 101 {
 				t.Errorf("started %v", m)
 			}
-			if m := find(got["machine_cpu_physical_cores"], map[string]string{"boot_id": "b1"}); m.GetGauge().GetValue() != 3 {
-				t.Errorf("cores %v", m)
+			for name, want := range map[string]float64{"machine_cpu_cores": 1024, "machine_cpu_physical_cores": 3} {
+				if m := find(got[name], map[string]string{"boot_id": "b1"}); m.GetGauge().GetValue() != want {
+					t.Errorf("%s %v, want %g", name, m, want)
+				}
 			}
 		})
 	}
