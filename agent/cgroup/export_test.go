@@ -15,3 +15,12 @@ func (m *Manager) Refuse(refused func(file, value string) error) {
 		return set(file, value)
 	}
 }
+
+// Weighing reports whether the QoS cgroups are being updated.
+func (c *Pods) Weighing() bool {
+	if !c.weighing.TryLock() {
+		return true
+	}
+	c.weighing.Unlock()
+	return false
+}

@@ -23,6 +23,9 @@ type Workers interface {
 type Pods struct {
 	manager *Manager
 	workers Workers
+	// weighing is held from the reading of the pods until the QoS cgroups have their limits: so of pods that start at the same time, the one
+	// that is last knows all others.
+	weighing sync.Mutex
 
 	// If no cgroups are created (simulated runtime), a pod's plan nevertheless begins with this step, so that plans are
 	// equal.
@@ -93,4 +96,8 @@ func (c *Pods) tell(uid types.UID, done bool) {
 
 // weigh updates the limits of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod
 // retries.
-func (c *Pods) weigh(ctx context.Context) { _ = c.manager.UpdateTiers(ctx, c.workers.Syncing()) }
+func (c *Pods) weigh(ctx context.Context) {
+	c.weighing.Lock()
+	defer c.weighing.Unlock()
+	_ = c.manager.UpdateTiers(ctx, c.workers.Syncing())
+}

@@ -40,6 +40,31 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	}
 }
 
+// asked are workers that ask whether another update could begin while they are listed.
+type asked struct {
+	pods  *cgroup.Pods
+	calls int
+	alone bool
+}
+
+func (a *asked) Syncing() []*v1.Pod {
+	a.calls, a.alone = a.calls+1, a.alone && a.pods.Weighing()
+	return nil
+}
+
+// No update begins between the reading of the pods and the setting of the limits: it would be overwritten by an older one.
+func TestPodsAreWeighedInOrder(t *testing.T) {
+	m, _ := v2Tree(t, cgroup.Config{})
+	do(t, m.EnsureTiers(t.Context()))
+	a := &asked{alone: true}
+	a.pods = cgroup.NewPods(m, a)
+	do(t, a.pods.EnsurePod(t.Context(), burstable("b-1")))
+	do(t, a.pods.DestroyPod(t.Context(), "b-1"))
+	if a.calls != 2 || !a.alone || a.pods.Weighing() {
+		t.Errorf("%d updates, alone %t, want 2, one after the other", a.calls, a.alone)
+	}
+}
+
 // The memory that a pod uses is that of its cgroup.
 func TestMemoryUsage(t *testing.T) {
 	m, mount := v2Tree(t, cgroup.Config{})
