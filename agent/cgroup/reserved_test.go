@@ -158,6 +158,17 @@ func TestLimitBelowTheUse(t *testing.T) {
 	if err := m.RetryRefused(t.Context()); !errors.Is(err, unix.EBUSY) || !errors.Is(m.Refused(), unix.EBUSY) {
 		t.Errorf("%v, refused %v", err, m.Refused())
 	}
+	used := filepath.Join(mount, "kubepods/memory.current")
+	do(t, os.WriteFile(used, []byte("1073741824\n"), 0o600))
+	refusal = errors.New("unable to set memory limit") // the library's, with the systemd driver
+	if err := m.EnsureTiers(t.Context()); !errors.Is(err, refusal) {
+		t.Errorf("the use is the limit: %v", err)
+	}
+	do(t, os.WriteFile(used, []byte("1073741825\n"), 0o600))
+	do(t, m.EnsureTiers(t.Context()))
+	if got := contents(t, mount, files...); got != want || !errors.Is(m.Refused(), refusal) {
+		t.Errorf("the use is larger:\n%s\nrefused %v", got, m.Refused())
+	}
 	refusal = nil
 	do(t, m.RetryRefused(t.Context()))
 	if got := contents(t, mount, "kubepods/memory.max"); got != "kubepods/memory.max: 1073741824" || m.Refused() != nil {

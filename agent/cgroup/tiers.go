@@ -59,13 +59,18 @@ func (m *Manager) ensureTier(name string, l limits) error {
 }
 
 // ensureAll creates kubepods and sets its limits. On v1, the kernel refuses a limit of the memory below the current use, for example if the
-// reservations have grown: then kubepods has all other limits, until RetryRefused succeeds. m.mu is locked.
+// reservations have grown: then kubepods has all other limits, until RetryRefused succeeds. With the systemd driver, the error of the library
+// is only a text, and so the use counts. m.mu is locked.
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
 func (m *Manager) ensureAll(name string, l limits) error {
 	err := m.ensure(name, l)
 	m.refused = nil
-	if _, limited := l.memory(); !limited || !errors.Is(err, unix.EBUSY) {
+	limit, limited := l.memory()
+	if err == nil || !limited {
+		return err
+	}
+	if used, known := m.memoryUsage(name); !errors.Is(err, unix.EBUSY) && (!known || used <= limit) {
 		return err
 	}
 	l.Memory = nil
