@@ -9,15 +9,17 @@ import (
 
 func TestNodeWarnings(t *testing.T) {
 	old, long := criconfig.Warning{Reason: "CgroupV1", Message: cgroupV1}, criconfig.Warning{Reason: "CheckLimitsForResolvConf", Message: "too long"}
+	swap := criconfig.Warning{Reason: "PossibleMemoryBackedVolumesOnDisk", Message: swapped}
 	for _, c := range []struct {
-		v1         bool
+		v1, swaps  bool
 		resolvConf string
 		want       []criconfig.Warning
 	}{
-		{false, "", nil}, {true, "", []criconfig.Warning{old}}, {false, "too long", []criconfig.Warning{long}}, {true, "too long", []criconfig.Warning{old, long}},
+		{false, false, "", nil}, {true, false, "", []criconfig.Warning{old}}, {false, true, "", []criconfig.Warning{swap}},
+		{false, false, "too long", []criconfig.Warning{long}}, {true, true, "too long", []criconfig.Warning{old, swap, long}},
 	} {
-		if got := nodeWarnings(c.v1, c.resolvConf); !slices.Equal(got, c.want) {
-			t.Errorf("cgroup v1 %t, %q: %+v", c.v1, c.resolvConf, got)
+		if got := nodeWarnings(c.v1, c.swaps, c.resolvConf); !slices.Equal(got, c.want) {
+			t.Errorf("cgroup v1 %t, swap %t, %q: %+v", c.v1, c.swaps, c.resolvConf, got)
 		}
 	}
 }

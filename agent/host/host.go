@@ -26,18 +26,29 @@ func (e *RefusedError) Error() string { return e.Field + ": " + e.Detail }
 // Upstream: pkg/kubelet/cm/container_manager_linux.go, NewContainerManager; cmd/kubelet/app/server.go, run;
 // pkg/kubelet/apis/config/validation/validation_linux.go.
 func Check(k *config.Config) error {
-	swaps, err := os.ReadFile("/proc/swaps")
+	swaps, err := os.ReadFile(procSwaps)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return refuse(k, string(swaps), !cgroup.Unified("/sys/fs/cgroup"))
 }
 
+// procSwaps has a line for each device that the machine swaps to, after a title.
+const procSwaps = "/proc/swaps"
+
+// SwapIsOn reports whether the machine swaps, as far as that is known.
+func SwapIsOn() bool {
+	swaps, err := os.ReadFile(procSwaps)
+	return err == nil && len(swapDevices(string(swaps))) > 0
+}
+
+func swapDevices(swaps string) []string { return strings.Split(strings.TrimSpace(swaps), "\n")[1:] }
+
 // refuse is Check without reading files. swaps is /proc/swaps, "" if the kernel has no swap.
 func refuse(k *config.Config, swaps string, v1 bool) error {
 	var errs []error
 	add := func(field, detail string) { errs = append(errs, &RefusedError{field, detail}) }
-	if devices := strings.Split(strings.TrimSpace(swaps), "\n")[1:]; len(devices) > 0 && *k.Kubelet.FailSwapOn {
+	if devices := swapDevices(swaps); len(devices) > 0 && *k.Kubelet.FailSwapOn {
 		add("failSwapOn", fmt.Sprintf("swap is on (%s); turn it off, or set failSwapOn: false", strings.Fields(devices[0])[0]))
 	}
 	if !v1 {

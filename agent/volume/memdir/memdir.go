@@ -68,7 +68,7 @@ func (m *Maker) Tmpfs(dir string, size int64) error {
 	if m.noNoswap.Load() {
 		return m.mount(dir, tmpfs, options)
 	}
-	err := m.mount(dir, tmpfs, append(options, "noswap"))
+	err := m.mount(dir, tmpfs, append(options, noswap))
 	var unsupported *UnsupportedError
 	if err == nil || errors.As(err, &unsupported) {
 		return err

@@ -55,6 +55,20 @@ func TestKernelWithoutNoswap(t *testing.T) {
 	}
 }
 
+// What the kernel says of the option is what a mount with it says.
+func TestKeepsFromSwap(t *testing.T) {
+	mk, m := maker(t, "")
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := m.Kernel.Mount(dir, "tmpfs", []string{"noswap"})
+	defer remove(t, mk, dir)
+	if got := memdir.KeepsFromSwap(); got != (err == nil) {
+		t.Errorf("%t, but a mount: %v", got, err)
+	}
+}
+
 // TestForeignMountsSurvive: nothing is removed through other mounts than the volume's own.
 func TestForeignMountsSurvive(t *testing.T) {
 	for _, below := range []string{"", "sub"} {
