@@ -32,7 +32,7 @@ func (m *Manager) Throttling(pod *v1.Pod, containerID string) (container, whole 
 	return container, whole
 }
 
-// containerDir returns the cgroup of a container directly below its pod's: ID, or for example cri-containerd-ID.scope;
+// containerDir returns the cgroup of a container directly below its pod's: ID, crio-ID, or for example cri-containerd-ID.scope;
 // "" for none.
 func containerDir(top, id string) string {
 	entries, err := os.ReadDir(top)
@@ -40,7 +40,7 @@ func containerDir(top, id string) string {
 		return ""
 	}
 	for _, e := range entries {
-		if e.IsDir() && (e.Name() == id || strings.HasSuffix(e.Name(), "-"+id+".scope")) {
+		if e.IsDir() && (e.Name() == id || e.Name() == "crio-"+id || strings.HasSuffix(e.Name(), "-"+id+".scope")) {
 			return filepath.Join(top, e.Name())
 		}
 	}

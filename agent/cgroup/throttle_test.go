@@ -28,6 +28,7 @@ func TestThrottling(t *testing.T) {
 	}{
 		{"the container's limit", "c1", busy, none, "c1", held, zero},
 		{"as systemd has it", "cri-containerd-c1.scope", busy, none, "c1", held, zero},
+		{"as CRI-O has it", "crio-c1", busy, none, "c1", held, zero},
 		{"the pod's limit", "c1", none, busy, "c1", zero, held},
 		{"both", "c1", busy, quiet, "c1", held, cgroup.Throttling{Periods: 40, Throttled: 1, Stopped: 20 * time.Microsecond}},
 		{"as v1 has it", "c1", "nr_periods 40\nnr_throttled 30\nthrottled_time 1500000000\n", none, "c1", held, zero},

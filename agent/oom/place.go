@@ -40,11 +40,11 @@ func podUID(name string) string {
 	return uid
 }
 
-// containerID is the container whose cgroup has this name: ID, or cri-containerd-ID.scope and the like.
+// containerID is the container whose cgroup has this name: ID, crio-ID, or cri-containerd-ID.scope and the like.
 func containerID(name string) string {
 	base, systemd := strings.CutSuffix(name, ".scope")
 	if systemd {
-		base = base[strings.LastIndexByte(base, '-')+1:]
+		return base[strings.LastIndexByte(base, '-')+1:]
 	}
-	return base
+	return strings.TrimPrefix(base, "crio-")
 }

@@ -33,7 +33,7 @@ func TestParseRecord(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	const other = "0a1b2c3d-7f0a-4e2f-9c1d-0a1b2c3d4e5f"
 	for cgroup, want := range map[string][]place{
-		tier + "/" + cid: {{uid, cid}}, tier: {{uid: uid}}, tier + "/" + cid + "/init.scope": {{uid, cid}},
+		tier + "/" + cid: {{uid, cid}}, tier: {{uid: uid}}, tier + "/crio-" + cid: {{uid, cid}}, tier + "/" + cid + "/init.scope": {{uid, cid}},
 		unit + "/cri-containerd-" + cid + ".scope": {{uid, cid}}, unit + "/crio-" + cid + ".scope/a": {{uid, cid}},
 		"/kubepods/pod" + other + "/x" + tier + "/" + cid: {{uid, cid}, {other, "x"}},
 		"/kubepods.slice/kubepods-pod3b5c9f52.slice":      {{uid: "3b5c9f52"}},

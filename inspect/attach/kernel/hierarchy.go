@@ -95,9 +95,9 @@ func podUID(name string) string {
 	return uid
 }
 
-// containerID is the id of the container whose cgroup has this name: ID, or cri-containerd-ID.scope and the like; "" for none.
+// containerID is the id of the container whose cgroup has this name: ID, crio-ID, or cri-containerd-ID.scope and the like; "" for none.
 func containerID(name string) string {
-	base, systemd := strings.CutSuffix(name, ".scope")
+	base, systemd := strings.CutSuffix(strings.TrimPrefix(name, "crio-"), ".scope")
 	if systemd {
 		base = base[strings.LastIndexByte(base, '-')+1:]
 	}

@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		id: id, "cri-containerd-" + id + ".scope": id, "crio-" + id + ".scope": id, "crio-conmon-" + id + ".scope": id, "cgroup.procs": "", "cpu.stat": "", "": "", ".scope": "",
+		id: id, "crio-" + id: id, "cri-containerd-" + id + ".scope": id, "crio-" + id + ".scope": id, "crio-conmon-" + id + ".scope": id, "cgroup.procs": "", "cpu.stat": "", "": "", ".scope": "",
 	} {
 		if got := containerID(name); got != want {
 			t.Errorf("container of %q: %q, want %q", name, got, want)
