@@ -65,8 +65,8 @@ func summaryMetrics(page *exposition.Page, all []entity, now time.Time) {
 	}
 	page.Gauge("container_start_time_seconds", "Start time of the container since unix epoch in seconds.")
 	for _, x := range all {
-		if !x.stats.StartTime.IsZero() {
-			page.SampleOf(float64(x.stats.StartTime.Unix()), time.Time{}, x.labels)
+		if at := x.started(); !at.IsZero() {
+			page.SampleOf(float64(at.Unix()), time.Time{}, x.labels)
 		}
 	}
 	for _, m := range []struct {

@@ -33,6 +33,14 @@ type entity struct {
 	figures figures
 }
 
+// started returns when it started: a cgroup, when it was created.
+func (x *entity) started() time.Time {
+	if x.stats.StartTime.IsZero() {
+		return x.created
+	}
+	return x.stats.StartTime.Time
+}
+
 // entities returns what the summary is about, the tiers of pods, and the cgroups of the agent, of the runtime and of the system. A pod is
 // followed by its sandbox, which has the pod's network, and its containers.
 func (s *Stats) entities(ctx context.Context, sum *statsapi.Summary, now time.Time) []entity {

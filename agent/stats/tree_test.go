@@ -379,6 +379,9 @@ func TestCadvisor(t *testing.T) {
 			if m := find(got["container_start_time_seconds"], map[string]string{"container": "web"}); m.GetGauge().GetValue() != 101 {
 				t.Errorf("started %v", m)
 			}
+			if m := find(got["container_start_time_seconds"], map[string]string{"id": c.tiers[0]}); m.GetGauge().GetValue() != float64(s.tree.made(c.tiers[0]).Unix()) {
+				t.Errorf("the cgroup of all pods started %v", m)
+			}
 			for name, want := range map[string]float64{"machine_cpu_cores": 1024, "machine_cpu_physical_cores": 3} {
 				if m := find(got[name], map[string]string{"boot_id": "b1"}); m.GetGauge().GetValue() != want {
 					t.Errorf("%s %v, want %g", name, m, want)
