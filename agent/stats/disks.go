@@ -14,11 +14,15 @@ const (
 	reads        = "container_fs_reads_total"
 	writes       = "container_fs_writes_total"
 	ioCurrent    = "container_fs_io_current"
+	costUsage    = "container_fs_io_cost_usage_seconds_total"
+	costWait     = "container_fs_io_cost_wait_seconds_total"
+	costInDebt   = "container_fs_io_cost_indebt_seconds_total"
+	costInDelay  = "container_fs_io_cost_indelay_seconds_total"
 	pageFaults   = "pgfault"
 	majorFaults  = "pgmajfault"
 )
 
-// maxDisks limits the devices of a cgroup: each is a label of four metrics.
+// maxDisks limits the devices of a cgroup: each is a label of up to eight metrics.
 const maxDisks = 256
 
 // disk is a cgroup's I/O on a device, by metric. The device is major:minor, as 8:0.
@@ -27,9 +31,13 @@ type disk struct {
 	values map[string]float64
 }
 
-// parseIOStat parses io.stat: 8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0.
+// parseIOStat parses io.stat: 8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0, and if blk-iocost controls the device, cost.usage=5 and
+// others, in microseconds.
 func parseIOStat(text string) (out []disk) {
-	metrics := map[string]string{"rbytes": bytesRead, "wbytes": bytesWritten, "rios": reads, "wios": writes}
+	metrics := map[string]string{
+		"rbytes": bytesRead, "wbytes": bytesWritten, "rios": reads, "wios": writes,
+		"cost.usage": costUsage, "cost.wait": costWait, "cost.indebt": costInDebt, "cost.indelay": costInDelay,
+	}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) < 2 || !strings.Contains(f[0], ":") {
@@ -39,7 +47,11 @@ func parseIOStat(text string) (out []disk) {
 		for _, field := range f[1:] {
 			name, value, _ := strings.Cut(field, "=")
 			if n, err := strconv.ParseUint(value, 10, 64); err == nil && metrics[name] != "" {
-				d.values[metrics[name]] = float64(n)
+				unit := 1.0
+				if strings.HasPrefix(name, "cost.") {
+					unit = 1e-6
+				}
+				d.values[metrics[name]] = float64(n) * unit
 			}
 		}
 		if len(d.values) == 0 {

@@ -81,6 +81,10 @@ func diskCounters() []series {
 		{"container_fs_write_seconds_total", "Cumulative count of seconds spent writing"},
 		{"container_fs_io_time_seconds_total", "Cumulative count of seconds spent doing I/Os"},
 		{"container_fs_io_time_weighted_seconds_total", "Cumulative weighted I/O time in seconds"},
+		{costUsage, "Cumulative IOCost usage in seconds"},
+		{costWait, "Cumulative IOCost wait in seconds"},
+		{costInDebt, "Cumulative IOCost debt in seconds"},
+		{costInDelay, "Cumulative IOCost delay in seconds"},
 	}
 }
 

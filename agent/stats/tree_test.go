@@ -59,7 +59,7 @@ func v2Container() map[string]string {
 		"%s/memory.swap.max":     "max\n",
 		"%s/memory.min":          "0\n",
 		"%s/memory.events":       "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 0\n",
-		"%s/io.stat":             "8:0 rbytes=4096 wbytes=8192 rios=2 wios=3 dbytes=0 dios=0\n",
+		"%s/io.stat":             "8:0 rbytes=4096 wbytes=8192 rios=2 wios=3 dbytes=0 dios=0 cost.vrate=100.00 cost.usage=2500000 cost.wait=500000 cost.indebt=0 cost.indelay=1000000\n",
 		"%s/pids.current":        "7\n",
 		"%s/pids.max":            "max\n",
 		"%s/cgroup.procs":        "11\n12\n13\n",
@@ -296,7 +296,11 @@ func TestCadvisor(t *testing.T) {
 		"container_pressure_memory_waiting_seconds_total": 3.5, "container_pressure_memory_stalled_seconds_total": 1.5,
 		"container_pressure_io_waiting_seconds_total": 2.5, "container_pressure_io_stalled_seconds_total": 0.5,
 	}
-	v2 := map[string]float64{"container_memory_events_high_total": 1, "container_memory_events_max_total": 2}
+	v2 := map[string]float64{
+		"container_memory_events_high_total": 1, "container_memory_events_max_total": 2,
+		"container_fs_io_cost_usage_seconds_total": 2.5, "container_fs_io_cost_wait_seconds_total": 0.5,
+		"container_fs_io_cost_indebt_seconds_total": 0, "container_fs_io_cost_indelay_seconds_total": 1,
+	}
 	for _, c := range allCgroups() {
 		t.Run(c.name, func(t *testing.T) {
 			s, _, _ := c.on(t)
