@@ -269,6 +269,7 @@ func (f *Fold) died(p *pod, id string, at int64) {
 		}
 	}
 	f.endWaits(p, at, func(key string) bool { return key == "init" })
+	f.leaves(p, at)
 }
 
 // finished is V2's line of a container's end, with its code.

@@ -158,14 +158,14 @@ func (f *Fold) runtimeCalled(e *klog.Entry, at int64) bool {
 	return false
 }
 
-// pressed is a pod that the node does not take because it is short of something, as kubelets before 1.37 write it.
+// pressed is a pod that the node does not take because it is short of something, as kubelets before 1.31 write it.
 func (f *Fold) pressed(e *klog.Entry, at int64) bool {
 	conditions := trace.Clip(e.Get("nodeCondition"), 256)
 	f.refused(f.podOf(e), at, "the node has conditions "+conditions, conditions)
 	return true
 }
 
-// refused is a pod, which may be nil, that the node does not take because it has conditions. Kubelets from 1.31 to 1.36 write it twice.
+// refused is a pod, which may be nil, that the node does not take because it has conditions. Some write it twice.
 func (f *Fold) refused(p *pod, at int64, why, conditions string) {
 	if p != nil && p.refused != 0 && at-p.refused < int64(time.Second) {
 		return

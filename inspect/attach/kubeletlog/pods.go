@@ -52,6 +52,8 @@ type stage struct {
 	told                               bool // an Event told that a container started
 	toldReady                          bool // the API has it that the pod is ready
 	carried                            bool // the kubelet was restarted, and has not added it yet
+	evicted                            bool // it was told why the kubelet ends it
+	stopped                            bool // its containers were killed, by the kubelet's word
 }
 
 // counted is what a pod's spec says how many there are of.
@@ -78,6 +80,7 @@ type moments struct {
 	firstVolume, mounted int64         // the first volume was looked at, the last one mounted
 	failedAt, volumesAt  int64         // a sandbox, and all volumes, were last said to have failed
 	refused              int64         // the node's conditions did not admit it
+	leftAt               int64         // something of it ended while it was ending
 	again                int64         // a restarted kubelet added it while it was terminating: it, or another pod of its name
 }
 
@@ -85,7 +88,7 @@ type moments struct {
 func (m *moments) notAfter(t int64) {
 	for _, at := range []*int64{
 		&m.lastStart, &m.backAt, &m.startedAt, &m.needed, &m.asked, &m.passed, &m.passFrom, &m.passTo, &m.orphaned, &m.firstVolume, &m.mounted,
-		&m.failedAt, &m.volumesAt, &m.refused, &m.again,
+		&m.failedAt, &m.volumesAt, &m.refused, &m.leftAt, &m.again,
 	} {
 		*at = min(*at, t)
 	}
@@ -133,6 +136,8 @@ type pods struct {
 	readying map[*pod]bool
 	// backing are those whose container was started again.
 	backing map[*pod]bool
+	// leaving are those that end, of which something has ended.
+	leaving map[*pod]bool
 	// retrying are those with waits whose end is known.
 	retrying map[*pod]bool
 	// mounting are those whose volumes are mounted, without a line that says since when.
@@ -142,7 +147,7 @@ type pods struct {
 }
 
 func newPods() pods {
-	return pods{byName: map[string]*pod{}, byUID: map[string]*pod{}, order: list.New(), starting: map[*pod]bool{}, retrying: map[*pod]bool{}, readying: map[*pod]bool{}, backing: map[*pod]bool{}, mounting: map[*pod]bool{}}
+	return pods{byName: map[string]*pod{}, byUID: map[string]*pod{}, order: list.New(), starting: map[*pod]bool{}, retrying: map[*pod]bool{}, readying: map[*pod]bool{}, backing: map[*pod]bool{}, leaving: map[*pod]bool{}, mounting: map[*pod]bool{}}
 }
 
 // legacy is a pod as kubelets before 1.21 wrote it: name_namespace(uid).
@@ -323,6 +328,7 @@ func (ps *pods) drop(p *pod) {
 	delete(ps.retrying, p)
 	delete(ps.readying, p)
 	delete(ps.backing, p)
+	delete(ps.leaving, p)
 	delete(ps.mounting, p)
 	if key := p.id.Namespace + "/" + p.id.Name; ps.byName[key] == p {
 		delete(ps.byName, key)
@@ -388,6 +394,9 @@ func (ps *pods) settled(f *Fold, now int64, all bool) {
 		if now-p.backAt >= int64(quiet) {
 			f.isBack(p, p.backAt)
 		}
+	}
+	for _, p := range inOrder(ps.leaving) {
+		f.left(p, now, all)
 	}
 	for _, p := range inOrder(ps.retrying) {
 		f.retried(p, now)

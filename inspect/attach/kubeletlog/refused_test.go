@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 			`shop/web admission reject shop/web Evicted: the node has conditions ["DiskPressure"]`,
 			` eviction short disk space : the node has conditions ["DiskPressure"]` + disk,
 		}},
-		"until 1.36": {lines(old, now), []string{
+		"both": {lines(old, now), []string{
 			`shop/web admission reject shop/web Evicted: the node has conditions ["DiskPressure"]`,
 			` eviction short disk space : the node has conditions ["DiskPressure"]` + disk,
 		}},

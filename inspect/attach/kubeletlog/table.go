@@ -56,9 +56,10 @@ var table = map[string]rule{
 	"Pod admission denied":                                           {0, (*Fold).denied}, // from 1.31 on
 	"Failed to admit pod to node":                                    {0, (*Fold).pressed},
 	"Failed to admit pod":                                            {0, (*Fold).denied},
-	"Preempting pod to free up resources":                            {2, (*Fold).preempted},
-	"Pod evicted successfully":                                       {0, evicted(trace.ByPreemption)},
-	"Eviction manager: pod is evicted successfully":                  {0, evicted(trace.ByEviction)},
+	"Preempting pod to free up resources":                            {2, evicting(forCritical)},
+	"Pod evicted successfully":                                       {0, evicted(forCritical)},
+	"Eviction manager: pod is evicted successfully":                  {0, evicted(forNode)},
+	"Evicting pod":                                                   {3, evicting(forNode)},
 	"Orphaned pod found, but volumes are not cleaned up":             {3, (*Fold).orphanStays},
 	"Pod found, but volumes are still mounted on disk":               {4, (*Fold).leftMounted},
 	"Cleaned up orphaned pod volumes dir":                            {0, (*Fold).orphanGone},

@@ -523,6 +523,7 @@ func (f *Fold) tearEnds(p *pod, key, name string, at int64) bool {
 		f.end(v.unmount, at, micros, &done)
 	}
 	v.unmount = nil
+	f.leaves(p, at)
 	return true
 }
 

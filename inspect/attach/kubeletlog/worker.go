@@ -340,27 +340,6 @@ func firstOf(all ...string) string {
 	return ""
 }
 
-func (f *Fold) preempted(e *klog.Entry, at int64) bool {
-	p := f.podOf(e)
-	if p == nil {
-		return false
-	}
-	f.point(p, at, micros, &trace.Decision{By: trace.ByPreemption, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: "Preempting", Reason: "resources are needed for a pod of higher priority: " + e.Get("insufficientResources")})
-	return true
-}
-
-func evicted(by trace.Decider) func(*Fold, *klog.Entry, int64) bool {
-	return func(f *Fold, e *klog.Entry, at int64) bool {
-		p := f.podOf(e)
-		if p == nil || by != trace.ByEviction {
-			return false
-		}
-		f.point(p, at, micros, &trace.Decision{By: trace.ByEviction, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: "Evicted", Reason: "the node was short of a resource"})
-		f.ends(p, at)
-		return true
-	}
-}
-
 // isDown says of a pod that was up that a container of it does not run.
 func (f *Fold) isDown(p *pod, c *container, reason string, at int64) {
 	if !p.started || p.ending {
