@@ -17,21 +17,45 @@ type Clock struct {
 // Knows tells a time with year near which the next entry is, as a journal writes it before the header.
 func (c *Clock) Knows(t time.Time) { c.last, c.near = t, t }
 
+// disorder is by how much an entry may be older than the one before, as goroutines write side by side and clocks are corrected.
+const disorder = time.Minute
+
 // at is when a header's time was: after a year's end, of the next year. Of the hour that there is twice when summer time ends, it is the one
-// that is nearer to what is known.
+// that is nearer to what is known; else the first one that is not before the entry before.
 func (c *Clock) at(s stamp) time.Time {
-	t, near := c.read(s), c.near
-	if c.near = (time.Time{}); near.IsZero() || s.none || s.month == 0 {
+	near, last := c.near, c.last
+	c.near = time.Time{}
+	t := c.read(s)
+	if s.none {
 		return t
 	}
-	wall := t.Format(time.DateTime)
-	for _, shift := range []time.Duration{-time.Hour, -time.Hour / 2, time.Hour / 2, time.Hour} {
-		if u := t.Add(shift); u.Format(time.DateTime) == wall && u.Sub(near).Abs() < t.Sub(near).Abs() {
+	for _, shift := range [...]time.Duration{-time.Hour, -time.Hour / 2, time.Hour / 2, time.Hour} {
+		u := t.Add(shift)
+		switch {
+		case offset(u)+shift != offset(t): // another time of day
+		case !near.IsZero():
+			if u.Sub(near).Abs() < t.Sub(near).Abs() {
+				t = u
+			}
+		case back(u, last) < back(t, last) || back(u, last) == back(t, last) && u.Before(t):
 			t = u
 		}
 	}
 	c.last = t
 	return t
+}
+
+// back is by how much t is before last; 0 if it is not, or by disorder at most.
+func back(t, last time.Time) time.Duration {
+	if d := last.Sub(t); d > disorder {
+		return d
+	}
+	return 0
+}
+
+func offset(t time.Time) time.Duration {
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second
 }
 
 func (c *Clock) read(s stamp) time.Time {

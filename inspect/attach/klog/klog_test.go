@@ -147,6 +147,45 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestSummerTime reads a log without a zone through the hour that there is twice, and through the one that there is not.
+func TestSummerTime(t *testing.T) {
+	for zone, all := range map[string][][2]string{
+		"Europe/Berlin": {
+			{"1025 01:59:59.900000", "2026-10-24T23:59:59.9Z"},
+			{"1025 02:00:00.100000", "2026-10-25T00:00:00.1Z"},
+			{"1025 02:00:00.000000", "2026-10-25T00:00:00Z"}, // goroutines write side by side
+			{"1025 02:59:59.900000", "2026-10-25T00:59:59.9Z"},
+			{"1025 02:00:00.100000", "2026-10-25T01:00:00.1Z"},
+			{"1025 02:00:00.000000", "2026-10-25T01:00:00Z"},
+			{"1025 02:40:00.000000", "2026-10-25T01:40:00Z"},
+			{"1025 02:10:00.000000", "2026-10-25T01:10:00Z"}, // the clock was set back
+			{"1025 03:00:00.000000", "2026-10-25T02:00:00Z"},
+		},
+		"Australia/Lord_Howe": { // half an hour
+			{"0405 01:59:59.900000", "2026-04-04T14:59:59.9Z"},
+			{"0405 01:30:00.100000", "2026-04-04T15:00:00.1Z"},
+			{"0405 02:00:00.000000", "2026-04-04T15:30:00Z"},
+		},
+		"America/New_York": {
+			{"0308 01:59:59.900000", "2026-03-08T06:59:59.9Z"},
+			{"0308 03:00:00.100000", "2026-03-08T07:00:00.1Z"},
+		},
+	} {
+		t.Run(zone, func(t *testing.T) {
+			in, err := time.LoadLocation(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &klog.Clock{Zone: in, Latest: at("2026-11-22T12:00:00Z")}
+			for _, l := range all {
+				if e, ok := klog.ParseText("I"+l[0]+"       1 a.go:1] m", c); !ok || !e.Time.Equal(at(l[1])) {
+					t.Errorf("%s: %v, want %s", l[0], e.Time.UTC().Format(time.RFC3339Nano), l[1])
+				}
+			}
+		})
+	}
+}
+
 func TestParseJSON(t *testing.T) {
 	for name, c := range map[string]struct {
 		line string
