@@ -23,7 +23,10 @@ type journalFields struct {
 
 // piece is the entry's message as a piece; nil where another program wrote it.
 func (j *journalFields) piece(text string, ok bool) *piece {
-	if m := suppressed.FindStringSubmatch(text); m != nil {
+	if ofContainer(j.Unit) {
+		return nil
+	}
+	if m := suppressed.FindStringSubmatch(text); m != nil && (j.Identifier == "" || j.Identifier == "systemd-journald") {
 		if n, err := strconv.ParseUint(m[1], 10, 64); err == nil && mayBeKubelet(m[2]) {
 			return &piece{lost: n}
 		}
@@ -49,6 +52,12 @@ func (j *journalFields) piece(text string, ok bool) *piece {
 		return &piece{lost: 1}
 	}
 	return p
+}
+
+// ofContainer reports whether a unit is a container's, as the kubelet's runtimes name them, or that of the conmon that takes down what one
+// writes: who writes to the journal there is neither a kubelet nor a runtime, whatever it is called.
+func ofContainer(unit string) bool {
+	return strings.HasSuffix(unit, ".scope") && (strings.HasPrefix(unit, "cri-containerd-") || strings.HasPrefix(unit, "crio-"))
 }
 
 // orNone keeps an empty unit from counting as any.

@@ -182,6 +182,16 @@ func TestReader(t *testing.T) {
 			[]string{at1},
 			logfile.Stats{Entries: 1, Other: 1},
 		},
+		"export, containers": {
+			exported("__CURSOR", "a", "_SYSTEMD_UNIT", "cri-containerd-0123.scope", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", two) +
+				exported("__CURSOR", "b", "_SYSTEMD_UNIT", "crio-conmon-0123.scope", "SYSLOG_IDENTIFIER", "conmon", "MESSAGE", `{"level":"error","msg":"x","time":"2026-09-17T10:01:34Z"}`) +
+				exported("__CURSOR", "c", "_SYSTEMD_UNIT", "crio-0123.scope", "SYSLOG_IDENTIFIER", "systemd-journald", "MESSAGE", "Suppressed 9 messages from kubelet.service") +
+				exported("__CURSOR", "d", "_SYSTEMD_UNIT", "x.service", "SYSLOG_IDENTIFIER", "x", "MESSAGE", "Suppressed 9 messages from kubelet.service") +
+				exported("__CURSOR", "e", "_SYSTEMD_UNIT", "systemd-journald.service", "SYSLOG_IDENTIFIER", "systemd-journald", "MESSAGE", "Suppressed 7 messages from kubelet.service") +
+				exported("__CURSOR", "f", "_SYSTEMD_UNIT", "kubelet.service", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one), "UTC",
+			[]string{"lost 7 " + at1},
+			logfile.Stats{Entries: 1, Lost: 7, Other: 4},
+		},
 		"export, cut": {exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "MESSAGE", one) + "__CURSOR=b\nMESSAGE\n\xff\x00\x00", "UTC", []string{at1}, logfile.Stats{Entries: 1}},
 		"gzip":        {packed(one + "\n" + two + "\n"), "UTC", []string{at1, at2}, logfile.Stats{Entries: 2}},
 		"cut value":   {one[:len(one)-3] + "\n", "UTC", []string{"2026-09-17T10:01:34.875534 I one pod=\"a\" (cut)"}, logfile.Stats{Entries: 1, Cut: 1}},
