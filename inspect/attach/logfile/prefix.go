@@ -56,6 +56,10 @@ func isOther(name string) bool {
 	return slices.ContainsFunc(others, func(o string) bool { return strings.Contains(name, o) })
 }
 
+// journalCut is where journald cuts lines, unless it is told otherwise (LineMax). As text, a journal does not say that the next line continues
+// one: without the tab of a value's line it may look like an entry.
+const journalCut = 48 << 10
+
 // maxQuote bounds how far into a line the journal's prefix begins where somebody quotes one.
 const maxQuote = 64
 
@@ -85,7 +89,7 @@ func strip(line string) (s stripped, own bool) {
 	}
 	// Behind the indentation and the comment sign of who quotes a journal.
 	if m := journalLine.FindStringSubmatch(strings.TrimLeft(line[:min(len(line), maxQuote)], "# \t>") + line[min(len(line), maxQuote):]); m != nil {
-		s = stripped{text: m[7], process: m[4] + m[5] + m[6], journal: true, tabs: tabsBefore(line, m[7])}
+		s = stripped{text: m[7], process: m[4] + m[5] + m[6], journal: true, part: len(m[7]) == journalCut, tabs: tabsBefore(line, m[7])}
 		if m[1] != "" && m[2] != "" {
 			s.at = parseISO(m[1], m[2])
 		}

@@ -215,6 +215,11 @@ func TestReader(t *testing.T) {
 			[]string{at1 + ` e="Sep 17 10:01:34 m kubelet[2310]: E0917 10:01:35.000001    2310 a.go:2] \"two\"\nSep 17 10:01:34 m systemd-journald[99]: Suppressed 9 messages from kubelet.service\nSep 17 10:01:34 m containerd[9]: time=\"x\" level=info msg=\"y\""`, at2},
 			logfile.Stats{Entries: 2},
 		},
+		"a value that journald cuts": {
+			"Sep 17 10:01:34 m kubelet[2310]: " + one + " e=<\nSep 17 10:01:34 m kubelet[2310]: \t" + strings.Repeat("x", 48<<10-1) + "\nSep 17 10:01:34 m systemd[1]: y\nSep 17 10:01:34 m kubelet[2310]: " + two + "\nSep 17 10:01:34 m kubelet[2310]:  >\nSep 17 10:01:35 m kubelet[2310]: " + two, "UTC",
+			[]string{at1 + ` e="` + strings.Repeat("x", 48<<10-1) + strings.ReplaceAll(two, `"`, `\"`) + `"`, at2},
+			logfile.Stats{Entries: 2, Other: 1},
+		},
 		"a value without its begin": {"\tx\n\t" + one + "\n >\n" + two, "UTC", []string{at2}, logfile.Stats{Entries: 1, Other: 3}},
 		"a value without its end":   {one + " e=<\n\tx\n\t" + one + "\n" + two, "UTC", []string{at1 + ` e="x\nI0917 10:01:34.875534    2310 a.go:245] \"one\" pod=\"a/b\"" (cut)`, at2}, logfile.Stats{Entries: 2, Cut: 1}},
 		"a value of a long line":    {one + ` a="` + strings.Repeat("x", 2<<20) + "\" e=<\n\t" + two + "\n >\n" + two, "UTC", []string{at1 + ` a="` + strings.Repeat("x", klog.MaxEntry-len(one+` a="`)) + `" (cut)`, at2}, logfile.Stats{Entries: 2, Cut: 1}},

@@ -108,6 +108,10 @@ func (t *text) whole(p piece) (piece, error) {
 			break
 		}
 		next, _ := strip(line)
+		if next.process != "" && next.process != p.process { // another program's line between
+			t.other++
+			continue
+		}
 		if j, known := inJSON(line); known && j != nil {
 			next = stripped{text: j.text, part: j.part}
 		}
