@@ -3,6 +3,7 @@ package kubeletlog
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,44 +11,51 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// room is what the kubelet terminates pods for, beside their deletion.
+// room is what the kubelet terminates pods for, beside their deletion: for others, for the node, or all of them.
 type room struct {
 	by           trace.Decider
 	code, reason string
+	inputs       []trace.KV
 }
 
 var (
-	forCritical = room{trace.ByPreemption, "Preempting", "resources are needed for a pod of higher priority"}
-	forNode     = room{trace.ByEviction, "Evicted", "the node was short of a resource"}
+	forCritical = room{by: trace.ByPreemption, code: "Preempting", reason: "resources are needed for a pod of higher priority"}
+	forNode     = room{by: trace.ByEviction, code: "Evicted", reason: "the node was short of a resource"}
+	forShutdown = room{by: trace.ByShutdown, code: "Terminated", reason: "the node is shutting down"}
 )
 
-// evicting is a pod that the kubelet begins to terminate: at V2 for another pod, at V3 until Kubernetes 1.33; at V3 for the node.
+// evicting is a pod that the kubelet begins to terminate: at V1 because the node shuts down; at V2 for another pod, at V3 until Kubernetes
+// 1.33; at V3 because the node is short of something.
 func evicting(r room) func(*Fold, *klog.Entry, int64) bool {
 	return func(f *Fold, e *klog.Entry, at int64) bool {
 		p := f.podOf(e)
 		if p == nil {
 			return false
 		}
-		why := firstOf(strings.TrimRight(e.Get("message"), ". "), r.reason)
+		r := r
+		r.reason = firstOf(strings.TrimRight(e.Get("message"), ". "), r.reason)
 		if short := e.Get("insufficientResources"); short != "" && !strings.Contains(short, "{") { // until Kubernetes 1.33: a {} for each
-			why += ": " + short
+			r.reason += ": " + short
 		}
-		f.evicts(p, at, room{r.by, r.code, why})
+		if grace, err := strconv.ParseUint(e.Get("gracePeriod"), 10, 32); err == nil {
+			r.inputs = []trace.KV{{K: "grace", V: strconv.FormatUint(grace, 10) + "s"}}
+		}
+		f.evicts(p, at, r)
 		return true
 	}
 }
 
-// evicts is the verdict on a pod that is terminated to make room. The kubelet decides this once for a pod.
+// evicts is the verdict on a pod that is terminated. The kubelet decides this once for a pod.
 func (f *Fold) evicts(p *pod, at int64, r room) {
 	if p.evicted || p.gone {
 		return
 	}
 	p.evicted = true
-	f.point(p, at, micros, &trace.Decision{By: r.by, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: r.code, Reason: trace.Clip(r.reason, 1024)})
+	f.point(p, at, micros, &trace.Decision{By: r.by, Subject: p.id.String(), Verdict: trace.VerdictEnd, Code: r.code, Reason: trace.Clip(r.reason, 1024), Inputs: r.inputs})
 	f.ends(p, at)
 }
 
-// evicted is V0's line that the containers of such a pod have been killed.
+// evicted is the line that the containers of such a pod have been killed: at V0, of a shutdown at V1.
 func evicted(r room) func(*Fold, *klog.Entry, int64) bool {
 	return func(f *Fold, e *klog.Entry, at int64) bool {
 		p := f.podOf(e)

@@ -34,11 +34,15 @@ func TestEvicted(t *testing.T) {
 			lines(ran, `00:05.0 I "Preempting pod to free up resources" pod="shop/web" podUID="u1" insufficientResources=[{},{}]`, kill, freed, died, later),
 			[]string{"5s " + preempted, "5s terminating", "7s gone"},
 		},
-		"preempted, V2 until 1.33":     {lines(ran, kill, freed, died, later), []string{"6s " + preempted, "6s terminating", "7s gone"}},
-		"preempted, V0":                {lines(freed, later), []string{"6s " + preempted, "6s terminating", "6s gone"}},
-		"the log ends at once":         {lines(freed), []string{"6s " + preempted, "6s terminating"}},
-		"evicted, V2":                  {lines(ran, kill, evict, died, later), []string{"6s end by eviction: the node was short of a resource", "6s terminating", "7s gone"}},
-		"evicted, V3":                  {lines(ran, `00:05.0 I "Evicting pod" pod="shop/web" podUID="u1" message="The node was low on resource: memory. "`, kill, evict, died, later), []string{"5s end by eviction: The node was low on resource: memory", "5s terminating", "7s gone"}},
+		"preempted, V2 until 1.33": {lines(ran, kill, freed, died, later), []string{"6s " + preempted, "6s terminating", "7s gone"}},
+		"preempted, V0":            {lines(freed, later), []string{"6s " + preempted, "6s terminating", "6s gone"}},
+		"the log ends at once":     {lines(freed), []string{"6s " + preempted, "6s terminating"}},
+		"evicted, V2":              {lines(ran, kill, evict, died, later), []string{"6s end by eviction: the node was short of a resource", "6s terminating", "7s gone"}},
+		"evicted, V3":              {lines(ran, `00:05.0 I "Evicting pod" pod="shop/web" podUID="u1" message="The node was low on resource: memory. "`, kill, evict, died, later), []string{"5s end by eviction: The node was low on resource: memory", "5s terminating", "7s gone"}},
+		"the node shuts down, V1": {
+			lines(ran, `00:05.0 I "Shutdown manager killing pod with gracePeriod" pod="shop/web" gracePeriod=20`, kill, `00:06.8 I "Shutdown manager finished killing pod" pod="shop/web"`, later),
+			[]string{"5s end by shutdown: the node is shutting down [grace=20s]", "5s terminating", "6s gone"},
+		},
 		"its volume cannot go":         {lines(ran, evict, broken, died, later), []string{"6s end by eviction: the node was short of a resource", "6s terminating"}},
 		"the object stays":             {lines(ran, `00:04.0 I "SyncLoop DELETE" source="api" pods=["shop/web"]`, died, later), []string{"4s terminating"}},
 		"a static pod is removed":      {lines(ran, `00:04.0 I "SyncLoop REMOVE" source="file" pods=["shop/web"]`, kill, died, later), []string{"4s terminating", "7s gone"}},
@@ -56,7 +60,11 @@ func TestEvicted(t *testing.T) {
 				at := fmt.Sprintf("%ds ", recs[i].At().Second())
 				switch e := recs[i].Event.(type) {
 				case *trace.Decision:
-					got = append(got, at+string(e.Verdict)+" by "+string(e.By)+": "+e.Reason)
+					s := at + string(e.Verdict) + " by " + string(e.By) + ": " + e.Reason
+					for _, in := range e.Inputs {
+						s += " [" + in.K + "=" + in.V + "]"
+					}
+					got = append(got, s)
 				case *trace.Milestone:
 					got = append(got, at+string(e.Name))
 				}

@@ -503,6 +503,17 @@ func TestCauses(t *testing.T) {
 		log  string
 		want map[string][]string
 	}{
+		"the node shuts down": {
+			lines(
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`, `00:05.0 I "Shutdown manager killing pod with gracePeriod" pod="shop/web" gracePeriod=20`,
+				`00:06.0 I "Shutdown manager finished killing pod" pod="shop/web"`, `00:07.0 I "other"`,
+			),
+			map[string][]string{"web": {"KL43"}},
+		},
+		"preempted, until 1.33": {
+			lines(`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`, `00:06.0 I "Pod evicted successfully" pod="shop/web"`, `00:07.0 I "other"`),
+			map[string][]string{"web": {"KL22"}},
+		},
 		"a block volume that cannot be unmapped": {
 			lines(`00:01.0 E Operation for "{volumeName:kubernetes.io/csi/d^v podName:11111111-2222-3333-4444-555555555555 nodeName:}" failed. No retries permitted until 2026-11-22 08:00:01.5 +0000 UTC m=+1.5 (durationBeforeRetry 500ms). Error: "UnmapVolume.UnmapBlockVolume failed for volume \"v\" (UniqueName: \"kubernetes.io/csi/d^v\") pod \"11111111-2222-3333-4444-555555555555\" (UID: \"11111111-2222-3333-4444-555555555555\") : target is busy"`),
 			map[string][]string{"11111111-2222-3333-4444-555555555555": {"KL17"}},

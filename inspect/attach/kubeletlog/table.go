@@ -59,6 +59,8 @@ var table = map[string]rule{
 	"Preempting pod to free up resources":                            {2, evicting(forCritical)},
 	"Pod evicted successfully":                                       {0, evicted(forCritical)},
 	"Eviction manager: pod is evicted successfully":                  {0, evicted(forNode)},
+	"Shutdown manager killing pod with gracePeriod":                  {1, evicting(forShutdown)},
+	"Shutdown manager finished killing pod":                          {1, evicted(forShutdown)},
 	"Evicting pod":                                                   {3, evicting(forNode)},
 	"Orphaned pod found, but volumes are not cleaned up":             {3, (*Fold).orphanStays},
 	"Pod found, but volumes are still mounted on disk":               {4, (*Fold).leftMounted},
