@@ -31,6 +31,9 @@ type File struct {
 	open   bool // the last byte that was returned ends no line
 	notice Notice
 	gone   bool
+	// Now, if it is set, is the path at which the file is now: its writer may have been started again with a root of its own. It is called by
+	// Read.
+	Now func() string
 }
 
 // Notice receives sentences on what happens to a log; gap says that some of it is missing.
@@ -146,6 +149,9 @@ func (f *File) turn() (again bool, err error) {
 		f.say(true, "the log was truncated: what was written to it since the last look is missing")
 		f.at = 0
 		return true, nil
+	}
+	if f.Now != nil {
+		f.path = f.Now()
 	}
 	now, err := os.Stat(f.path)
 	switch {

@@ -86,6 +86,30 @@ func TestFile(t *testing.T) {
 	})
 }
 
+// TestMoved follows a file whose writer was started again elsewhere.
+func TestMoved(t *testing.T) {
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "1.log"), filepath.Join(dir, "2.log")
+	write(t, first, "", 0)
+	synctest.Test(t, func(t *testing.T) {
+		f, err := follow.OpenFile(t.Context(), first, nil, nil)
+		must(t, err)
+		defer f.Close() // it was only read
+		now := first
+		f.Now = func() string { return now }
+		write(t, first, "one\n", os.O_APPEND)
+		must(t, os.Remove(first))
+		write(t, second, "two\n", 0)
+		if got := all(t, f); got != "one\n" {
+			t.Errorf("before: %q", got)
+		}
+		now = second
+		if got := all(t, f); got != "two\n" {
+			t.Errorf("then: %q", got)
+		}
+	})
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

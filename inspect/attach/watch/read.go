@@ -85,10 +85,11 @@ func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time
 	switch l.Kind {
 	case discover.LogFile:
 		old := func(piece []byte) bool { return before(o, piece, since, w.cfg.Found.Zone) }
-		f, err := follow.OpenFile(ctx, l.Open, old, notice)
+		f, err := follow.OpenFile(ctx, w.pathOf(o, &l), old, notice)
 		if err != nil {
 			return nil, nil, err
 		}
+		f.Now = func() string { return w.pathOf(o, &l) }
 		return f, func() { f.Close() }, nil //nolint:errcheck // it was only read
 	case discover.LogJournal:
 		j, err := follow.OpenJournal(ctx, l.Unit, since, notice)
@@ -96,6 +97,22 @@ func (w *Watch) open(ctx context.Context, o observer, l discover.Log, since time
 	case discover.LogPipe, discover.LogTerminal, discover.LogNowhere, discover.LogUnknown:
 	}
 	return nil, nil, errNothing
+}
+
+// pathOf is where a log's file is now. A kubelet that was started again in a mount namespace of its own has its files below another process.
+func (w *Watch) pathOf(o observer, l *discover.Log) string {
+	was, now := w.cfg.Found, w.Found()
+	if o != kubeletLog || now == was || l.Through != nil {
+		return l.Open
+	}
+	if now.Log.Kind == discover.LogFile && now.Log.Path == l.Path && now.Log.Through == nil {
+		return now.Log.Open
+	}
+	// One that was named on the command line.
+	if rest, below := strings.CutPrefix(l.Open, was.Process.Files+"/"); below && was.Process.Files != "" {
+		return now.Outside(rest)
+	}
+	return l.Open
 }
 
 // before reports whether a piece of a log begins before a time: the first line with a time counts.
