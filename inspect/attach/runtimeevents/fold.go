@@ -2,6 +2,7 @@ package runtimeevents
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type fold struct {
 	all        map[string]*container
 	order      []string
 	unpacking  map[string]int64 // when the snapshot for a layer was prepared, by its key
+	prepared   []string         // these keys, in order
 }
 
 func newFold(c containers.ContainersClient, put func(trace.Record)) *fold {
@@ -86,7 +88,7 @@ func (f *fold) apply(ctx context.Context, at int64, m proto.Message) {
 			c.made = at
 		}
 	case *containerdevents.ContainerDelete:
-		delete(f.all, e.ID)
+		f.forget(e.ID)
 	case *containerdevents.TaskCreate:
 		if c := f.all[e.ContainerID]; c != nil {
 			c.task = at
@@ -114,14 +116,14 @@ func (f *fold) apply(ctx context.Context, at int64, m proto.Message) {
 			}})
 		}
 	case *containerdevents.SnapshotPrepare:
-		if isUnpack(e.Key) && len(f.unpacking) < maxSnapshots {
-			f.unpacking[e.Key] = at
+		if isUnpack(e.Key) {
+			f.unpacks(e.Key, at)
 		}
 	case *containerdevents.SnapshotCommit:
 		if from := f.unpacking[e.Key]; from != 0 {
 			f.tell(trace.Pod{}, at, &trace.RuntimeSpan{Name: trace.SpanLayerUnpacked, Service: service, Start: from, Dur: time.Duration(max(at-from, 0))})
 		}
-		delete(f.unpacking, e.Key)
+		f.unpacked(e.Key)
 	}
 }
 
@@ -135,6 +137,25 @@ func isLayer(mediaType string) bool {
 
 // isUnpack reports whether a snapshot is that of a layer which is unpacked, by its key.
 func isUnpack(key string) bool { return strings.HasPrefix(key, "extract-") && len(key) <= 2*maxID }
+
+// unpacks notes when an unpack began. One that fails, or of a layer that another pull unpacked meanwhile, does not end by an event: the oldest
+// is forgotten.
+func (f *fold) unpacks(key string, at int64) {
+	f.unpacked(key)
+	if len(f.prepared) >= maxSnapshots {
+		delete(f.unpacking, f.prepared[0])
+		f.prepared = f.prepared[1:]
+	}
+	f.unpacking[key] = at
+	f.prepared = append(f.prepared, key)
+}
+
+func (f *fold) unpacked(key string) {
+	if _, ok := f.unpacking[key]; ok {
+		delete(f.unpacking, key)
+		f.prepared = slices.DeleteFunc(f.prepared, func(k string) bool { return k == key })
+	}
+}
 
 // exit is the end of a container's process. Sandboxes have one too, of which nobody waits to hear.
 func (f *fold) exit(e *containerdevents.TaskExit, at int64) {

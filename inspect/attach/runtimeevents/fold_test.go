@@ -154,6 +154,34 @@ func topicOf(t *testing.T, m proto.Message) string {
 	return ""
 }
 
+// TestLong watches a containerd for long: a container that stays is known after many others came and went, and unpacks that never ended do not
+// hide the next one.
+func TestLong(t *testing.T) {
+	var told []string
+	f := newFold(labels{}, func(r trace.Record) { told = append(told, fmt.Sprintf("%s %T", r.Pod.Name, r.Event)) })
+	know := func(id, pod string) {
+		f.know(crilist.Container{ID: id, Name: "c", Pod: trace.Pod{Namespace: "a", Name: pod, UID: "u"}})
+	}
+	know("stays", "proxy")
+	for i := range maxContainers + 1 {
+		id := fmt.Sprint(i)
+		know(id, "job")
+		f.apply(t.Context(), 1, &containerdevents.ContainerDelete{ID: id})
+	}
+	for i := range maxSnapshots + 1 {
+		f.apply(t.Context(), int64(i+1), &containerdevents.SnapshotPrepare{Key: fmt.Sprintf("extract-%d sha256:x", i)})
+	}
+	f.apply(t.Context(), 1<<20, &containerdevents.TaskOOM{ContainerID: "stays"})
+	f.apply(t.Context(), 1<<20, &containerdevents.SnapshotCommit{Key: fmt.Sprintf("extract-%d sha256:x", maxSnapshots)})
+	f.apply(t.Context(), 1<<20, &containerdevents.SnapshotCommit{Key: "extract-0 sha256:x"})
+	if diff := cmp.Diff([]string{"proxy *trace.OOMKill", " *trace.RuntimeSpan"}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(f.order) != 1 {
+		t.Errorf("%d containers are kept", len(f.order))
+	}
+}
+
 // TestHostile takes in what no containerd sends: nothing is kept without bounds, and no text is kept in full.
 func TestHostile(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)

@@ -2,6 +2,7 @@ package runtimeevents
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/containerd/containerd/api/services/containers/v1"
@@ -44,11 +45,20 @@ func (f *fold) learn(ctx context.Context, id string) *container {
 	return f.know(k)
 }
 
+// forget is for a container that was removed.
+func (f *fold) forget(id string) {
+	if f.all[id] != nil {
+		delete(f.all, id)
+		f.order = slices.DeleteFunc(f.order, func(o string) bool { return o == id })
+	}
+}
+
 // know takes in whose a container is; nil where that is nobody's.
 func (f *fold) know(k crilist.Container) *container {
 	if k.Pod.Name == "" || k.Pod.UID == "" || !k.Sandbox && k.Name == "" {
 		return nil
 	}
+	f.forget(k.ID)
 	if len(f.order) >= maxContainers {
 		delete(f.all, f.order[0])
 		f.order = f.order[1:]
