@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +125,8 @@ func TestHoldback(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.limits.look(hierarchy{cpu: dir}, at.Add(61*time.Second))
+	k.See(&trace.Record{Pod: trace.Pod{Namespace: "a", Name: "b", UID: uid}, Event: &trace.PLEGEvent{Name: "web", Container: id}}) // it comes late
+	k.limits.look(hierarchy{cpu: dir}, at.Add(62*time.Second))
 	if k.limits.count() != 0 || k.limits.n != 0 || len(k.limits.ids) != 0 {
 		t.Errorf("%d pods, %d cgroups and %d names are kept of what is gone", k.limits.count(), k.limits.n, len(k.limits.ids))
 	}
@@ -172,5 +175,54 @@ func TestOrphans(t *testing.T) {
 	}
 	if got := look(20); !strings.HasPrefix(got, "remove "+gone+" : ") || strings.Contains(got, "\n") {
 		t.Errorf("after the directory is gone: %s", got)
+	}
+}
+
+// TestManyPods: after many pods came and went, of which records came after they were gone, directories without a pod and the names of new
+// pods are seen.
+func TestManyPods(t *testing.T) {
+	const orphaned, last = "aaaaaaaa-0000-0000-0000-000000000001", "aaaaaaaa-0000-0000-0000-000000000002"
+	root := t.TempDir()
+	for _, uid := range []string{orphaned, last} {
+		tree(t, root, map[string]string{"pods/" + uid + "/volumes/kubernetes.io~local-volume/data/file": ""})
+	}
+	tree(t, root, map[string]string{"cgroup/cpu.stat": ""})
+	var told []string
+	k := New(Config{Kubelet: os.Getpid(), RootDir: root, Put: func(r trace.Record) {
+		if d, ok := r.Event.(*trace.Decision); ok {
+			told = append(told, string(d.Verdict)+" "+d.Orphan)
+		}
+	}})
+	k.limits.look(hierarchy{cpu: filepath.Join(root, "cgroup")}, time.Now())
+	k.seenCgroups.Store(true)
+	now, found := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), map[string]*orphan{}
+	look := func() {
+		now = now.Add(orphansEvery)
+		k.lookForOrphans(found, now)
+	}
+	see := func(uid string, e trace.Event) {
+		k.See(&trace.Record{Pod: trace.Pod{Namespace: "a", Name: "b", UID: uid}, Event: e})
+	}
+	see(last, &trace.Sync{})
+	for i := range 2 * maxKnown {
+		uid := fmt.Sprintf("bbbbbbbb-0000-0000-0000-%012d", i)
+		see(uid, &trace.Milestone{Name: trace.MilestoneGone})
+		see(uid, &trace.CRICall{Method: "RemovePodSandbox"})
+		k.See(&trace.Record{Edge: trace.EdgeBegin, Span: trace.SpanID(i + 1), Event: &trace.Action{Verb: trace.VerbCreate, Container: "c"}})
+		if i%100 == 0 {
+			look()
+		}
+	}
+	for range 20 {
+		look()
+	}
+	if diff := cmp.Diff([]string{"keep " + orphaned}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if pod, _ := k.known.of(last); pod.Name != "b" {
+		t.Errorf("the pod with a directory is called %v", pod)
+	}
+	if len(k.known.pods) > maxKnown || len(k.creating) > maxPods {
+		t.Errorf("%d pods and %d actions are kept", len(k.known.pods), len(k.creating))
 	}
 }

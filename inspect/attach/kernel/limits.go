@@ -139,6 +139,10 @@ func (l *limits) followPods(found map[string]string, now time.Time) {
 		if found[uid] != p.dir {
 			l.n -= 1 + len(p.containers)
 			delete(l.pods, uid)
+		}
+	}
+	for uid := range l.ids { // also of pods of which records come after their cgroup is gone
+		if found[uid] == "" {
 			delete(l.ids, uid)
 		}
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -57,6 +58,20 @@ func (n *known) see(r *trace.Record) {
 	}
 }
 
+// without forgets the pods that have no directory, once many are known: of most pods, records come after they are gone, too.
+func (n *known) without(dirs []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.pods) < maxKnown/2 {
+		return
+	}
+	there := make(map[string]bool, len(dirs))
+	for _, uid := range dirs {
+		there[uid] = true
+	}
+	maps.DeleteFunc(n.pods, func(uid string, _ pod) bool { return !there[uid] })
+}
+
 // of is what the pod with a UID is called; no pod where that is not known.
 func (n *known) of(uid string) (trace.Pod, trace.TraceID) {
 	n.mu.Lock()
@@ -100,7 +115,10 @@ func (k *Kernel) orphans(ctx context.Context) error {
 // lookForOrphans looks once. Without cgroups of pods nobody can tell.
 func (k *Kernel) lookForOrphans(found map[string]*orphan, now time.Time) {
 	all, err := names(path.Join(k.cfg.Files, k.cfg.RootDir, "pods"))
-	if err != nil || !k.seenCgroups.Load() {
+	if err != nil {
+		return
+	}
+	if k.known.without(all); !k.seenCgroups.Load() {
 		return
 	}
 	for uid, o := range found {

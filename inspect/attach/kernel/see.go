@@ -33,7 +33,10 @@ func (k *Kernel) See(r *trace.Record) (keep bool) {
 		case e.Verb != trace.VerbCreate:
 		case r.Edge == trace.EdgeEnd:
 			delete(k.creating, r.Span)
-		case len(k.creating) < maxPods:
+		default:
+			if len(k.creating) >= maxPods { // of most, the end is missing
+				clear(k.creating)
+			}
 			k.creating[r.Span] = e.Container
 		}
 	case *trace.CRICall:
