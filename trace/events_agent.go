@@ -232,6 +232,8 @@ type NodeEvent struct {
 	Message string `json:"message" scrub:"text"`
 	// Field is the field of the object, such as spec.containers{web}.
 	Field string `json:"field,omitempty"`
+	// Object is the object of an Event about another object than the pod or the node, such as persistentvolumeclaim/data.
+	Object string `json:"object,omitempty"`
 	// Volume is the volume whose attachment or mount failed, and Class the class of that failure, if the message says so.
 	Volume string       `json:"volume,omitempty"`
 	Class  FailureClass `json:"class,omitempty"`

@@ -112,7 +112,7 @@ func (e *GC) limit(l limiter) int { return word(l, &e.What) + word(l, &e.Cause) 
 
 // limit implements limited.
 func (e *NodeEvent) limit(l limiter) int {
-	return word(l, &e.Type) + word(l, &e.Reason) + text(l, &e.Message) + line(l, &e.Field) + word(l, &e.Volume) + word(l, &e.Class)
+	return word(l, &e.Type) + word(l, &e.Reason) + text(l, &e.Message) + line(l, &e.Field) + line(l, &e.Object) + word(l, &e.Volume) + word(l, &e.Class)
 }
 
 // limit implements limited.

@@ -117,7 +117,7 @@ var names = []string{
 	"NodeAddress.Address", "NodeAddress.Type",
 	"NodeDescribed.Architecture", "NodeDescribed.CgroupDriver", "NodeDescribed.ContainerRuntime", "NodeDescribed.Kernel", "NodeDescribed.KubeletVersion",
 	"NodeDescribed.Node", "NodeDescribed.OS", "NodeDescribed.OSImage",
-	"NodeEvent.Field", "NodeEvent.Reason", "NodeEvent.Volume",
+	"NodeEvent.Field", "NodeEvent.Object", "NodeEvent.Reason", "NodeEvent.Volume",
 	"NodeResource.Allocatable", "NodeResource.Capacity", "NodeResource.Name",
 	"NodeStatus.Refused",
 	"Object.Name",

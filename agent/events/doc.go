@@ -1,4 +1,4 @@
-// Package events sends Kubernetes Events about pods and the node, which `kubectl describe` shows.
+// Package events sends Kubernetes Events about pods, their claims and volumes, and the node, which `kubectl describe` shows.
 //
 // It owns the queue of events for the API server, their aggregation (equal events become one with a count) and the spam filter. It
 // never blocks its callers, and never decides when to send an event: reasons and messages are the caller's.

@@ -86,9 +86,16 @@ func TestRecord(t *testing.T) {
 		b.Pod(ctx, aPod(), "app", "Normal", "Started", "Container started")
 		b.Pod(ctx, aPod(), "app", "Normal", "Started", "Container started")
 		b.Node(ctx, "Normal", "Starting", "Starting kubelet.")
+		of := func(namespace, name string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "8"}
+		}
+		b.About(ctx, aPod(), ClaimRef(&v1.PersistentVolumeClaim{ObjectMeta: of("shop", "data")}), "Warning", "FileSystemResizeFailed", "read-only")
+		b.About(ctx, aPod(), VolumeRef(&v1.PersistentVolume{ObjectMeta: of("", "pv")}), "Warning", "FailedMountOnFilesystemMismatch", "xfs")
 		synctest.Wait()
 		want := []string{
 			"default Node /n1 nu@ : Normal Starting: Starting kubelet. x1 by kubelet n1",
+			"default PersistentVolume /pv pv-uid@8 : Warning FailedMountOnFilesystemMismatch: xfs x1 by kubelet n1",
+			"shop PersistentVolumeClaim shop/data data-uid@8 : Warning FileSystemResizeFailed: read-only x1 by kubelet n1",
 			"shop Pod shop/web u1@7 spec.containers{app}: Normal Started: Container started x2 by kubelet n1",
 		}
 		if d := cmp.Diff(want, b.stored(t)); d != "" {
@@ -97,9 +104,12 @@ func TestRecord(t *testing.T) {
 		var told []string
 		for _, r := range b.rec.OfKind("node.event") {
 			e, _ := r.Event.(*trace.NodeEvent)
-			told = append(told, r.Pod.UID+" "+e.Reason+" "+e.Field)
+			told = append(told, r.Pod.UID+" "+e.Reason+" "+e.Field+e.Object)
 		}
-		if d := cmp.Diff([]string{"u1 Started spec.containers{app}", "u1 Started spec.containers{app}", " Starting "}, told); d != "" {
+		if d := cmp.Diff([]string{
+			"u1 Started spec.containers{app}", "u1 Started spec.containers{app}", " Starting ",
+			"u1 FileSystemResizeFailed persistentvolumeclaim/data", "u1 FailedMountOnFilesystemMismatch persistentvolume/pv",
+		}, told); d != "" {
 			t.Errorf("published (-want +got):\n%s", d)
 		}
 	})

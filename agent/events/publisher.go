@@ -17,6 +17,8 @@ type Publisher interface {
 	Quote(ctx context.Context, pod *v1.Pod, container, eventType, reason, message, recorded string)
 	// Annotated is Pod for the pod itself, with annotations of the Event.
 	Annotated(ctx context.Context, pod *v1.Pod, eventType, reason, message string, annotations map[string]string)
+	// About sends an event about an object that a pod uses; see [ClaimRef] and [VolumeRef].
+	About(ctx context.Context, pod *v1.Pod, object v1.ObjectReference, eventType, reason, message string)
 	// Node sends an event about the node.
 	Node(ctx context.Context, eventType, reason, message string)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -111,9 +112,13 @@ func (r *Recorder) Annotated(ctx context.Context, p *v1.Pod, eventType, reason, 
 	r.enqueue(e)
 }
 
-func podRef(p *v1.Pod, field string) v1.ObjectReference {
-	return v1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, FieldPath: field,
+// About records an event about another object than a pod, in the object's namespace. It is published as one of the pod that uses the object.
+func (r *Recorder) About(ctx context.Context, p *v1.Pod, object v1.ObjectReference, eventType, reason, message string) {
+	trace.Point(r.cfg.Bus, trace.ForPod(trace.FromContext(ctx), podspec.Ref(p)), trace.NodeEvent{
+		Type: trace.EventType(eventType), Reason: reason, Message: message, Object: strings.ToLower(object.Kind) + "/" + object.Name,
+	})
+	if r.cfg.Client != nil {
+		r.enqueue(r.event(object, eventType, reason, r.cfg.Secrets.Text(string(p.UID), message)))
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *Report) told(c *cause.Case) {
 		case *trace.Decision:
 			r.judged(rec, e)
 		case *trace.NodeEvent:
-			if e.Type != trace.EventWarning {
+			if e.Type != trace.EventWarning || e.Object != "" {
 				continue
 			}
 			key := [2]string{e.Reason, e.Field}

@@ -138,8 +138,11 @@ func briefNode(e trace.Event) string {
 	return ""
 }
 
-// NodeEvent returns a Kubernetes Event's message, after the container in its field.
+// NodeEvent returns a Kubernetes Event's message, after the container in its field, or the object that it is about.
 func NodeEvent(e *trace.NodeEvent) string {
+	if e.Object != "" {
+		return noise.Of(e.Object + ": " + e.Message)
+	}
 	if _, rest, ok := strings.Cut(e.Field, "{"); ok {
 		return noise.Of(strings.TrimSuffix(rest, "}") + ": " + e.Message)
 	}

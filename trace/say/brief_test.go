@@ -17,7 +17,10 @@ func TestBriefInWords(t *testing.T) {
 		"remove old:1: unused":              &trace.Decision{By: trace.ByImageGC, Subject: "old:1", Verdict: trace.VerdictRemove, Reason: "unused"},
 		"Started: web: it runs":             &trace.NodeEvent{Reason: "Started", Message: "it runs", Field: "spec.containers{web}"},
 		"cpu 130ms in 10.0s, memory 48 MiB": &trace.Usage{Interval: 10 * time.Second, CPU: 130 * time.Millisecond, RSS: 48 << 20},
-		"NetworkNotReady: no CNI (yet)":     &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},
+		"FileSystemResizeFailed: persistentvolumeclaim/data: it is read-only": &trace.NodeEvent{
+			Reason: "FileSystemResizeFailed", Message: "it is read-only", Object: "persistentvolumeclaim/data",
+		},
+		"NetworkNotReady: no CNI (yet)": &trace.NodeEvent{Reason: "NetworkNotReady", Message: "no CNI (yet)"},
 	} {
 		if got := Brief(e); got != want {
 			t.Errorf("%q, want %q", got, want)

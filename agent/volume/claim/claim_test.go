@@ -3,6 +3,7 @@ package claim
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 )
 
 func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "pod-1"}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "pod-1"}, Spec: v1.PodSpec{NodeName: "node"}}
 	pvc := &v1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "pvc-1"},
 		Spec:       v1.PersistentVolumeClaimSpec{VolumeName: "pv"},
@@ -217,8 +218,13 @@ func TestGrowAfterAnotherNode(t *testing.T) {
 			for _, a := range api.Actions() {
 				t.Errorf("a request: %s %s", a.GetVerb(), a.GetResource().Resource)
 			}
-			if want := tc.err == nil; want != (told.reason == "FileSystemResizeSuccessful") {
-				t.Errorf("Event %q", told.reason)
+			var want []string
+			if tc.err == nil {
+				const message = ` FileSystemResizeSuccessful: MountVolume.NodeExpandVolume succeeded for volume "pv" node`
+				want = []string{"pod" + message, "PersistentVolumeClaim ns/data" + message}
+			}
+			if !slices.Equal(told.all, want) {
+				t.Errorf("Events %q, want %q", told.all, want)
 			}
 		})
 	}
@@ -226,7 +232,13 @@ func TestGrowAfterAnotherNode(t *testing.T) {
 
 type toldEvents struct {
 	events.Publisher
-	reason string
+	all []string
 }
 
-func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, _ string) { e.reason = reason }
+func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
+	e.all = append(e.all, "pod "+reason+": "+message)
+}
+
+func (e *toldEvents) About(_ context.Context, _ *v1.Pod, o v1.ObjectReference, _, reason, message string) {
+	e.all = append(e.all, o.Kind+" "+o.Namespace+"/"+o.Name+" "+reason+": "+message)
+}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
@@ -28,7 +29,7 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 ) (*v1.PersistentVolumeClaim, error) {
 	size := volume.NodeSize(pvc, pv)
 	if has := pvc.Status.Capacity[v1.ResourceStorage]; has.Cmp(size) >= 0 && pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage] == "" {
-		return pvc, c.growHere(ctx, pod, pv, size, do)
+		return pvc, c.growHere(ctx, pod, pvc, pv, size, do)
 	}
 	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
 		setResize(st, v1.PersistentVolumeClaimNodeResizeInProgress)
@@ -67,7 +68,7 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 		return pvc, fmt.Errorf("update pvc status: %w", err)
 	}
 	if grew {
-		c.tell(ctx, pod, pv)
+		c.tell(ctx, pod, pvc, pv)
 	}
 	return pvc, nil
 }
@@ -95,12 +96,14 @@ func (c *Claims) noteFailure(ctx context.Context, pvc *v1.PersistentVolumeClaim,
 
 // growHere expands a volume that another node has expanded. The claim's status has its size already, and stays as it is: an error is this
 // node's only. Upstream writes errors to it, and then the other nodes do not expand the volume any more.
-func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume, size resource.Quantity, do volume.GrowFunc) error {
+func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume,
+	size resource.Quantity, do volume.GrowFunc,
+) error {
 	grew, err := do(ctx, size)
 	switch status.Code(cause(err)) {
 	case codes.OK:
 		if grew {
-			c.tell(ctx, pod, pv)
+			c.tell(ctx, pod, pvc, pv)
 		}
 		return nil
 	case codes.FailedPrecondition:
@@ -109,13 +112,15 @@ func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVol
 	return err
 }
 
-// tell emits the Event of a volume that was expanded.
-func (c *Claims) tell(ctx context.Context, pod *v1.Pod, pv *v1.PersistentVolume) {
+// tell emits the Events of a volume that was expanded.
+func (c *Claims) tell(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) {
 	if c.cfg.Events == nil {
 		return
 	}
-	c.cfg.Events.Pod(ctx, pod, "", v1.EventTypeNormal, "FileSystemResizeSuccessful",
-		fmt.Sprintf("MountVolume.NodeExpandVolume succeeded for volume %q %s", pv.Name, pod.Spec.NodeName))
+	const reason = "FileSystemResizeSuccessful"
+	message := fmt.Sprintf("MountVolume.NodeExpandVolume succeeded for volume %q %s", pv.Name, pod.Spec.NodeName)
+	c.cfg.Events.Pod(ctx, pod, "", v1.EventTypeNormal, reason, message)
+	c.cfg.Events.About(ctx, pod, events.ClaimRef(pvc), v1.EventTypeNormal, reason, message)
 }
 
 // cause returns the driver's error in an error.

@@ -107,7 +107,7 @@ func keyOf(r *trace.Record) string {
 			return "oom " + e.Container
 		}
 	case *trace.NodeEvent:
-		return pod + "event " + e.Reason + " " + e.Field + " " + e.Message
+		return pod + "event " + e.Reason + " " + e.Object + e.Field + " " + e.Message
 	}
 	return ""
 }

@@ -167,6 +167,12 @@ func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message str
 	e.list = append(e.list, reason+": "+message)
 }
 
+func (e *toldEvents) About(_ context.Context, _ *v1.Pod, o v1.ObjectReference, _, reason, message string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, o.Kind+" "+o.Name+" "+reason+": "+message)
+}
+
 func (e *toldEvents) has(part string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -487,7 +493,7 @@ func TestVolumeGrowsOnMount(t *testing.T) {
 	if n := l.called("NodeExpandVolume"); n != 1 {
 		t.Errorf("grown %d times", n)
 	}
-	if !a.events.has("FileSystemResizeSuccessful") {
+	if !a.events.has("FileSystemResizeSuccessful") || !a.events.has("PersistentVolumeClaim data FileSystemResizeSuccessful") {
 		t.Errorf("events %q", a.events.list)
 	}
 	must(t, a.Unmount(t.Context(), trace.Pod{UID: "u1"}))
