@@ -16,20 +16,20 @@ func (m *Manager) allowed(j job) error {
 	if pv == nil || j.adopt {
 		return nil
 	}
-	stage := "MountVolume"
+	stage, setUp := "MountVolume", ".SetUp"
 	if j.key.block {
-		stage = "MapVolume"
+		stage, setUp = "MapVolume", ".SetUpDevice"
 	}
 	if m.cfg.NodeLabels != nil {
 		if err := fits(pv.Spec.NodeAffinity, m.cfg.NodeLabels()); err != nil {
-			return &StageError{Stage: stage + ".NodeAffinity check", Err: err}
+			return &StageError{Stage: stage + ".NodeAffinity check", Reason: reasonFailedMount, Err: err}
 		}
 	}
 	if _, fixed := j.want.plugin.(Fixed); fixed && !j.key.block && len(MountOptions(j.want.spec)) > 0 {
 		return &StageError{Stage: stage + ".MountOptionSupport check", Err: errors.New("mount options are not supported for this volume type")}
 	}
 	if modes := pv.Spec.AccessModes; len(modes) == 1 && modes[0] == v1.ReadWriteOncePod && !m.claimSole(j.key) {
-		return &StageError{Stage: stage + ".SetUp", Err: errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")}
+		return &StageError{Stage: stage + setUp, Err: errors.New("volume uses the ReadWriteOncePod access mode and is already in use by another pod")}
 	}
 	return nil
 }

@@ -37,15 +37,22 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // StageError is a plugin's error at a stage of an operation that users know by name.
 type StageError struct {
-	// Stage is the stage, for example MountVolume.MountDevice.
-	Stage string
+	// Stage is the stage, for example MountVolume.MountDevice, and While what it did in addition, for example expanding volume.
+	Stage, While string
 	// Reason is the event's reason; FailedMount if empty.
 	Reason string
 	Err    error
 }
 
 // Error implements error.
-func (e *StageError) Error() string { return e.Stage + " failed: " + e.Err.Error() }
+func (e *StageError) Error() string { return e.what() + ": " + e.Err.Error() }
+
+func (e *StageError) what() string {
+	if e.While != "" {
+		return e.Stage + " failed while " + e.While
+	}
+	return e.Stage + " failed"
+}
 
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Err }

@@ -91,6 +91,7 @@ func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 		if out.result, err = set(ctx, spec); err != nil {
 			return out, err
 		}
+		m.tellSetUp(ctx, j)
 		out.result.ReadOnly = out.result.ReadOnly || spec.ReadOnly
 		out.seen = m.see(j.key, out.result.HostPath, Sight{})
 		if r, ok := w.plugin.(Refresher); ok {
@@ -98,14 +99,16 @@ func (m *Manager) setUp(ctx context.Context, j job) (out done, err error) {
 		}
 	}
 	if j.grow {
-		err = m.grow(ctx, spec, w)
+		err = m.grow(ctx, spec, w, j.skip)
 	}
 	out.size = w.size
 	return out, err
 }
 
-// grow expands a volume to the size of its persistent volume.
-func (m *Manager) grow(ctx context.Context, spec Spec, w *wanted) error {
+// grow expands a volume to the size of its persistent volume. inUse says that the volume is mounted already.
+//
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go, doOnlineExpansion, GenerateMountVolumeFunc, GenerateMapVolumeFunc.
+func (m *Manager) grow(ctx context.Context, spec Spec, w *wanted, inUse bool) error {
 	e, ok := w.plugin.(Expander)
 	if !ok {
 		return nil
@@ -120,10 +123,15 @@ func (m *Manager) grow(ctx context.Context, spec Spec, w *wanted) error {
 		}
 		m.mu.Unlock()
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return nil
+	case inUse:
 		return &StageError{Stage: "NodeExpandVolume.NodeExpandVolume", Reason: "VolumeResizeFailed", Err: err}
+	case spec.Block:
+		return &StageError{Stage: "MapVolume.MarkVolumeAsMounted", While: "expanding volume", Err: err}
 	}
-	return nil
+	return &StageError{Stage: "MountVolume.Setup", While: "expanding volume", Err: err}
 }
 
 func (m *Manager) tearDown(ctx context.Context, k key, place Place) error {

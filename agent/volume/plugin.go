@@ -46,6 +46,8 @@ type BlockPlugin interface {
 	// SetUpBlock is SetUp; the result's HostPath is Place.Dir, a link to the device.
 	SetUpBlock(ctx context.Context, s Spec) (criconfig.Volume, error)
 	TearDownBlock(ctx context.Context, p Place) error
+	// MapDir is the directory that has the volume's device for all pods.
+	MapDir(s Spec) string
 }
 
 // Refresher is a Plugin with volumes that must be set up again after some time.

@@ -113,14 +113,24 @@ func (c *oneClaim) Grow(ctx context.Context, _ *v1.Pod, _ *v1.PersistentVolumeCl
 
 type toldEvents struct {
 	events.Publisher
-	mu  sync.Mutex
-	all []string
+	objects bool // names the object of each Event
+	mu      sync.Mutex
+	all     []string
 }
 
 func (e *toldEvents) Pod(_ context.Context, _ *v1.Pod, _, _, reason, message string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.objects {
+		reason = "pod " + reason
+	}
 	e.all = append(e.all, reason+": "+message)
+}
+
+func (e *toldEvents) About(_ context.Context, _ *v1.Pod, o v1.ObjectReference, _, reason, message string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, o.Kind+" "+o.Namespace+"/"+o.Name+" "+reason+": "+message)
 }
 
 func (e *toldEvents) take() []string {

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/mount-utils"
+
+	"github.com/kubeloupe/kubeloupe/agent/events"
 )
 
 // reasons and patience are upstream's.
@@ -25,18 +29,26 @@ func (m *Manager) tell(ctx context.Context, j job, err error) {
 	if m.cfg.Events == nil || j.verb != setUp || ctx.Err() != nil || errors.Is(err, ErrReleased) || isMissing(err) {
 		return
 	}
-	stage, reason := "MountVolume.SetUp", reasonFailedMount
+	at, reason := &StageError{Stage: "MountVolume.SetUp", Err: err}, reasonFailedMount
 	if j.key.block {
-		stage, reason = "MapVolume.MapPodDevice", reasonFailedMap
+		at.Stage, reason = "MapVolume.MapPodDevice", reasonFailedMap
 	}
-	if at, ok := errors.AsType[*StageError](err); ok {
-		stage, err = at.Stage, at.Err
-		if at.Reason != "" {
-			reason = at.Reason
-		}
+	if own, ok := errors.AsType[*StageError](err); ok {
+		at, reason = own, cmp.Or(own.Reason, reason)
 	}
-	m.cfg.Events.Pod(ctx, j.want.spec.Pod, "", v1.EventTypeWarning, reason,
-		fmt.Sprintf("%s failed for volume %q : %v", stage, j.key.name, err))
+	m.tellMismatch(ctx, j.want.spec, at.Err)
+	m.cfg.Events.Pod(ctx, j.want.spec.Pod, "", v1.EventTypeWarning, reason, fmt.Sprintf("%s for volume %q : %v", at.what(), j.key.name, at.Err))
+}
+
+// tellMismatch emits an event on the persistent volume if its disk has another file system than the volume.
+//
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go, checkForFailedMount.
+func (m *Manager) tellMismatch(ctx context.Context, s Spec, err error) {
+	if failed, ok := errors.AsType[mount.MountError](err); !ok || failed.Type != mount.FilesystemMismatch || s.PV == nil {
+		return
+	}
+	m.cfg.Events.About(ctx, s.Pod, events.VolumeRef(s.PV), v1.EventTypeWarning, "FailedMountOnFilesystemMismatch",
+		fmt.Sprintf("MountVolume failed for volume %q %v", s.PV.Name, err))
 }
 
 // MountError says which volumes a pod lacks.

@@ -29,6 +29,9 @@ func (p *Plugin) blockPublish(name string) string {
 	return filepath.Join(p.blockDir(), "publish", name)
 }
 
+// MapDir implements volume.BlockPlugin.
+func (p *Plugin) MapDir(s volume.Spec) string { return p.blockGlobal(s.Name) }
+
 // SetUpBlock implements volume.BlockPlugin.
 //
 // Upstream: pkg/volume/csi/csi_block.go, SetUpDevice, MapPodDevice.

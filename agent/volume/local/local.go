@@ -212,6 +212,9 @@ func (p *Plugin) global(name string) string {
 	return filepath.Join(p.cfg.RootDir, "plugins", Name, "volumeDevices", name)
 }
 
+// MapDir implements volume.BlockPlugin.
+func (p *Plugin) MapDir(s volume.Spec) string { return p.global(s.PV.Name) }
+
 // SetUpBlock implements volume.BlockPlugin.
 func (p *Plugin) SetUpBlock(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
 	give, err := p.take(ctx, s.Place)

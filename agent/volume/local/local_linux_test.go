@@ -96,6 +96,9 @@ func TestBlock(t *testing.T) {
 	if to, err := os.Readlink(s.Dir); err != nil || to != device {
 		t.Errorf("link to %q, %v", to, err)
 	}
+	if _, err := os.Lstat(filepath.Join(p.MapDir(s), "u")); err != nil {
+		t.Error(err)
+	}
 	if err := p.TearDownBlock(t.Context(), s.Place); err != nil {
 		t.Fatal(err)
 	}

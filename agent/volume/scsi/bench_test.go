@@ -252,6 +252,11 @@ func (b *bench) setUp(s volume.Spec) {
 	if err := b.trySetUp(s); err != nil {
 		b.t.Fatal(err)
 	}
+	if s.Block {
+		if _, err := os.Lstat(filepath.Join(b.p.MapDir(s), string(s.PodUID))); err != nil {
+			b.t.Error("the device for all pods: ", err)
+		}
+	}
 }
 
 func (b *bench) trySetUp(s volume.Spec) error {

@@ -13,6 +13,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume/blockdev"
 )
 
+// MapDir implements volume.BlockPlugin.
+func (p *Plugin) MapDir(s volume.Spec) string {
+	d, err := p.kind.parse(s)
+	if err != nil {
+		return ""
+	}
+	return p.global(d.dir, true)
+}
+
 // SetUpBlock implements volume.BlockPlugin.
 //
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go, GenerateMapVolumeFunc.

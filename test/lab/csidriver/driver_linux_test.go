@@ -402,6 +402,10 @@ func TestInlineVolumeAndBlock(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || to != filepath.Join(l.root, "plugins/kubernetes.io/csi/volumeDevices/publish/disk-pv/u2") {
 		t.Errorf("link to %s, %v", to, err)
 	}
+	at := filepath.Join(l.root, "plugins/kubernetes.io/csi/volumeDevices/disk-pv/dev")
+	if _, err := os.Lstat(filepath.Join(at, "u2")); err != nil || !a.events.has(`SuccessfulMountVolume: MapVolume.MapPodDevice succeeded for volume "disk-pv" globalMapPath "`+at+`"`) {
+		t.Errorf("%v, events %q", err, a.events.list)
+	}
 	a.stop()
 	b := l.startAgent()
 	l.mounted(b, block)
