@@ -208,8 +208,11 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	return mount.CleanupMountPoint(disk, p.cfg.Mounter, false)
 }
 
+// global returns the directory of a block volume's device, which is upstream's: unlike that of disks, the plugin's name is escaped in it.
+//
+// Upstream: pkg/volume/local/local.go, GetGlobalMapPath.
 func (p *Plugin) global(name string) string {
-	return filepath.Join(p.cfg.RootDir, "plugins", Name, "volumeDevices", name)
+	return filepath.Join(p.cfg.RootDir, "plugins", strings.ReplaceAll(Name, "/", "~"), "volumeDevices", name)
 }
 
 // MapDir implements volume.BlockPlugin.

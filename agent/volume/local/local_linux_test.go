@@ -96,13 +96,14 @@ func TestBlock(t *testing.T) {
 	if to, err := os.Readlink(s.Dir); err != nil || to != device {
 		t.Errorf("link to %q, %v", to, err)
 	}
-	if _, err := os.Lstat(filepath.Join(p.MapDir(s), "u")); err != nil {
-		t.Error(err)
+	at := filepath.Join(root, "plugins/kubernetes.io~local-volume/volumeDevices/pv")
+	if _, err := os.Lstat(filepath.Join(at, "u")); err != nil || p.MapDir(s) != at {
+		t.Errorf("%v, in %s", err, p.MapDir(s))
 	}
 	if err := p.TearDownBlock(t.Context(), s.Place); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(filepath.Join(root, "plugins/kubernetes.io/local-volume/volumeDevices/pv")); !os.IsNotExist(err) {
+	if _, err := os.Lstat(at); !os.IsNotExist(err) {
 		t.Errorf("left: %v", err)
 	}
 }
