@@ -46,5 +46,5 @@ func (p *parts) newMux() (*podsource.Mux, error) {
 			p.cluster.mirrors.Wake()
 		})
 	}
-	return podsource.New(podsource.Config{Sources: sources, Bus: bus})
+	return podsource.New(podsource.Config{Sources: sources, Bus: bus, Events: p.cluster.events})
 }

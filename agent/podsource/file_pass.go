@@ -163,12 +163,12 @@ func (f *File) deliver(why trace.SourceCause, versions []*version, set func(Set)
 	for _, v := range versions {
 		f.apply(v, span)
 	}
-	pods, paths := f.pods(time.Now())
+	pods, same, paths := f.pods(time.Now())
 	event.Pods = len(pods)
 	trace.End(f.bus, span, event)
 	f.mended(span)
 	f.delivered = true
-	set(Set{Pods: pods, Paths: paths, Span: span})
+	set(Set{Pods: pods, Same: same, Paths: paths, Span: span})
 }
 
 // wait reports whether to postpone a version: a file that was renamed to a backup's name may return, and one that the
@@ -214,16 +214,16 @@ func (f *File) mended(span trace.Span) {
 }
 
 // pods returns the set, and the manifest of each pod. Of pods with the same name, it has the one of the earliest file.
-// The others become problems of their files, and so do those for which there is no room.
-func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
-	var pods []*v1.Pod
-	paths := make(map[types.UID]string)
+// The others, which it returns too, become problems of their files, and so do those for which there is no room.
+func (f *File) pods(now time.Time) (pods, same []*v1.Pod, paths map[types.UID]string) {
+	paths = make(map[types.UID]string)
 	owner := make(map[string]string)
 	for _, m := range f.sorted() {
 		var duplicates []Problem
 		for _, p := range m.pods {
 			name := podspec.FullName(p)
 			if first, taken := owner[name]; taken {
+				same = append(same, p)
 				duplicates = append(duplicates, Problem{
 					Path:    m.path,
 					Field:   "metadata.name",
@@ -245,7 +245,7 @@ func (f *File) pods(now time.Time) ([]*v1.Pod, map[types.UID]string) {
 		m.duplicates = duplicates
 		m.schedule(now.Add(f.settle))
 	}
-	return pods, paths
+	return pods, same, paths
 }
 
 // sorted returns the manifests, earliest first.

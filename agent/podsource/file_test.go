@@ -24,6 +24,7 @@ type node struct {
 	rec  *tracetest.Recorder
 	next func() Update
 	cur  *trace.Cursor
+	said *saidEvents
 }
 
 // never is a time that no test reaches.
@@ -37,14 +38,15 @@ func start(t *testing.T, dir, path string, period, settle time.Duration) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(Config{Sources: []Source{f}, Bus: rec.Bus()})
+	said := &saidEvents{}
+	m, err := New(Config{Sources: []Source{f}, Bus: rec.Bus(), Events: said})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.settle = settle
 	cur := rec.Bus().Subscribe(trace.FromOldest)
 	t.Cleanup(cur.Close)
-	return &node{t: t, dir: dir, rec: rec, next: run(t, m), cur: cur}
+	return &node{t: t, dir: dir, rec: rec, next: run(t, m), cur: cur, said: said}
 }
 
 func (n *node) path(name string) string { return filepath.Join(n.dir, name) }
@@ -367,6 +369,10 @@ func TestFileDuplicates(t *testing.T) {
 	}
 	if d := cmp.Diff(want, n.expectError()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	if all := n.said.take(); len(all) != 1 || !strings.Contains(all[0], `Warning FailedValidation: Error validating pod web-n1_default(`) ||
+		!strings.Contains(all[0], `) from file due to duplicate pod name "web-n1", ignoring`) || strings.Contains(all[0], string(first.UID)) {
+		t.Errorf("Events %q", all)
 	}
 	must(t, os.Remove(n.path("b.yaml")))
 	if pods := n.expect("REMOVE web", "ADD web"); pods[0].UID != first.UID || pods[1].Spec.Containers[0].Image != "busybox:2" {

@@ -27,6 +27,8 @@ type diff struct {
 	remove, add, update, del, reconcile []*v1.Pod
 	// duplicates were omitted because an earlier pod of the set has their full name or UID.
 	duplicates []*v1.Pod
+	// named are those of them that have the full name.
+	named []*v1.Pod
 }
 
 // updates returns the changes in the order for a receiver: removed pods first, to make room for new ones.
@@ -57,6 +59,9 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 		_, sameName := names[name]
 		if _, sameUID := next[given.UID]; sameName || sameUID {
 			d.duplicates = append(d.duplicates, given)
+			if sameName {
+				d.named = append(d.named, given)
+			}
 			continue
 		}
 		names[name] = struct{}{}

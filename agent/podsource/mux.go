@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -23,6 +25,8 @@ type Config struct {
 	Sources []Source
 	// Bus may be nil.
 	Bus *trace.Bus
+	// Events records pods that are ignored; may be nil.
+	Events events.Publisher
 }
 
 // Mux merges the sets of several sources into one stream of updates, in strict order.
@@ -30,12 +34,15 @@ type Config struct {
 type Mux struct {
 	sources []Source
 	bus     *trace.Bus
+	events  events.Publisher
 	updates chan Update
 
 	mu   sync.Mutex // held while an update is sent, to keep the order
 	held map[string]held
 	// paths are the manifests of the pods, by source.
 	paths map[string]map[types.UID]string
+	// same are the pods that are ignored because another one has their name, by source.
+	same map[string]map[types.UID]bool
 
 	seenMu sync.Mutex
 	unseen map[string]struct{}
@@ -49,9 +56,11 @@ func New(c Config) (*Mux, error) {
 	m := &Mux{
 		sources: c.Sources,
 		bus:     c.Bus,
+		events:  c.Events,
 		updates: make(chan Update, updateBuffer),
 		held:    make(map[string]held, len(c.Sources)),
 		paths:   make(map[string]map[types.UID]string, len(c.Sources)),
+		same:    make(map[string]map[types.UID]bool, len(c.Sources)),
 		unseen:  make(map[string]struct{}, len(c.Sources)),
 	}
 	for _, s := range c.Sources {
@@ -101,6 +110,7 @@ func (m *Mux) set(ctx context.Context, source string, set Set) {
 			Message: fmt.Sprintf("another pod of this source already has the name %s/%s or the UID %s; this one is ignored", p.Namespace, p.Name, p.UID),
 		})
 	}
+	m.tellSame(trace.ContextWith(ctx, set.Span), source, slices.Concat(set.Same, diff.named))
 	first, all := m.seen(source)
 	updates := diff.updates()
 	if first && len(updates) == 0 {

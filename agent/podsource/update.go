@@ -54,6 +54,8 @@ type Source interface {
 type Set struct {
 	// Pods never change after they are delivered. Where possible, an unchanged pod is the same pointer.
 	Pods []*v1.Pod
+	// Same are pods that are not in Pods, because another one has their full name.
+	Same []*v1.Pod
 	// Paths has the manifests of pods, if they have any.
 	Paths map[types.UID]string
 	// Span is the SET: the cause of Source events and of everything that follows.
