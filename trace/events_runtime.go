@@ -114,8 +114,14 @@ type Volume struct {
 	Name string `json:"name"`
 	// Plugin is the plugin's name, such as kubernetes.io/empty-dir.
 	Plugin string `json:"plugin"`
-	Path   string `json:"path,omitempty"`
-	Err    string `json:"err,omitempty" scrub:"text"`
+	// Driver is the CSI driver of the volume; empty if there is none, or the agent does not know it.
+	Driver string `json:"driver,omitempty"`
+	// Block is set for a volume that containers get as a device.
+	Block bool `json:"block,omitempty"`
+	// Migrated is set for a volume of a type that a CSI driver has now.
+	Migrated bool   `json:"migrated,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Err      string `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 	// Missing is the object that Err names as missing.

@@ -326,7 +326,7 @@ func (e *ImageProgress) limit(l limiter) int { return line(l, &e.Image) + word(l
 
 // limit implements limited.
 func (e *Volume) limit(l limiter) int {
-	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + line(l, &e.Path) + text(l, &e.Err) + word(l, &e.Class) + part(l, &e.Missing)
+	return word(l, &e.Op) + word(l, &e.Name) + word(l, &e.Plugin) + word(l, &e.Driver) + line(l, &e.Path) + text(l, &e.Err) + word(l, &e.Class) + part(l, &e.Missing)
 }
 
 // limit implements limited.

@@ -132,7 +132,7 @@ var names = []string{
 	"Source.Path",
 	"SourceError.Field", "SourceError.Path",
 	"Target.Container", "Target.Namespace", "Wait.Doing", "Wait.Plugin", "Wait.Reason",
-	"Volume.Name", "Volume.Path", "Volume.Plugin",
+	"Volume.Driver", "Volume.Name", "Volume.Path", "Volume.Plugin",
 	"VolumeProgress.Path",
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Counts are numbers of volumes.
 type Counts struct {
-	// Desired and Actual are the volumes that pods should have, and those that are set up, by plugin.
+	// Desired and Actual are the volumes that pods should have, and those that are set up, by plugin, and driver of CSI.
 	Desired, Actual map[string]int
 	// Swept is how many directories of unknown pods the last pass of CleanOrphans removed, SweptErrors how many it could not remove.
 	Swept, SweptErrors int
@@ -26,13 +26,13 @@ func (m *Manager) Counts() Counts {
 		if p.released {
 			continue
 		}
-		for k := range p.wanted {
-			out.Desired[k.plugin]++
+		for k, w := range p.wanted {
+			out.Desired[originOf(w.spec).counted(k.plugin)]++
 		}
 	}
 	for k, s := range m.states {
 		if s.mounted {
-			out.Actual[k.plugin]++
+			out.Actual[s.from.counted(k.plugin)]++
 		}
 	}
 	return out

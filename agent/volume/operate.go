@@ -16,6 +16,7 @@ type job struct {
 	span  trace.Span
 	order uint64
 	want  *wanted // for a setup
+	from  origin
 	// skip omits the setup: the volume is mounted and must only be expanded.
 	skip bool
 	grow bool
@@ -41,7 +42,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		return
 	}
 	place := m.place(j.key)
-	ev := trace.Volume{Op: j.verb.op(), Name: j.key.name, Plugin: j.key.plugin, Path: place.Dir}
+	ev := j.event(place.Dir)
 	switch {
 	case j.adopt:
 		ev.Op = trace.VolumeAdopt

@@ -56,12 +56,13 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 		if j.want != nil {
 			s.quit = make(chan struct{})
 			j.quit = s.quit
-			s.attach = j.want.attach
+			s.attach, s.from = j.want.attach, originOf(j.want.spec)
 			m.begin(o.key, s, j.want)
 			j.skip = o.quiet && !s.stale && (s.refreshAt.IsZero() || s.refreshAt.After(now))
 			j.grow = j.want.size != "" && s.size.to != j.want.size
 			s.stale = false
 		}
+		j.from = s.from
 		under.Go(func() { m.operate(ctx, j) })
 	}
 	if next.IsZero() {

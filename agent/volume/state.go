@@ -82,6 +82,7 @@ type state struct {
 	version string
 	result  criconfig.Volume
 	attach  v1.UniqueVolumeName
+	from    origin // of the last setup
 	label   mountLabel
 	// stale says that the volume's content has changed; refreshAt is when it will change.
 	stale     bool

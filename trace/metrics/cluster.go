@@ -38,7 +38,7 @@ func (s *Sink) cluster(r *trace.Record) {
 			requested = p.volumes
 		}
 		s.more.volume(s, r, e, requested)
-		op, ok := storageOps[e.Op]
+		op, ok := storageOp(e)
 		if !ok {
 			return
 		}
@@ -46,7 +46,7 @@ func (s *Sink) cluster(r *trace.Record) {
 		if e.Err != "" {
 			status = "fail-unknown"
 		}
-		s.storage.WithLabelValues(s.plugins.label(e.Plugin), op, status, "false").Observe(sec)
+		s.storage.WithLabelValues(s.pluginOf(e), op, status, strconv.FormatBool(e.Migrated)).Observe(sec)
 	case *trace.CSICall:
 		if e.Flex || e.Program {
 			return // upstream has no metric of these
@@ -93,9 +93,34 @@ func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
 	}
 }
 
-// storageOps are upstream's names for operations on volumes.
+// storageOp returns upstream's name for an operation on a volume.
+//
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
-var storageOps = map[trace.VolumeOp]string{trace.VolumeSetup: "volume_mount", trace.VolumeTeardown: "volume_unmount", trace.VolumeGrow: "volume_fs_resize"}
+func storageOp(e *trace.Volume) (string, bool) {
+	switch {
+	case e.Op == trace.VolumeSetup && e.Block:
+		return "map_volume", true
+	case e.Op == trace.VolumeSetup:
+		return "volume_mount", true
+	case e.Op == trace.VolumeTeardown && e.Block:
+		return "unmap_volume", true
+	case e.Op == trace.VolumeTeardown:
+		return "volume_unmount", true
+	case e.Op == trace.VolumeGrow:
+		return "volume_fs_resize", true
+	}
+	return "", false
+}
+
+// pluginOf returns the label for a volume's plugin, and its CSI driver.
+//
+// Upstream: pkg/volume/util/metrics.go, GetFullQualifiedPluginNameForVolume.
+func (s *Sink) pluginOf(e *trace.Volume) string {
+	if e.Driver == "" {
+		return s.plugins.label(e.Plugin)
+	}
+	return s.plugins.label(e.Plugin + ":" + e.Driver)
+}
 
 // csiMethod returns the RPC's full name: the event has only its last part.
 func csiMethod(method string) string {

@@ -13,7 +13,8 @@
 // they are current without one and count only each container's last attempt; a pull that served several pods is observed once in
 // kubelet_image_pull_duration_seconds, from its turn on (queueing is in kubeloupe_wait_seconds_total); prober_probe_* do not name
 // pods, so their number does not grow with the pods; rest_client_* count each attempt of a request;
-// storage_operation_duration_seconds counts staging with mounting; kubelet_cpu_manager_allocation_per_numa has all NUMA nodes, also those
+// storage_operation_duration_seconds counts staging, waiting for the attachment and changing owners with mounting, and unstaging with
+// unmounting; kubelet_cpu_manager_allocation_per_numa has all NUMA nodes, also those
 // of which no container has CPUs, and goes back to 0; kubelet_terminated_containers_total also counts exits that no status shows, because the
 // container waits for its restart at once; kubelet_pleg_* are about relists only, which are rare while CRI
 // events arrive; kubelet_evented_pleg_connection_error_count also counts a stream that the runtime refuses at once; for

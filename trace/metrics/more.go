@@ -120,14 +120,14 @@ func (m *more) volume(s *Sink, r *trace.Record, e *trace.Volume, requested int64
 				m.imageVolumesMounted.Inc()
 			}
 		}
-		if e.Err != "" {
+		if e.Err != "" || e.Block { // upstream has none of devices
 			return
 		}
 		took := r.Dur
 		if requested != 0 {
 			took = time.Duration(r.Time - requested)
 		}
-		m.volumeTotal.WithLabelValues(s.plugins.label(e.Plugin), "overall_volume_mount").Observe(took.Seconds())
+		m.volumeTotal.WithLabelValues(s.pluginOf(e), "overall_volume_mount").Observe(took.Seconds())
 	case trace.VolumeTeardown, trace.VolumeGrow, trace.VolumeRefresh:
 	}
 }

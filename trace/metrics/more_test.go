@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -129,6 +131,39 @@ func TestMore(t *testing.T) {
 		`kubelet_evented_pleg_connection_success_count 1`, `kubelet_evented_pleg_connection_error_count 2`,
 		`kubelet_evented_pleg_connection_latency_seconds_count 1`, `kubelet_evented_pleg_connection_latency_seconds_sum 0.002`,
 	)
+}
+
+// Operations on volumes of CSI drivers, of migrated types and on devices have upstream's labels.
+func TestVolumeLabels(t *testing.T) {
+	s, reg := newSink(t)
+	put := func(e trace.Volume) {
+		s.Apply(&trace.Record{Time: int64(time.Minute), Dur: time.Second, Edge: trace.EdgeEnd, Event: &e})
+	}
+	const csi, driver = "kubernetes.io/csi", "disk.example.com"
+	put(trace.Volume{Op: trace.VolumeSetup, Plugin: csi, Driver: driver})
+	put(trace.Volume{Op: trace.VolumeTeardown, Plugin: csi, Driver: driver, Migrated: true, Err: "no"})
+	put(trace.Volume{Op: trace.VolumeSetup, Plugin: csi, Driver: driver, Block: true})
+	put(trace.Volume{Op: trace.VolumeTeardown, Plugin: "kubernetes.io/local-volume", Block: true})
+	put(trace.Volume{Op: trace.VolumeGrow, Plugin: csi, Driver: driver, Block: true})
+	put(trace.Volume{Op: trace.VolumeRefresh, Plugin: csi, Driver: driver})
+	got := ours(t, reg)
+	var lines []string
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, "storage_operation_duration_seconds_count") || strings.HasPrefix(line, "volume_operation_total_seconds_count") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="map_volume",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="unmap_volume",status="success",volume_plugin="kubernetes.io/local-volume"} 1`,
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_fs_resize",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
+		`storage_operation_duration_seconds_count{migrated="true",operation_name="volume_unmount",status="fail-unknown",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
+		`volume_operation_total_seconds_count{operation_name="overall_volume_mount",plugin_name="kubernetes.io/csi:disk.example.com"} 1`,
+	}
+	if d := cmp.Diff(want, lines); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 func TestInflight(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/events"
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/migrate"
 )
 
 func objects() (*v1.Pod, *v1.PersistentVolumeClaim, *v1.PersistentVolume) {
@@ -107,7 +108,8 @@ func TestResolveMigrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := got.Spec.CSI; c == nil || c.Driver != "ebs.csi.aws.com" || c.VolumeHandle != "vol-1" || c.FSType != "xfs" || got.Spec.AWSElasticBlockStore != nil || got.Name != "pv" || got.Spec.ClaimRef == nil {
+	if c := got.Spec.CSI; c == nil || c.Driver != "ebs.csi.aws.com" || c.VolumeHandle != "vol-1" || c.FSType != "xfs" || got.Spec.AWSElasticBlockStore != nil || got.Name != "pv" || got.Spec.ClaimRef == nil ||
+		!migrate.Is(got) || migrate.Is(pv) {
 		t.Errorf("%+v", got)
 	}
 	pv.Spec.AWSElasticBlockStore.VolumeID = "aws://zone/disk"
