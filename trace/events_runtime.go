@@ -15,6 +15,8 @@ type CRICall struct {
 	Image     string `json:"image,omitempty"`
 	// Handler is the runtime handler of a sandbox that is created; empty for the default one.
 	Handler string `json:"handler,omitempty"`
+	// ImageVolumes is how many mounts of images a container has that is created.
+	ImageVolumes int `json:"image_volumes,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ...
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`

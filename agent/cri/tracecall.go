@@ -68,6 +68,13 @@ func describeRequest(ctx context.Context, method string, req any, blank func(str
 	if r, ok := req.(*runtimeapi.RunPodSandboxRequest); ok {
 		call.Handler = r.GetRuntimeHandler()
 	}
+	if r, ok := req.(*runtimeapi.CreateContainerRequest); ok {
+		for _, m := range r.GetConfig().GetMounts() {
+			if m.GetImage().GetImage() != "" {
+				call.ImageVolumes++
+			}
+		}
+	}
 	call.Image = imageOf(req)
 	if m, ok := req.(proto.Message); ok {
 		call.Request = bodyOf(Shown(ctx, m), blank)

@@ -82,6 +82,8 @@ func (m *more) call(s *Sink, e *trace.CRICall, failed bool, sec float64) {
 		if failed {
 			m.sandboxErrors.WithLabelValues(handler).Inc()
 		}
+	case "CreateContainer":
+		m.mountImages(e)
 	case "RuntimeConfig": // Upstream: cmd/kubelet/app/server.go, getCgroupDriverFromCRI
 		if e.Code == "Unimplemented" {
 			m.losing.WithLabelValues("1.38.0").Set(1)
@@ -92,6 +94,18 @@ func (m *more) call(s *Sink, e *trace.CRICall, failed bool, sec float64) {
 		} else {
 			m.streams.Inc()
 		}
+	}
+}
+
+// mountImages counts the image volumes of a container that is created. If it fails for another reason, they count as mounted.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, incrementImageVolumeMetrics.
+func (m *more) mountImages(e *trace.CRICall) {
+	m.imageVolumes.Add(float64(e.ImageVolumes))
+	if strings.HasPrefix(e.Err, "ImageVolumeMountFailed") {
+		m.imageVolumeErr.Add(float64(e.ImageVolumes))
+	} else {
+		m.imageVolumesMounted.Add(float64(e.ImageVolumes))
 	}
 }
 
@@ -112,14 +126,6 @@ func (m *more) volume(s *Sink, r *trace.Record, e *trace.Volume, requested int64
 			m.reconstructErrors.Inc()
 		}
 	case trace.VolumeSetup:
-		if e.Plugin == imagePlugin {
-			m.imageVolumes.Inc()
-			if e.Err != "" {
-				m.imageVolumeErr.Inc()
-			} else {
-				m.imageVolumesMounted.Inc()
-			}
-		}
 		if e.Err != "" || e.Block { // upstream has none of devices
 			return
 		}
@@ -131,5 +137,3 @@ func (m *more) volume(s *Sink, r *trace.Record, e *trace.Volume, requested int64
 	case trace.VolumeTeardown, trace.VolumeGrow, trace.VolumeRefresh:
 	}
 }
-
-const imagePlugin = "kubernetes.io/image"

@@ -100,6 +100,10 @@ func TestMore(t *testing.T) {
 	put(end, time.Second, &trace.CRICall{Method: "RunPodSandbox", Code: "Unknown", Err: "no"})
 	put(end, time.Second, &trace.Action{Verb: trace.VerbSandbox})
 	put(end, time.Second, &trace.Action{Verb: trace.VerbSandbox, Err: "no"})
+	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 2})
+	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 1, Err: "no name"})
+	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 1, Err: "ImageVolumeMountFailed: no such layer"})
+	put(end, 0, &trace.CRICall{Method: "CreateContainer"})
 	put(begin, 0, &trace.Action{Verb: trace.VerbVolumes}) // 11 s
 	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeSetup, Plugin: "kubernetes.io/image", Err: "no"})
 	put(end, 2*time.Second, &trace.Action{Verb: trace.VerbVolumes, Err: "no"})
@@ -123,7 +127,7 @@ func TestMore(t *testing.T) {
 		`kubelet_admission_rejections_total{reason="Other"} 1`, `kubelet_admission_rejections_total{reason="TopologyAffinityError"} 2`,
 		`kubelet_run_podsandbox_duration_seconds_count{runtime_handler="kata"} 1`, `kubelet_run_podsandbox_errors_total{runtime_handler=""} 1`,
 		`kubelet_started_user_namespaced_pods_total 2`, `kubelet_started_user_namespaced_pods_errors_total 1`,
-		`kubelet_image_volume_requested_total 2`, `kubelet_image_volume_mounted_succeed_total 1`, `kubelet_image_volume_mounted_errors_total 1`,
+		`kubelet_image_volume_requested_total 4`, `kubelet_image_volume_mounted_succeed_total 3`, `kubelet_image_volume_mounted_errors_total 1`,
 		`volume_operation_total_seconds_sum{operation_name="overall_volume_mount",plugin_name="kubernetes.io/image"} 4`,
 		`reconstruct_volume_operations_total 2`, `reconstruct_volume_operations_errors_total 1`,
 		`kubelet_orphaned_runtime_pods_total 1`, `kubelet_lifecycle_handler_http_fallbacks_total 1`,
