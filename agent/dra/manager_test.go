@@ -27,7 +27,10 @@ import (
 
 // TestLife prepares the claims of a pod by two drivers, gives the devices to containers, and unprepares them.
 func TestLife(t *testing.T) {
-	for _, version := range []string{drapb.DRAPluginService, drabeta.DRAPluginService} {
+	for version, methods := range map[string][]string{
+		drapb.DRAPluginService:   {drapb.DRAPlugin_NodePrepareResources_FullMethodName, drapb.DRAPlugin_NodeUnprepareResources_FullMethodName},
+		drabeta.DRAPluginService: {drabeta.DRAPlugin_NodePrepareResources_FullMethodName, drabeta.DRAPlugin_NodeUnprepareResources_FullMethodName},
+	} {
 		t.Run(version, func(t *testing.T) {
 			n := newNode(t, t.TempDir())
 			n.run()
@@ -76,6 +79,11 @@ func TestLife(t *testing.T) {
 			for _, r := range n.rec.OfKind("resource.claim") {
 				if e := r.Event.(*trace.ResourceClaim); e.Op == trace.ClaimPrepared && (e.Took <= 0 || e.Count != 2 || len(e.Devices) != 2 || e.Devices[0] != "pool/"+e.Name+"-0" || e.UID != "uid-"+e.Name) {
 					t.Errorf("%+v", e)
+				}
+			}
+			for _, r := range n.rec.OfKind("resource.claim") { // trace/metrics adds the rest of gRPC's name
+				if e := r.Event.(*trace.ResourceClaim); !slices.Contains(methods, "/k8s.io.kubelet.pkg.apis.dra."+e.Method) {
+					t.Errorf("method %s, want one of %q", e.Method, methods)
 				}
 			}
 			waits := map[trace.Target]int{}

@@ -15,6 +15,10 @@ const anyDriver = "<any>"
 // maxClaims limits how many claims are counted.
 const maxClaims = 16384
 
+// draPackage is where gRPC has the services of DRA drivers: their full names, which upstream's metric has, begin with it. A driver registers
+// with the names without it.
+const draPackage = "/k8s.io.kubelet.pkg.apis.dra."
+
 func draHistograms(name, help string, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "dra", Name: name, Help: help, Buckets: draBuckets}, labels)
 }
@@ -31,7 +35,7 @@ func draCounters(name, help string, labels ...string) *prometheus.CounterVec {
 func (s *Sink) claim(e *trace.ResourceClaim) {
 	driver := s.drivers.label(e.Driver)
 	if e.Batch > 0 && e.Method != "" {
-		s.draCalls.WithLabelValues(driver, "/"+e.Method, s.codes.label(cmp.Or(e.Code, "OK"))).Observe(e.Took.Seconds())
+		s.draCalls.WithLabelValues(driver, draPackage+e.Method, s.codes.label(cmp.Or(e.Code, "OK"))).Observe(e.Took.Seconds())
 	}
 	switch {
 	case e.Op != trace.ClaimSkipped:

@@ -39,9 +39,9 @@ func TestClaims(t *testing.T) {
 	put(trace.EdgeEnd, &trace.Action{Verb: trace.VerbReleaseClaims, Err: "broken"})
 	got := ours(t, reg)
 	for _, line := range []string{
-		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="OK",method_name="/v1.DRAPlugin/NodePrepareResources"} 2`,
-		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="Unavailable",method_name="/v1.DRAPlugin/NodePrepareResources"} 1`,
-		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="OK",method_name="/v1.DRAPlugin/NodeUnprepareResources"} 3`,
+		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="OK",method_name="/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources"} 2`,
+		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="Unavailable",method_name="/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources"} 1`,
+		`dra_grpc_operations_duration_seconds_count{driver_name="gpu",grpc_status_code="OK",method_name="/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources"} 3`,
 		`dra_operations_duration_seconds_sum{is_error="false",operation_name="PrepareResources"} 2`,
 		`dra_operations_duration_seconds_sum{is_error="true",operation_name="UnprepareResources"} 2`,
 		`dra_node_prepare_skips_total{driver_name="nic"} 2`,
