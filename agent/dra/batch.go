@@ -3,6 +3,7 @@ package dra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -28,6 +29,7 @@ type batch struct {
 // outcome is the result of a call, for each of its claims.
 type outcome struct {
 	method string // "" if it was not called
+	code   string // the gRPC status of a call that failed
 	took   time.Duration
 	each   map[*claim]result
 }
@@ -65,11 +67,7 @@ func (b *batch) request() (out []*drapb.Claim) {
 
 // problem is why the driver did not do its work for a claim.
 func (b *batch) problem(c *claim, fault trace.ClaimFault, err error) result {
-	e := &Error{Fault: fault, Namespace: c.Namespace, Name: c.ClaimName, UID: string(c.ClaimUID), Driver: b.driver, Err: err}
-	if code := driver.Code(err); fault != trace.FaultDriverAnswer && fault != trace.FaultDriverMissing && code != codes.Unknown {
-		e.Code = code.String()
-	}
-	return result{err: e}
+	return result{err: &Error{Fault: fault, Namespace: c.Namespace, Name: c.ClaimName, UID: string(c.ClaimUID), Driver: b.driver, Err: err}}
 }
 
 // failure is the outcome of a call that was not made.
@@ -77,10 +75,18 @@ func failure(b *batch, fault trace.ClaimFault, err error) outcome {
 	return outcome{each: map[*claim]result{}}.fail(b, fault, err)
 }
 
+// broke is the outcome of a call that ended with an error of gRPC. A driver's own error has the status Unknown.
+func (o outcome) broke(b *batch, call string, err error) outcome {
+	o.code = driver.Code(err).String()
+	return o.fail(b, callFault(err), fmt.Errorf("%s: %w", call, err))
+}
+
 // fail is the outcome of a call that failed for all claims.
 func (o outcome) fail(b *batch, fault trace.ClaimFault, err error) outcome {
 	for _, c := range b.claims {
-		o.each[c] = b.problem(c, fault, err)
+		r := b.problem(c, fault, err)
+		r.err.Code = o.code
+		o.each[c] = r
 	}
 	return o
 }

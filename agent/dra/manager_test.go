@@ -23,6 +23,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/dra/checkpoint"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 // TestLife prepares the claims of a pod by two drivers, gives the devices to containers, and unprepares them.
@@ -365,12 +366,14 @@ func TestBadUnprepare(t *testing.T) {
 		err     error
 		fault   trace.ClaimFault
 		want    string
+		code    string // of gRPC; the answers above are no failure of the call
 		left    string // the claims that are left
 	}{
-		"about another claim": {answers{"uid-a": {}, "uid-b": {}, "uid-z": {}}, nil, trace.FaultDriverAnswer, "NodeUnprepareResources returned result for unknown claim UID uid-z", "a b"},
-		"not about all":       {answers{"uid-a": {}}, nil, trace.FaultDriverAnswer, "NodeUnprepareResources skipped 1 ResourceClaims", "b"},
-		"an error about one":  {answers{"uid-a": {Error: "busy"}, "uid-b": {}}, nil, trace.FaultDriverFailed, "NodeUnprepareResources failed for ResourceClaim a: busy", "a"},
-		"an error":            {nil, errors.New("broken"), trace.FaultDriverFailed, "NodeUnprepareResources: rpc error: code = Unknown desc = broken", "a b"},
+		"about another claim":    {answers{"uid-a": {}, "uid-b": {}, "uid-z": {}}, nil, trace.FaultDriverAnswer, "NodeUnprepareResources returned result for unknown claim UID uid-z", "", "a b"},
+		"not about all":          {answers{"uid-a": {}}, nil, trace.FaultDriverAnswer, "NodeUnprepareResources skipped 1 ResourceClaims", "", "b"},
+		"an error about one":     {answers{"uid-a": {Error: "busy"}, "uid-b": {}}, nil, trace.FaultDriverFailed, "NodeUnprepareResources failed for ResourceClaim a: busy", "", "a"},
+		"an error":               {nil, errors.New("broken"), trace.FaultDriverFailed, "NodeUnprepareResources: rpc error: code = Unknown desc = broken", "Unknown", "a b"},
+		"an error with a status": {nil, status.Error(codes.Aborted, "later"), trace.FaultDriverFailed, "NodeUnprepareResources: rpc error: code = Aborted desc = later", "Aborted", "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t, t.TempDir())
@@ -387,6 +390,18 @@ func TestBadUnprepare(t *testing.T) {
 			err := n.Unprepare(t.Context(), "p")
 			if err == nil || err.Error() != "unprepare dynamic resources: "+c.want || fault(err) != c.fault {
 				t.Fatalf("got %q %v", fault(err), err)
+			}
+			failed := 0
+			for _, e := range tracetest.Events[trace.ResourceClaim](n.rec) {
+				if e.Op == trace.ClaimNotReleased {
+					failed++
+					if e.Code != c.code {
+						t.Errorf("claim %s has status %q, want %q", e.Name, e.Code, c.code)
+					}
+				}
+			}
+			if want := len(strings.Fields(c.left)); failed != want {
+				t.Errorf("%d claims are said not to be released, want %d", failed, want)
 			}
 			left, err := checkpoint.Read(filepath.Join(n.dir, checkpoint.Name))
 			if err != nil {

@@ -124,7 +124,7 @@ func (m *Manager) prepareBatch(ctx context.Context, p *driver.Plugin, b *batch) 
 	answers, err := p.Prepare(ctx, b.request())
 	out := outcome{method: p.Service + "/NodePrepareResources", took: time.Since(began), each: map[*claim]result{}}
 	if err != nil {
-		return out.fail(b, callFault(err), fmt.Errorf("NodePrepareResources: %w", err))
+		return out.broke(b, "NodePrepareResources", err)
 	}
 	if uid, ok := unknown(b, answers); ok {
 		return out.fail(b, trace.FaultDriverAnswer, fmt.Errorf("NodePrepareResources returned result for unknown claim UID %s", driver.Clip(uid)))

@@ -162,7 +162,7 @@ func unprepareBatch(ctx context.Context, p *driver.Plugin, b *batch) outcome {
 	answers, err := p.Unprepare(ctx, b.request())
 	out := outcome{method: p.Service + "/NodeUnprepareResources", took: time.Since(began), each: map[*claim]result{}}
 	if err != nil {
-		return out.fail(b, callFault(err), fmt.Errorf("NodeUnprepareResources: %w", err))
+		return out.broke(b, "NodeUnprepareResources", err)
 	}
 	if uid, ok := unknown(b, answers); ok {
 		return out.fail(b, trace.FaultDriverAnswer, fmt.Errorf("NodeUnprepareResources returned result for unknown claim UID %s", driver.Clip(uid)))
