@@ -71,6 +71,7 @@ func TestClaimsInUse(t *testing.T) {
 			t.Errorf("%s: %s", when, d)
 		}
 	}
+	want("without claims", `{driver_name="<any>"} 0`)
 	is("old", trace.ClaimRestored, "gpu")
 	want("after the start", `{driver_name="<any>"} 0`)
 	is("a", trace.ClaimPreparing, "gpu", "nic")

@@ -47,6 +47,7 @@ func New(reg prometheus.Registerer) (*Sink, error) {
 	for _, result := range results { // from a counter that does not exist, Prometheus sees no increase: the first loss would be missed
 		s.exportedSpans.WithLabelValues(result)
 	}
+	s.claimsInUse.WithLabelValues(anyDriver) // 0, as upstream, until there is a claim
 	return s, nil
 }
 
