@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -236,16 +234,8 @@ func (p *parts) prepare(ctx context.Context) error {
 	if err := p.server.Listen(ctx); err != nil {
 		return err
 	}
-	root := func(name string) string { return filepath.Join(k.Node.RootDir, name) }
-	for _, dir := range []string{root("pods"), root("plugins"), root("plugins_registry"), k.Pods.LogsDir, p.logLinks()} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make directory: %w", err)
-		}
-	}
-	if dir := p.checkpoints(); dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil { // the memory of containers
-			return fmt.Errorf("make directory: %w", err)
-		}
+	if err := p.directories(); err != nil {
+		return err
 	}
 	if err := p.pods.devices.Restore(ctx); err != nil {
 		return err

@@ -166,7 +166,7 @@ func (m *Manager) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(m.cfg.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(m.cfg.Dir, 0o750); err != nil {
 		return err
 	}
 	return wholefile.Write(filepath.Join(m.cfg.Dir, stateFile), text, 0o600)

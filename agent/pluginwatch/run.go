@@ -80,7 +80,7 @@ func New(cfg Config) (*Watcher, error) {
 // Run watches until ctx ends, and returns nil then. Plugins stay registered. If the kernel's limit of inotify instances is reached, it looks
 // at the directory periodically. Lookups of symbolic links that hang outlive it.
 func (w *Watcher) Run(ctx context.Context) error {
-	if err := os.MkdirAll(w.cfg.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(w.cfg.Dir, 0o750); err != nil {
 		return fmt.Errorf("plugin registry: %w", err)
 	}
 	var changed <-chan struct{}
