@@ -240,6 +240,7 @@ func (p *parts) prepare(ctx context.Context) error {
 	if err := p.pods.devices.Restore(ctx); err != nil {
 		return err
 	}
+	p.labelPlugins(ctx)
 	if err := p.ensureCgroups(ctx); err != nil {
 		return err
 	}

@@ -19,3 +19,8 @@ func enabled() bool {
 	label, _ := wholefile.Read("/proc/self/attr/current", wholefile.Small) // "kernel" until a policy is loaded
 	return strings.TrimRight(string(label), "\x00\n") != "kernel"
 }
+
+// setLabel labels what a path leads to.
+func setLabel(path, label string) error {
+	return unix.Setxattr(path, "security.selinux", []byte(label), 0)
+}
