@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (m *Manager) connected(ctx context.Context, p *plugin) {
 	m.mu.Lock()
 	r := m.resources[p.resource]
 	if r == nil {
-		r = &resourceState{devices: list{}}
+		r = &resourceState{devices: maps.Clone(m.gone[p.resource])} // unusable: the plugin has not listed them
 		m.resources[p.resource] = r
 	}
 	r.plugins = slices.DeleteFunc(r.plugins, func(old *plugin) bool {
@@ -179,7 +180,9 @@ func (m *Manager) remove(name string, r *resourceState) {
 		return
 	}
 	delete(m.resources, name)
-	m.gone[name] = true
+	held := m.holds.taken(name)
+	m.gone[name] = r.devices.unusable()
+	maps.DeleteFunc(m.gone[name], func(id string, _ device) bool { return !held[id] })
 	m.mu.Unlock()
 	m.publish(context.Background(), trace.DevicePlugin{Op: trace.PluginRemoved, Resource: name})
 	m.markDirty()

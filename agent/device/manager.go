@@ -55,8 +55,9 @@ type Manager struct {
 	near map[types.UID]map[string]numa.Mask
 	// deferred are pods that were admitted although plugins that they need have not registered since the agent started.
 	deferred map[types.UID]bool
-	// gone are resources that were removed: the node keeps saying that it has none of them.
-	gone map[string]bool
+	// gone are resources that were removed: the node keeps saying that it has none of them. Of each, it has the devices that containers had
+	// then: what their plugin said last of them counts until one lists them again.
+	gone map[string]list
 	// blind says that the checkpoint could not be read: containers that run may have devices that are not known here.
 	blind bool
 	// registry connects plugins; nil while Run does not run.
@@ -111,6 +112,6 @@ func New(cfg Config) (*Manager, error) {
 		cfg.HealthChanged = func([]types.UID) {}
 	}
 	return &Manager{
-		cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, near: map[types.UID]map[string]numa.Mask{}, gone: map[string]bool{}, deferred: map[types.UID]bool{},
+		cfg: cfg, dirty: make(chan struct{}, 1), resources: map[string]*resourceState{}, holds: holds{}, near: map[types.UID]map[string]numa.Mask{}, gone: map[string]list{}, deferred: map[types.UID]bool{},
 	}, nil
 }

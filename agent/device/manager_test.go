@@ -512,9 +512,9 @@ func TestGrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &resourceState{devices: list{"g0": {}}, listed: true, stopped: time.Now()}
+		r := &resourceState{devices: list{"g0": {}, "g1": {}}, listed: true, stopped: time.Now()}
 		m.resources[gpu] = r
-		m.holds.put("p1", "c", gpu, &hold{ids: []string{"g0"}})
+		m.holds.put("p1", "c", gpu, &hold{ids: []string{"g0"}, answer: &pluginapi.ContainerAllocateResponse{}})
 		m.mu.Lock()
 		m.expire(gpu, r)
 		m.mu.Unlock()
@@ -524,7 +524,7 @@ func TestGrace(t *testing.T) {
 			return q.Value()
 		}
 		time.Sleep(grace - time.Second)
-		if count() != 1 {
+		if count() != 2 {
 			t.Error("removed too early")
 		}
 		had := podOf("p1", nil, asks("c", 1))
@@ -541,5 +541,23 @@ func TestGrace(t *testing.T) {
 		if err := reserve(t.Context(), m, podOf("p2", nil, asks("c", 1)), topology.Hint{}); err == nil || err.Error() != "cannot allocate unregistered device "+gpu {
 			t.Error(err)
 		}
+		health := func(when string, want v1.ResourceHealthStatus) {
+			t.Helper()
+			if st := m.Status("p1", "c"); len(st) != 1 || len(st[0].Resources) != 1 || st[0].Resources[0].Health != want {
+				t.Errorf("%s, the status has %+v, want %s", when, st, want)
+			}
+		}
+		health("without a plugin", v1.ResourceHealthStatusUnhealthy) // as it said last
+		if len(m.gone[gpu]) != 1 {
+			t.Errorf("%v are kept, want those of containers", m.gone[gpu])
+		}
+		p := &plugin{resource: gpu}
+		m.connected(t.Context(), p)
+		health("before the new plugin has listed it", v1.ResourceHealthStatusUnhealthy)
+		if c, _ := m.Capacity(); len(c) != 0 {
+			t.Errorf("before the new plugin has listed anything, the node has %v", c)
+		}
+		m.update(t.Context(), p, healthy("g0"))
+		health("after that", v1.ResourceHealthStatusHealthy)
 	})
 }

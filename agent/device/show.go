@@ -34,11 +34,12 @@ func (m *Manager) Status(uid types.UID, container string) (out []v1.ResourceStat
 }
 
 func (m *Manager) deviceOf(name, id string) (device, bool) {
+	devices := m.gone[name]
 	if r := m.resources[name]; r != nil {
-		d, known := r.devices[id]
-		return d, known
+		devices = r.devices
 	}
-	return device{}, false
+	d, known := devices[id]
+	return d, known
 }
 
 // Devices returns the devices of a container, for the podresources API. A device of several NUMA nodes is listed with each.
