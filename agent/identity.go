@@ -35,7 +35,8 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 	clients, err := kubeclient.New(kubeclient.Config{
 		REST: own.REST, Certificate: own.Certificate(), QPS: *k.Kubelet.KubeAPIQPS, Burst: k.Kubelet.KubeAPIBurst,
 		EventQPS: *k.Kubelet.EventRecordQPS, EventBurst: k.Kubelet.EventBurst, ContentType: k.Kubelet.ContentType,
-		LeaseDuration: seconds(k.Kubelet.NodeLeaseDurationSeconds), UserAgent: agentName, Bus: cfg.Bus, Secrets: cfg.secrets,
+		StatusFrequency: k.Kubelet.NodeStatusUpdateFrequency.Duration, LeaseDuration: seconds(k.Kubelet.NodeLeaseDurationSeconds),
+		UserAgent: agentName, Bus: cfg.Bus, Secrets: cfg.secrets,
 	})
 	if err != nil {
 		return nil, err

@@ -27,8 +27,9 @@ type Config struct {
 	EventQPS, EventBurst int32
 	// ContentType is contentType; empty means protobuf.
 	ContentType string
-	// LeaseDuration is nodeLeaseDurationSeconds: the timeout of a heartbeat. Zero means no timeout.
-	LeaseDuration time.Duration
+	// StatusFrequency is nodeStatusUpdateFrequency, LeaseDuration nodeLeaseDurationSeconds: the shorter one is the timeout of a heartbeat, so
+	// that after one that hangs there is time for others before the lease expires. Zero means no timeout.
+	StatusFrequency, LeaseDuration time.Duration
 	// UserAgent is the user agent; empty means client-go's.
 	UserAgent string
 	// Bus receives the calls; nil publishes nothing.
@@ -76,8 +77,10 @@ func New(cfg Config) (*Clients, error) {
 		return nil, fmt.Errorf("create the client of events: %w", err)
 	}
 	heartbeat := client(base, &cfg, trace.ClientHeartbeat, &c.reach, -1, 0)
-	if d := cfg.LeaseDuration; d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
-		heartbeat.Timeout = d
+	for _, d := range []time.Duration{cfg.StatusFrequency, cfg.LeaseDuration} {
+		if d > 0 && (heartbeat.Timeout == 0 || heartbeat.Timeout > d) {
+			heartbeat.Timeout = d
+		}
 	}
 	if c.Heartbeat, err = kubeapi.New(heartbeat); err != nil {
 		return nil, fmt.Errorf("create the client of heartbeats: %w", err)
