@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -93,8 +94,19 @@ func New(cfg Config) (*Clients, error) {
 func (c *Clients) CloseConnections() { c.conns.closeAll() }
 
 // CloseIdle closes connections without a request in progress; call it after a failed heartbeat, because they may be
-// broken.
-func (c *Clients) CloseIdle() { c.conns.closeIdle() }
+// broken. With HTTP/1.1, which has no pings that find broken connections, it closes all.
+//
+// Upstream: cmd/kubelet/app/server.go, buildKubeletClientConfig.
+func (c *Clients) CloseIdle() {
+	if os.Getenv(noHTTP2) != "" {
+		c.conns.closeAll()
+		return
+	}
+	c.conns.closeIdle()
+}
+
+// noHTTP2 is the environment variable with which clients do not use HTTP/2. Upstream: apimachinery, pkg/util/net.
+const noHTTP2 = "DISABLE_HTTP2"
 
 // client returns the configuration of one client.
 func client(base *rest.Config, of *Config, name trace.APIClient, r *reach, qps, burst int32) *rest.Config {

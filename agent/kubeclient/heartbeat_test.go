@@ -32,3 +32,36 @@ func TestHeartbeatTimeout(t *testing.T) {
 		cancel()
 	}
 }
+
+// After a failed heartbeat, a connection on which a watch runs is kept with HTTP/2, which finds out itself whether it is broken.
+func TestCloseAfterHeartbeat(t *testing.T) {
+	for _, without := range []string{"", "1"} {
+		t.Setenv(noHTTP2, without)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}))
+		c, err := New(Config{REST: &rest.Config{Host: server.URL}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		watch, err := c.Main.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.CloseIdle()
+		if without == "" {
+			select {
+			case <-watch.ResultChan():
+				t.Error("the watch has ended")
+			default:
+			}
+		} else {
+			<-watch.ResultChan() // it ends
+		}
+		cancel()
+		server.Close()
+	}
+}

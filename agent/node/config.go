@@ -69,7 +69,8 @@ type Config struct {
 	VolumesInUse func() ([]v1.UniqueVolumeName, bool)
 	// Seen receives the object after each change, the newest one last, so that volumes that are reported in use may be mounted.
 	Seen func(*v1.Node)
-	// HeartbeatFailed is called when writing has failed repeatedly; connections may be broken.
+	// HeartbeatFailed is called when writing the status or the lease has failed repeatedly; connections may be broken. It may be called from
+	// several goroutines.
 	HeartbeatFailed func()
 
 	// StatusFrequency is nodeStatusUpdateFrequency, ReportFrequency nodeStatusReportFrequency, LeaseDuration

@@ -39,6 +39,9 @@ func (n *Node) keepLease(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
+			if again.repeats() {
+				n.cfg.HeartbeatFailed()
+			}
 			err = again.wait(ctx, n.cfg.Bus, trace.TargetLease, err, nil)
 		} else {
 			again.reset()

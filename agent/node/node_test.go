@@ -353,6 +353,29 @@ func TestAPIGone(t *testing.T) {
 	})
 }
 
+// While nothing changes, the lease is all that finds broken connections.
+func TestLeaseFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Int32
+		w := newWorld(t, func(c *Config) { c.HeartbeatFailed = func() { failed.Add(1) } })
+		bad := atomic.Bool{}
+		w.api.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return bad.Swap(false), nil, errors.New("timed out")
+		})
+		w.run()
+		bad.Store(true)
+		w.pass(20 * time.Second)
+		if failed.Load() != 0 || bad.Load() {
+			t.Errorf("one failure: %d, still to come %t", failed.Load(), bad.Load())
+		}
+		w.break_(errors.New("timed out"))
+		w.pass(20 * time.Second)
+		if failed.Load() < 3 {
+			t.Errorf("repeated failures: %d", failed.Load())
+		}
+	})
+}
+
 func TestForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -31,6 +31,9 @@ func (r *retry) wait(ctx context.Context, bus *trace.Bus, on trace.TargetKind, e
 	return sleep(ctx, d, wake)
 }
 
+// repeats reports whether the last attempt failed, too.
+func (r *retry) repeats() bool { return r.b.Duration != 0 }
+
 func (r *retry) reset() { r.b = wait.Backoff{} }
 
 // sleep waits for d, or until wake receives.
