@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -20,7 +21,9 @@ type Node struct {
 	gone chan struct{} // the object was deleted
 	back chan struct{} // the object exists (again)
 	// seeing orders the calls of Config.Seen: objects come from the watch and from responses.
-	seeing sync.Mutex
+	seeing   sync.Mutex
+	ended    types.UID // of the object whose end the watch saw last; guarded by seeing
+	cordoned bool      // as last reported by an Event; guarded by seeing
 
 	// rival is the lease of another machine with this name: as last seen, and since when, by our clock.
 	rival struct{ renewed, seen time.Time }
@@ -117,31 +120,6 @@ func (n *Node) fetch() error {
 		n.find(o)
 	}
 	return nil
-}
-
-// see takes an object from an API response or from the watch, unless a newer one is known.
-func (n *Node) see(o *v1.Node) {
-	n.seeing.Lock()
-	defer n.seeing.Unlock()
-	news, first := n.Self.see(o)
-	if !news {
-		return
-	}
-	if first {
-		select {
-		case n.back <- struct{}{}:
-		default:
-		}
-	}
-	n.cfg.Seen(o)
-}
-
-// olderThan compares resource versions, which are decimal numbers.
-func olderThan(a, b string) bool {
-	if len(a) != len(b) {
-		return len(a) < len(b)
-	}
-	return a < b
 }
 
 func (n *Node) event(ctx context.Context, eventType, reason, message string) {

@@ -98,7 +98,7 @@ func (n *Node) adopt(ctx context.Context, cause trace.NodeCause) error {
 	if err := n.taken(ctx, existing); err != nil {
 		return err
 	}
-	n.find(existing)
+	n.exists(existing)
 	node := existing
 	if !n.cfg.NoRegister {
 		node = n.reconcile(existing)

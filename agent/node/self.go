@@ -105,12 +105,12 @@ func (s *Self) latest() *v1.Node {
 	return s.object
 }
 
-// see takes an object unless a newer one is known. It reports whether it did, and whether it is the first since the
-// last forget.
-func (s *Self) see(o *v1.Node) (news, first bool) {
+// see takes an object, unless a newer one is known or, if it is restored, in any case. It reports whether it did, and whether it is the first
+// since the last forget.
+func (s *Self) see(o *v1.Node, restored bool) (news, first bool) {
 	s.mu.Lock()
 	old := s.object
-	if old != nil && olderThan(o.ResourceVersion, old.ResourceVersion) {
+	if old != nil && !restored && olderThan(o.ResourceVersion, old.ResourceVersion) {
 		s.mu.Unlock()
 		return false, false
 	}

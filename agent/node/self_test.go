@@ -24,13 +24,13 @@ func TestSelf(t *testing.T) {
 	want("before there is a Node", "", "")
 	s.before = func(*v1.Node) *v1.Node { return object("", "", "of --node-labels") }
 	want("before it is in the API", "", "of --node-labels")
-	s.see(object("10", "u", "a"))
+	s.see(object("10", "u", "a"), false)
 	<-s.Registered()
-	s.see(object("9", "u", "older"))
+	s.see(object("9", "u", "older"), false)
 	want("in the API", "u", "a")
 	leaving := object("11", "u", "a")
 	leaving.DeletionTimestamp = &metav1.Time{}
-	s.see(leaving)
+	s.see(leaving, false)
 	want("on its way out", "", "a")
 	s.Changed()
 	s.Changed() // nobody has received yet: it does not block

@@ -150,9 +150,12 @@ func (n *Node) reported(ctx context.Context, after *v1.Node, events []told, chan
 		n.delay = 0
 	}
 	n.lastReport = time.Now()
-	n.see(after)
+	n.see(after) // before the Events, which have its UID
 	for _, e := range events {
 		n.rebooted = n.rebooted || e.reason == rebootedReason
 		n.event(ctx, e.eventType, e.reason, e.message)
 	}
+	n.seeing.Lock()
+	defer n.seeing.Unlock()
+	n.tellSchedulable(ctx)
 }

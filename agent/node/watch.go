@@ -26,9 +26,9 @@ func (n *Node) watch(ctx context.Context) error {
 		return err
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { n.told(ctx, o) },
-		UpdateFunc: func(_, o any) { n.told(ctx, o) },
-		DeleteFunc: func(any) { n.deleted() },
+		AddFunc:    func(o any) { n.told(ctx, nil, o) },
+		UpdateFunc: func(was, o any) { n.told(ctx, was, o) },
+		DeleteFunc: n.deleted,
 	})
 	if err != nil {
 		return err
@@ -43,29 +43,4 @@ func lean(o any) (any, error) {
 		node.ManagedFields = nil
 	}
 	return o, nil
-}
-
-func (n *Node) told(ctx context.Context, o any) {
-	node, ok := o.(*v1.Node)
-	if !ok || node.Name != n.cfg.Name {
-		return
-	}
-	old := n.latest()
-	n.see(node)
-	if old == nil || old.Spec.Unschedulable == node.Spec.Unschedulable {
-		return
-	}
-	reason := "NodeSchedulable"
-	if node.Spec.Unschedulable {
-		reason = "NodeNotSchedulable"
-	}
-	n.event(ctx, v1.EventTypeNormal, reason, "Node "+n.cfg.Name+" status is now: "+reason)
-}
-
-func (n *Node) deleted() {
-	n.forget()
-	select {
-	case n.gone <- struct{}{}:
-	default:
-	}
 }
