@@ -52,3 +52,18 @@ func (n *node) hostIP(p *v1.Pod) string {
 	}
 	return ""
 }
+
+// The runtime gets the addresses for pods of the node's object.
+func TestPodCIDR(t *testing.T) {
+	h := newHost(t, nil)
+	api, flags := h.api()
+	n := run(t, h.config(flags...))
+	made := &v1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node", UID: "u-node", ResourceVersion: "2"}}
+	made.Spec.PodCIDR, made.Spec.PodCIDRs = "10.1.0.0/24", []string{"10.1.0.0/24"}
+	api.nodes <- made
+	n.until("the runtime's answer", func(r *trace.Record) bool {
+		c, ok := r.Event.(*trace.CRICall)
+		return ok && r.Edge == trace.EdgeEnd && c.Method == "UpdateRuntimeConfig" && c.Code == "OK"
+	})
+	n.end()
+}

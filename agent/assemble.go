@@ -24,6 +24,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/numa"
 	"github.com/kubeloupe/kubeloupe/agent/pleg"
 	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
+	"github.com/kubeloupe/kubeloupe/agent/podcidr"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/pods"
 	"github.com/kubeloupe/kubeloupe/agent/podsapi"
@@ -70,6 +71,7 @@ type parts struct {
 
 // machine is the machine that the agent runs on.
 type machine struct {
+	podCIDR     *podcidr.Sender       // the addresses that it has for pods
 	machine     allocatable.Machine   // its resources
 	arrangement numa.Machine          // its NUMA nodes
 	resources   allocatable.Resources // the part for pods

@@ -112,6 +112,7 @@ func (p *parts) cgroupsInUse() node.Cgroups {
 // seenNode passes on the node's object from the API.
 func (p *parts) seenNode(n *v1.Node) {
 	p.volumes.MarkInUse(n.Status.VolumesInUse)
+	p.host.podCIDR.Set(n.Spec.PodCIDRs)
 	p.cluster.mirrors.Wake()
 	p.addressesSeen()
 	if was := p.pods.seen.Swap(n); placesOtherwise(was, n) {

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/dns"
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/lifecycle"
+	"github.com/kubeloupe/kubeloupe/agent/podcidr"
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/probe"
 	"github.com/kubeloupe/kubeloupe/agent/userns"
@@ -97,8 +98,16 @@ func (p *parts) dns() dns.Resolver {
 	return dns.Resolver{ResolvConf: k.ResolvConf, ClusterDNS: k.ClusterDNS, ClusterDomain: k.ClusterDomain, NodeIPs: p.host.addresses.own}
 }
 
-// watchNetwork checks the runtime's state when the network's configuration changes. The simulated runtime has none.
-func (p *parts) watchNetwork() error {
+// watchNetwork tells the runtime the addresses of pods, and checks its state when the network's configuration changes. The simulated runtime
+// has none.
+func (p *parts) watchNetwork() (err error) {
+	p.host.podCIDR, err = podcidr.New(podcidr.Config{
+		Runtime: p.client.Runtime, Configured: p.cfg.Kubelet.Kubelet.PodCIDR, Sent: p.state.Prompt, Bus: p.cfg.Bus,
+	})
+	if err != nil {
+		return err
+	}
+	p.add("addresses of pods", p.host.podCIDR.Run)
 	if p.cfg.Simulated {
 		return nil
 	}

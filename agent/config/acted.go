@@ -12,14 +12,12 @@ type Ignored struct {
 // are set are in [Config.NotActedOn].
 func ignoredFields() map[string]string {
 	const (
-		output  = "the agent has no log in the kubelet's format; -o chooses what it prints"
-		plugins = "it was for kubenet, which Kubernetes has removed; the network plugin does this"
-		bits    = "the kubelet has not used it since v1.27 either"
+		output = "the agent has no log in the kubelet's format; -o chooses what it prints"
+		bits   = "the kubelet has not used it since v1.27 either"
 	)
 	return map[string]string{
 		"syncFrequency":                       "the agent does not poll; it acts when something changes",
-		"hairpinMode":                         plugins,
-		"podCIDR":                             plugins,
+		"hairpinMode":                         "it was for kubenet, which Kubernetes has removed; the network plugin does this",
 		"runOnce":                             "the flag for this is --once",
 		"makeIPTablesUtilChains":              "the agent does not use iptables",
 		"iptablesMasqueradeBit":               bits,
@@ -71,6 +69,7 @@ func actedOn() map[string]bool {
 		"httpCheckFrequency":                         true,
 		"staticPodURL":                               true,
 		"staticPodURLHeader":                         true,
+		"podCIDR":                                    true,
 		"address":                                    true,
 		"port":                                       true,
 		"readOnlyPort":                               true,
