@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -125,5 +126,5 @@ func (p *parts) seenNode(n *v1.Node) {
 
 // runtime returns what the runtime reports about itself.
 func (p *parts) runtime() node.Runtime {
-	return node.RuntimeOf(p.client.Info, p.state.Handlers(), p.state.Features())
+	return node.RuntimeOf(cmp.Or(p.state.Version(), p.client.Info), p.state.Handlers(), p.state.Features())
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -54,7 +55,19 @@ func Standalone(name string, info v1.NodeSystemInfo, r Runtime, ips []string, ca
 //
 // Upstream: pkg/kubelet/nodestatus/setters.go, VersionInfo.
 func RuntimeVersion(r Runtime) string {
-	return r.Name + "://" + cmp.Or(strings.TrimPrefix(r.Version, "v"), "Unknown")
+	return r.Name + "://" + cmp.Or(numbers(strings.TrimPrefix(r.Version, "v")), "Unknown")
+}
+
+// numbers returns a version as tools read it: 1.6.20 for 1.6.20~ds1, as distributions write it. One that has no numbers stays.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, newRuntimeVersion.
+func numbers(text string) string {
+	for _, parse := range []func(string) (*version.Version, error){version.ParseSemantic, version.ParseGeneric} {
+		if v, err := parse(text); err == nil {
+			return v.String()
+		}
+	}
+	return text
 }
 
 // tell publishes the status's description of the node, if it has changed.

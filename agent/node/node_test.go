@@ -647,6 +647,16 @@ type gates map[string]bool
 
 func (g gates) Enabled(name string) bool { return g[name] }
 
+func TestRuntimeVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "Unknown", "v2.4.2": "2.4.2", "1.6.20~ds1": "1.6.20", "1.7.0-rc.1": "1.7.0-rc.1", "2.0.0+unknown": "2.0.0+unknown", "simulated": "simulated",
+	} {
+		if got := RuntimeVersion(Runtime{Name: "containerd", Version: version}); got != "containerd://"+want {
+			t.Errorf("%q is %s, want %s", version, got, want)
+		}
+	}
+}
+
 func TestDeclaredFeatures(t *testing.T) {
 	const restart, mounts, users = "RestartAllContainersOnContainerExits", "VolumeBindMountOptions", "UserNamespacesHostNetworkSupport"
 	all := gates{restart: true, mounts: true, users: true}

@@ -26,6 +26,10 @@ func (b *broken) Status(context.Context, *runtimeapi.StatusRequest, ...grpc.Call
 	}}}, nil
 }
 
+func (b *broken) Version(context.Context, *runtimeapi.VersionRequest, ...grpc.CallOption) (*runtimeapi.VersionResponse, error) {
+	return &runtimeapi.VersionResponse{}, nil
+}
+
 func TestASandboxWithoutNetworkPromptsALook(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -3,7 +3,7 @@
 // It owns only this state. It never acts on it and never restarts anything.
 //
 // It runs one goroutine inside Run, which checks the runtime every 30 s while it is ready and every second while it is
-// not, and earlier after a Prompt. It publishes Agent{State: degraded|ready} on change, and runtime.described when the
+// not, and earlier after a Prompt. It requests the runtime's version every 30 s, and when the runtime is ready again. It publishes Agent{State: degraded|ready} on change, and runtime.described when the
 // runtime first reports its features and when they change.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
@@ -23,8 +23,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Runtime returns the runtime's status.
+// Runtime returns the runtime's status and its version.
 type Runtime interface {
+	Version(context.Context, *runtimeapi.VersionRequest, ...grpc.CallOption) (*runtimeapi.VersionResponse, error)
 	Status(context.Context, *runtimeapi.StatusRequest, ...grpc.CallOption) (*runtimeapi.StatusResponse, error)
 }
 
@@ -44,6 +45,7 @@ type State struct {
 	handlers []*runtimeapi.RuntimeHandler
 	features *runtimeapi.RuntimeFeatures
 	told     *trace.RuntimeDescribed // as last published; nil before the first
+	version  version
 }
 
 // New returns a state before the first check, which is not ready.
@@ -54,6 +56,7 @@ func New(rt Runtime, bus *trace.Bus) (*State, error) {
 	return &State{
 		runtime: rt, bus: bus, good: 30 * time.Second, bad: time.Second,
 		up: health{why: "not asked yet", words: runtimeUnknown}, network: health{why: "not asked yet", words: networkUnknown}, changed: make(chan struct{}), prompted: make(chan struct{}, 1),
+		version: version{asked: time.Now()},
 	}, nil
 }
 
@@ -125,6 +128,7 @@ func (s *State) Check(ctx context.Context) {
 		return
 	}
 	s.note(r)
+	s.askVersion(ctx)
 	s.set(condition(r, runtimeapi.RuntimeReady, runtimeNotReady), condition(r, runtimeapi.NetworkReady, networkNotReady))
 }
 

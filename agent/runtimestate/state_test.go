@@ -27,6 +27,15 @@ type fake struct {
 	features   *runtimeapi.RuntimeFeatures
 	hang       bool
 	asked      int
+	version    string
+	versions   int // requests
+}
+
+func (f *fake) Version(context.Context, *runtimeapi.VersionRequest, ...grpc.CallOption) (*runtimeapi.VersionResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.versions++
+	return &runtimeapi.VersionResponse{RuntimeVersion: f.version}, f.err
 }
 
 func (f *fake) Status(ctx context.Context, _ *runtimeapi.StatusRequest, _ ...grpc.CallOption) (*runtimeapi.StatusResponse, error) {
