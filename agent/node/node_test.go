@@ -470,6 +470,31 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
+// The addresses of the next object are not those that a cloud provider had set in the deleted one.
+func TestDeletedWithCloud(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *Config) { c.ExternalCloud, c.StatusFrequency = true, time.Second })
+		w.run()
+		n := w.stored().DeepCopy()
+		n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.0.2.9"}}
+		nodes := v1.SchemeGroupVersion.WithResource("nodes")
+		if err := w.api.Tracker().Update(nodes, n, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(slowFactsAge + 2*time.Second)
+		if got := w.stored().Status.Addresses; len(got) != 1 || got[0].Address != "192.0.2.9" {
+			t.Errorf("addresses %v", got)
+		}
+		if err := w.api.Tracker().Delete(nodes, "", "lab-1"); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(3 * time.Second)
+		if got := w.stored().Status.Addresses; w.stored().UID == n.UID || len(got) != 1 || got[0].Type != v1.NodeHostName {
+			t.Errorf("addresses of the next object: %v", got)
+		}
+	})
+}
+
 // Changes by others are seen.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,6 +70,7 @@ func (n *Node) idle(ctx context.Context) error {
 
 func (n *Node) registerAgain(ctx context.Context) error {
 	n.forget()
+	n.slow = slowFacts{} // those of a cloud provider are not of the next object
 	n.log(ctx, trace.LevelWarn, "the node's object was deleted from the API: it is registered again in "+n.cfg.StatusFrequency.String(), trace.KV{K: "node", V: n.cfg.Name})
 	w := trace.Wait{
 		For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRegistration}, Note: "its object was deleted",
