@@ -18,8 +18,11 @@ func (p *parts) directories() error {
 		mode fs.FileMode
 	}
 	all := []dir{
-		{p.inRoot("pods"), private}, {p.inRoot("plugins"), private}, {p.inRoot("plugins_registry"), private},
-		{p.cfg.Kubelet.Pods.LogsDir, private}, {p.logLinks(), 0o755},
+		{p.inRoot("pods"), private},
+		{p.inRoot("plugins"), private},
+		{p.inRoot("plugins_registry"), private},
+		{p.cfg.Kubelet.Pods.LogsDir, private},
+		{p.logLinks(), 0o755},
 	}
 	if path := p.checkpoints(); path != "" {
 		all = append(all, dir{path, 0o700}) // the memory of containers

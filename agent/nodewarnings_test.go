@@ -15,8 +15,11 @@ func TestNodeWarnings(t *testing.T) {
 		resolvConf string
 		want       []criconfig.Warning
 	}{
-		{false, false, "", nil}, {true, false, "", []criconfig.Warning{old}}, {false, true, "", []criconfig.Warning{swap}},
-		{false, false, "too long", []criconfig.Warning{long}}, {true, true, "too long", []criconfig.Warning{old, swap, long}},
+		{false, false, "", nil},
+		{true, false, "", []criconfig.Warning{old}},
+		{false, true, "", []criconfig.Warning{swap}},
+		{false, false, "too long", []criconfig.Warning{long}},
+		{true, true, "too long", []criconfig.Warning{old, swap, long}},
 	} {
 		if got := nodeWarnings(c.v1, c.swaps, c.resolvConf); !slices.Equal(got, c.want) {
 			t.Errorf("cgroup v1 %t, swap %t, %q: %+v", c.v1, c.swaps, c.resolvConf, got)
