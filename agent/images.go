@@ -35,7 +35,7 @@ func (p *parts) newImages(ctx context.Context) (*image.Puller, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Providers = providers
+		c.Providers, p.pods.logins = providers, providers.ConfigHash()
 	}
 	if !p.cfg.Simulated && k.Gates.Enabled("KubeletEnsureSecretPulledImages") {
 		policy, err := pulled.NewPolicy(k.Kubelet.ImagePullCredentialsVerificationPolicy, k.Kubelet.PreloadedImagesVerificationAllowlist)

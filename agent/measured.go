@@ -100,6 +100,7 @@ func (p *parts) measureImages(m *measured) {
 	for e, n := range p.pods.images.Ensured() {
 		m.sample(float64(n), "present_locally", e.Present, "pull_policy", strings.ToLower(string(e.Policy)), "pull_required", e.Pull)
 	}
+	measureCredentials(m, p.pods.logins)
 	if p.pulled == nil {
 		return
 	}
@@ -111,6 +112,14 @@ func (p *parts) measureImages(m *measured) {
 	if err == nil {
 		m.gauge("kubelet_imagemanager_ondisk_pullintents", "Number of ImagePullIntents stored on disk.", float64(c.Intents))
 		m.gauge("kubelet_imagemanager_ondisk_pulledrecords", "Number of ImagePulledRecords stored on disk.", float64(c.Records))
+	}
+}
+
+// measureCredentials adds the hash of the configuration of credential providers, if there is one.
+func measureCredentials(m *measured, hash string) {
+	if hash != "" {
+		m.Gauge("kubelet_credential_provider_config_info", "Information about the last applied credential provider configuration with hash as label")
+		m.sample(1, "hash", hash)
 	}
 }
 

@@ -38,6 +38,7 @@ type podParts struct {
 	store    *pods.Store
 	hooks    *lifecycle.Runner
 	images   *image.Puller
+	logins   string // the hash of the configuration of credential providers; empty without one
 	registry *worker.Registry
 	resizes  *resize.Manager
 	seen     *atomic.Pointer[v1.Node] // the node's object as last seen, for retry

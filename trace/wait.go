@@ -35,6 +35,8 @@ type Wait struct {
 	Size  int `json:"size,omitempty"`
 	Busy  int `json:"busy,omitempty"`
 	Ahead int `json:"ahead,omitempty"`
+	// Shared says that the wait is for the answer to a request that another pod has made.
+	Shared bool `json:"shared,omitempty"`
 	// Large says that the work is large. One such work is done at a time, when no other work needs the slots.
 	Large bool `json:"large,omitempty"`
 	// Every is the interval of a token bucket, Burst its size.

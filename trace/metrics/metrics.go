@@ -181,6 +181,7 @@ func (s *Sink) ended(r *trace.Record) {
 			s.gate(r)
 		}
 		s.waitSeconds.WithLabelValues(string(e.For)).Add(sec)
+		s.more.credentials.waited(s, e, sec)
 	case *trace.ImagePull:
 		if e.Err == "" && !e.Shared {
 			s.imagePull.WithLabelValues(sizeBucket(e.Bytes)).Observe(sec)

@@ -12,47 +12,47 @@ import (
 
 // more has collectors of what single records say.
 type more struct {
-	rejections, sandboxErrors                         *prometheus.CounterVec
-	sandboxes, volumeTotal                            *prometheus.HistogramVec
-	userns, usernsErrors, orphans, fallbacks          prometheus.Counter
-	imageVolumes, imageVolumesMounted, imageVolumeErr prometheus.Counter
-	reconstructed, reconstructErrors                  prometheus.Counter
-	streams, streamErrors                             prometheus.Counter
-	streamLag                                         prometheus.Histogram
-	statsAge                                          *prometheus.HistogramVec
-	webSockets                                        *prometheus.CounterVec
-	losing                                            *prometheus.GaugeVec
-	evented                                           bool // the runtime's events arrive
+	rejections, sandboxErrors                *prometheus.CounterVec
+	sandboxes, volumeTotal                   *prometheus.HistogramVec
+	userns, usernsErrors, orphans, fallbacks prometheus.Counter
+	images                                   imageVolumes
+	reconstructed, reconstructErrors         prometheus.Counter
+	streams, streamErrors                    prometheus.Counter
+	streamLag                                prometheus.Histogram
+	statsAge                                 *prometheus.HistogramVec
+	webSockets                               *prometheus.CounterVec
+	losing                                   *prometheus.GaugeVec
+	credentials                              credentials
+	evented                                  bool // the runtime's events arrive
 }
 
 func newMore() more {
 	return more{
-		rejections:          counters("admission_rejections_total", "Cumulative number pod admission rejections by the Kubelet.", "reason"),
-		sandboxes:           histograms("run_podsandbox_duration_seconds", "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", prometheus.DefBuckets, "runtime_handler"),
-		sandboxErrors:       counters("run_podsandbox_errors_total", "Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", "runtime_handler"),
-		volumeTotal:         foreign("volume_operation_total_seconds", "Storage operation end to end duration in seconds, from when the pod's volumes were first requested.", storageBuckets, "plugin_name", "operation_name"),
-		userns:              counter("started_user_namespaced_pods_total", "Cumulative number of pods with user namespaces started."),
-		usernsErrors:        counter("started_user_namespaced_pods_errors_total", "Cumulative number of errors when starting pods with user namespaces."),
-		orphans:             counter("orphaned_runtime_pods_total", "Number of pods that have been detected in the container runtime without being already known to the pod worker."),
-		fallbacks:           counter("lifecycle_handler_http_fallbacks_total", "The number of times lifecycle handlers successfully fell back to http from https."),
-		imageVolumes:        counter("image_volume_requested_total", "Number of requested image volumes."),
-		imageVolumesMounted: counter("image_volume_mounted_succeed_total", "Number of successful image volume mounts."),
-		imageVolumeErr:      counter("image_volume_mounted_errors_total", "Number of failed image volume mounts."),
-		reconstructed:       foreignCounter("reconstruct_volume_operations_total", "The number of volumes of an earlier agent that were adopted or could not be adopted."),
-		reconstructErrors:   foreignCounter("reconstruct_volume_operations_errors_total", "The number of volumes of an earlier agent that could not be adopted."),
-		streams:             counter("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
-		streamErrors:        counter("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime, and of streams that ended."),
-		statsAge:            histograms("eviction_stats_age_seconds", "How old the figures were by which a pod was chosen for eviction, by signal.", prometheus.DefBuckets, "eviction_signal"),
-		webSockets:          counters("websocket_streaming_requests_total", "Requests for exec, attach and port forward over a WebSocket that the agent itself connects to the runtime.", "subresource"),
-		losing:              gauges("cri_losing_support", "1 for the Kubernetes version whose kubelet does not support the container runtime any more, because it does not tell its cgroup driver.", "version"),
-		streamLag:           histogram("evented_pleg_connection_latency_seconds", "The latency of streaming connection with the CRI runtime, measured in seconds: from the event's creation to its arrival.", prometheus.DefBuckets),
+		rejections:        counters("admission_rejections_total", "Cumulative number pod admission rejections by the Kubelet.", "reason"),
+		sandboxes:         histograms("run_podsandbox_duration_seconds", "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", prometheus.DefBuckets, "runtime_handler"),
+		sandboxErrors:     counters("run_podsandbox_errors_total", "Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", "runtime_handler"),
+		volumeTotal:       foreign("volume_operation_total_seconds", "Storage operation end to end duration in seconds, from when the pod's volumes were first requested.", storageBuckets, "plugin_name", "operation_name"),
+		userns:            counter("started_user_namespaced_pods_total", "Cumulative number of pods with user namespaces started."),
+		usernsErrors:      counter("started_user_namespaced_pods_errors_total", "Cumulative number of errors when starting pods with user namespaces."),
+		orphans:           counter("orphaned_runtime_pods_total", "Number of pods that have been detected in the container runtime without being already known to the pod worker."),
+		fallbacks:         counter("lifecycle_handler_http_fallbacks_total", "The number of times lifecycle handlers successfully fell back to http from https."),
+		images:            newImageVolumes(),
+		credentials:       newCredentials(),
+		reconstructed:     foreignCounter("reconstruct_volume_operations_total", "The number of volumes of an earlier agent that were adopted or could not be adopted."),
+		reconstructErrors: foreignCounter("reconstruct_volume_operations_errors_total", "The number of volumes of an earlier agent that could not be adopted."),
+		streams:           counter("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
+		streamErrors:      counter("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime, and of streams that ended."),
+		statsAge:          histograms("eviction_stats_age_seconds", "How old the figures were by which a pod was chosen for eviction, by signal.", prometheus.DefBuckets, "eviction_signal"),
+		webSockets:        counters("websocket_streaming_requests_total", "Requests for exec, attach and port forward over a WebSocket that the agent itself connects to the runtime.", "subresource"),
+		losing:            gauges("cri_losing_support", "1 for the Kubernetes version whose kubelet does not support the container runtime any more, because it does not tell its cgroup driver.", "version"),
+		streamLag:         histogram("evented_pleg_connection_latency_seconds", "The latency of streaming connection with the CRI runtime, measured in seconds: from the event's creation to its arrival.", prometheus.DefBuckets),
 	}
 }
 
 func (m *more) all() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.rejections, m.sandboxes, m.sandboxErrors, m.volumeTotal, m.userns, m.usernsErrors, m.orphans, m.fallbacks, m.imageVolumes, m.imageVolumesMounted,
-		m.imageVolumeErr, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag, m.statsAge, m.webSockets, m.losing,
+		m.rejections, m.sandboxes, m.sandboxErrors, m.volumeTotal, m.userns, m.usernsErrors, m.orphans, m.fallbacks, m.images.requested, m.images.mounted,
+		m.images.failed, m.reconstructed, m.reconstructErrors, m.streams, m.streamErrors, m.streamLag, m.statsAge, m.webSockets, m.losing, m.credentials.took, m.credentials.failed,
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *more) call(s *Sink, e *trace.CRICall, failed bool, sec float64) {
 			m.sandboxErrors.WithLabelValues(handler).Inc()
 		}
 	case "CreateContainer":
-		m.mountImages(e)
+		m.images.mount(e)
 	case "RuntimeConfig": // Upstream: cmd/kubelet/app/server.go, getCgroupDriverFromCRI
 		if e.Code == "Unimplemented" {
 			m.losing.WithLabelValues("1.38.0").Set(1)
@@ -94,18 +94,6 @@ func (m *more) call(s *Sink, e *trace.CRICall, failed bool, sec float64) {
 		} else {
 			m.streams.Inc()
 		}
-	}
-}
-
-// mountImages counts the image volumes of a container that is created. If it fails for another reason, they count as mounted.
-//
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, incrementImageVolumeMetrics.
-func (m *more) mountImages(e *trace.CRICall) {
-	m.imageVolumes.Add(float64(e.ImageVolumes))
-	if strings.HasPrefix(e.Err, "ImageVolumeMountFailed") {
-		m.imageVolumeErr.Add(float64(e.ImageVolumes))
-	} else {
-		m.imageVolumesMounted.Add(float64(e.ImageVolumes))
 	}
 }
 

@@ -170,6 +170,18 @@ func TestVolumeLabels(t *testing.T) {
 	}
 }
 
+// A credential provider that several pods wait for is called once.
+func TestCredentialProviders(t *testing.T) {
+	s, reg := newSink(t)
+	for _, w := range []trace.Wait{{}, {Cause: "exit status 1"}, {Shared: true}, {Shared: true, Cause: "exit status 1"}} {
+		w.For, w.Target = trace.WaitCredentials, trace.Target{Kind: trace.TargetProvider, Namespace: "r.io/app", Name: "ecr"}
+		s.Apply(&trace.Record{Time: int64(time.Minute), Dur: 2 * time.Second, Edge: trace.EdgeEnd, Event: &w})
+	}
+	s.Apply(&trace.Record{Time: int64(time.Minute), Dur: time.Second, Edge: trace.EdgeEnd, Event: &trace.Wait{For: trace.WaitQueue, Cause: "no"}})
+	has(t, ours(t, reg), `kubelet_credential_provider_plugin_duration_count{plugin_name="ecr"} 2`, `kubelet_credential_provider_plugin_duration_sum{plugin_name="ecr"} 4`,
+		`kubelet_credential_provider_plugin_errors_total{plugin_name="ecr"} 1`)
+}
+
 func TestInflight(t *testing.T) {
 	s, reg := newSink(t)
 	put := func(span byte, edge trace.Edge) {

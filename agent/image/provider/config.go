@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -23,17 +25,17 @@ func credentialVersions() []string {
 }
 
 // readConfig reads a CredentialProviderConfig from a file, or from all *.json, *.yaml and
-// *.yml of a directory in the order of their names.
+// *.yml of a directory in the order of their names. It also returns the hash of the files: of their lengths and contents.
 //
 // Upstream: pkg/credentialprovider/plugin/config.go, readCredentialProviderConfig.
-func readConfig(path string) ([]kubeletv1.CredentialProvider, error) {
+func readConfig(path string) (all []kubeletv1.CredentialProvider, hash string, err error) {
 	files := []string{path}
 	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("credential provider config: %w", err)
+		return nil, "", fmt.Errorf("credential provider config: %w", err)
 	} else if info.IsDir() {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return nil, fmt.Errorf("credential provider config: %w", err)
+			return nil, "", fmt.Errorf("credential provider config: %w", err)
 		}
 		files = nil
 		for _, e := range entries {
@@ -42,26 +44,28 @@ func readConfig(path string) ([]kubeletv1.CredentialProvider, error) {
 			}
 		}
 		if len(files) == 0 {
-			return nil, fmt.Errorf("credential provider config: no *.json, *.yaml or *.yml in directory %s", path)
+			return nil, "", fmt.Errorf("credential provider config: no *.json, *.yaml or *.yml in directory %s", path)
 		}
 	}
-	var all []kubeletv1.CredentialProvider
+	sum := sha256.New()
 	for _, f := range files {
 		raw, err := wholefile.Read(f, wholefile.Large)
 		if err != nil {
-			return nil, fmt.Errorf("credential provider config: %w", err)
+			return nil, "", fmt.Errorf("credential provider config: %w", err)
 		}
+		_, _ = sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(raw)))) // it never fails
+		_, _ = sum.Write(raw)
 		var c kubeletv1.CredentialProviderConfig
 		if err := yaml.UnmarshalStrict(raw, &c); err != nil {
-			return nil, fmt.Errorf("credential provider config %s: %w", f, err)
+			return nil, "", fmt.Errorf("credential provider config %s: %w", f, err)
 		}
 		group, _, _ := strings.Cut(c.APIVersion, "/")
 		if c.Kind != "CredentialProviderConfig" || group != kubeletv1.GroupName {
-			return nil, fmt.Errorf("credential provider config %s: is a %q of %q, want a CredentialProviderConfig of %s", f, c.Kind, c.APIVersion, kubeletv1.SchemeGroupVersion)
+			return nil, "", fmt.Errorf("credential provider config %s: is a %q of %q, want a CredentialProviderConfig of %s", f, c.Kind, c.APIVersion, kubeletv1.SchemeGroupVersion)
 		}
 		all = append(all, c.Providers...)
 	}
-	return all, validate(all)
+	return all, fmt.Sprintf("sha256:%x", sum.Sum(nil)), validate(all)
 }
 
 // validate returns everything that is wrong.

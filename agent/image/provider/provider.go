@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 
 	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -39,7 +40,15 @@ type Config struct {
 }
 
 // Providers are all configured providers. Safe for concurrent use.
-type Providers struct{ all []*provider }
+type Providers struct {
+	all  []*provider
+	hash string
+}
+
+// ConfigHash identifies the configuration, such as sha256:1f…
+//
+// Upstream: pkg/credentialprovider/plugin/config.go, readCredentialProviderConfig.
+func (p *Providers) ConfigHash() string { return p.hash }
 
 // New reads and checks the configuration.
 //
@@ -48,11 +57,11 @@ func New(cfg Config) (*Providers, error) {
 	if _, err := os.Stat(cfg.BinDir); err != nil {
 		return nil, fmt.Errorf("directory of credential providers: %w", err)
 	}
-	specs, err := readConfig(cfg.Path)
+	specs, hash, err := readConfig(cfg.Path)
 	if err != nil {
 		return nil, err
 	}
-	out := &Providers{}
+	out := &Providers{hash: hash}
 	for _, spec := range specs {
 		bin, err := exec.LookPath(filepath.Join(cfg.BinDir, spec.Name))
 		if err != nil {
@@ -117,8 +126,10 @@ func (p *provider) provide(ctx context.Context, repository string, pod *v1.Pod) 
 	}
 	wait := trace.Wait{For: trace.WaitCredentials, Target: trace.Target{Kind: trace.TargetProvider, Namespace: repository, Name: p.spec.Name}}
 	span := trace.Begin(p.cfg.Bus, trace.FromContext(ctx), wait)
-	defer trace.End(p.cfg.Bus, span, wait)
+	defer func() { trace.End(p.cfg.Bus, span, wait) }()
+	var own atomic.Bool
 	asked := p.flight.DoChan(join(repository, who.hash(), who.annotationsKey()), func() (any, error) {
+		own.Store(true)
 		return p.ask(context.WithoutCancel(ctx), repository, who)
 	})
 	select {
@@ -128,6 +139,9 @@ func (p *provider) provide(ctx context.Context, repository string, pod *v1.Pod) 
 		entries, ok := got.Val.(map[string]image.Login)
 		if got.Err == nil && !ok {
 			got.Err = errors.New("no answer")
+		}
+		if wait.Shared = !own.Load(); got.Err != nil {
+			wait.Cause = got.Err.Error()
 		}
 		return entries, image.Credential{ServiceAccount: who.origin}, got.Err
 	}

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,7 +125,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestSharedCall(t *testing.T) {
-	cfg, calls, _ := world(t, one, "sleep 0.3; "+answer(`"cacheKeyType":"Image",`+auth))
+	cfg, calls, rec := world(t, one, "sleep 0.3; "+answer(`"cacheKeyType":"Image",`+auth))
 	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +141,37 @@ func TestSharedCall(t *testing.T) {
 	wg.Wait()
 	if got := calls(); len(got) != 1 {
 		t.Errorf("%d calls", len(got))
+	}
+	own := 0
+	for _, r := range rec.OfKind("pod.wait") {
+		if w, ok := r.Event.(*trace.Wait); ok && r.Edge == trace.EdgeEnd && !w.Shared && w.Cause == "" {
+			own++
+		}
+	}
+	if own != 1 {
+		t.Errorf("%d waits that are not shared", own)
+	}
+}
+
+// A provider that fails is in the wait for it, and its configuration has upstream's hash.
+func TestFailedCall(t *testing.T) {
+	cfg, _, rec := world(t, one, "exit 3")
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Lookup(t.Context(), "a.r.io/team/app", nil)
+	waits := tracetest.Events[trace.Wait](rec)
+	if n := len(waits); n != 2 || waits[1].Shared || !strings.Contains(waits[1].Cause, "exit status 3") {
+		t.Errorf("%+v", waits)
+	}
+	raw, err := os.ReadFile(cfg.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, uint64(len(raw))), raw...))
+	if got := p.ConfigHash(); got != fmt.Sprintf("sha256:%x", want) {
+		t.Errorf("hash %s", got)
 	}
 }
 
