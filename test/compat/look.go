@@ -56,7 +56,8 @@ func lookAt(ctx context.Context, cluster *lab.Cluster, o options, kind lab.Agent
 	s := scene{cluster, client}
 	fmt.Fprintf(os.Stderr, "setting the scene of %s\n", kind)
 	if err := s.set(ctx); err != nil {
-		return nil, fmt.Errorf("the scene: %w", err)
+		said, _ := os.ReadFile(agent.LogFile) // it is gone with the lab
+		return nil, fmt.Errorf("the scene: %w; %s, alive %t, said at last:\n%s", err, kind, agent.Alive(), said[max(0, len(said)-8192):])
 	}
 	time.Sleep(figuresAfter)
 	config, err := cluster.RESTConfig()
