@@ -19,6 +19,9 @@ import (
 func (m *Manager) Config(ctx context.Context, u podsource.Update) {
 	span := trace.FromContext(ctx)
 	for _, pod := range u.Pods {
+		if m.delay(u.Op, pod) {
+			continue
+		}
 		switch u.Op {
 		case podsource.OpAdd:
 			m.add(ctx, pod)

@@ -28,7 +28,7 @@ func (m *Manager) Housekeep(ctx context.Context) string {
 		return "not every source has reported: nothing is removed"
 	}
 	span := trace.FromContext(ctx)
-	var did []string
+	did := m.addDelayed(ctx)
 	all := m.cfg.Seen.All()
 	for _, seen := range all {
 		if m.stranger(seen) {
@@ -86,6 +86,7 @@ func (m *Manager) orphan(span trace.Span, seen *podstate.Pod, source, why string
 		Inputs: []trace.KV{{K: "containers", V: fmt.Sprint(len(seen.Containers))}, {K: "active", V: fmt.Sprint(seen.Active())}},
 	})
 	trace.Point(m.cfg.Bus, span, trace.Milestone{Name: trace.MilestoneTerminating, Adopted: true})
+	m.delayed.orphans[seen.UID] = true
 	m.cfg.Workers.Ask(seen.UID, worker.Ask{
 		Pod: pod, End: true, Grace: new(int64(orphanGrace)), Remove: true, Reason: why, Cause: worker.Cause{Text: "housekeeping", Span: span},
 	})

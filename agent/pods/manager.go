@@ -119,6 +119,7 @@ type Manager struct {
 	clean    chan trace.Span // requests Run to clean, with the cause
 	complete chan struct{}   // closed when every source has reported
 	rejected map[types.UID]bool
+	delayed  delayed
 	// undecided says that the resize of a pod was not decided yet.
 	undecided bool
 }
@@ -128,7 +129,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Workers == nil || cfg.Seen == nil || cfg.Store == nil {
 		return nil, errors.New("pods: Config needs Workers, Seen and Store")
 	}
-	return &Manager{cfg: cfg, clean: make(chan trace.Span, 1), complete: make(chan struct{}), rejected: map[types.UID]bool{}}, nil
+	return &Manager{cfg: cfg, clean: make(chan trace.Span, 1), complete: make(chan struct{}), rejected: map[types.UID]bool{}, delayed: newDelayed()}, nil
 }
 
 // Complete is closed when every source has delivered its pods, and all of them were processed. Safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say"
@@ -494,6 +496,63 @@ func TestAddedAnewInTheLastMoment(t *testing.T) {
 				b.expect("milestones", want, milestones(b.rec))
 				if known, working := b.cfg.Store.Known("u1"), b.workers.State("u1") != worker.None; known != c.alive || working != c.alive {
 					t.Errorf("known %t, has a worker %t, want %t", known, working, c.alive)
+				}
+				b.stop()
+			})
+		})
+	}
+}
+
+// A pod that a source has again while it is terminated as an unknown one is added when that is gone: what ends it would otherwise remove the
+// pod's mirror pod and status, too.
+func TestOrphanReturns(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ops  []podsource.Op
+		want []string
+	}{
+		{"added", []podsource.Op{podsource.OpAdd}, []string{"terminating web adopted", "gone web", "seen web", "started web"}},
+		{"added and changed", []podsource.Op{podsource.OpAdd, podsource.OpUpdate}, []string{"terminating web adopted", "gone web", "seen web", "started web"}},
+		{"added and removed", []podsource.Op{podsource.OpAdd, podsource.OpRemove}, []string{"terminating web adopted", "gone web"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				close(b.complete)
+				mirrors := &mirrorsNoted{}
+				b.Manager.cfg.Mirrors, b.syncer.cfg.Mirrors = mirrors, mirrors
+				tidy := make(chan struct{}, 1)
+				b.Manager.cfg.Tidy = func() {
+					select {
+					case tidy <- struct{}{}:
+					default:
+					}
+				}
+				asked := func() {
+					for range 10 {
+						pass(time.Second)
+						select {
+						case <-tidy:
+							b.Housekeep(t.Context())
+						default:
+						}
+					}
+				}
+				b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(5 * time.Second); return nil }
+				b.seen.run("web", "u1", "running")
+				b.Housekeep(t.Context())
+				pod := podOf("web", "u1", func(p *v1.Pod) { p.Annotations = map[string]string{podspec.AnnotationSource: podspec.SourceFile} })
+				for _, op := range c.ops {
+					pass(time.Second)
+					b.send(op, pod)
+				}
+				b.expect("milestones while it goes", []string{"terminating web adopted"}, milestones(b.rec))
+				b.seen.forget("u1")
+				asked()
+				b.expect("milestones", c.want, milestones(b.rec))
+				b.Housekeep(t.Context())
+				if lives := len(c.want) > 2; b.Manager.cfg.Store.Known("u1") != lives || slices.Contains(mirrors.have, "u1") != lives || len(b.delayed.pods)+len(b.delayed.orphans) > 0 {
+					t.Errorf("it lives: %t; known %t, mirrors of %v, delayed %+v", lives, b.Manager.cfg.Store.Known("u1"), mirrors.have, b.delayed)
 				}
 				b.stop()
 			})
