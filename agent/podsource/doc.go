@@ -8,7 +8,7 @@
 //
 // Mux.Run runs one goroutine per source; the file source adds one that reads inotify events.
 //
-// It emits an Event for a pod that is ignored because another one of its source has its name. It publishes trace.Source (SET by a source, with the time that reading took; one point per pod and operation by the mux),
-// trace.SourceError, the back-off to a server that does not respond as trace.Wait of the node, and a trace.Log when the kernel
+// It emits an Event for a pod that is ignored because another one of its source has its name. It publishes trace.Source (SET by a
+// source, with the time that reading took; one point per pod and operation by the mux), trace.SourceError, the back-off to a server that does not respond as trace.Wait of the node, and a trace.Log when the kernel
 // gives no inotify, when a watch expired, and for each field of a manifest that is unknown or given twice.
 package podsource

@@ -3,8 +3,8 @@
 // It owns only this state. It never acts on it and never restarts anything.
 //
 // It runs one goroutine inside Run, which checks the runtime every 30 s while it is ready and every second while it is
-// not, and earlier after a Prompt. It requests the runtime's version every 30 s, and when the runtime is ready again. It publishes Agent{State: degraded|ready} on change, and runtime.described when the
-// runtime first reports its features and when they change.
+// not, and earlier after a Prompt. It requests the runtime's version every 30 s, and when the runtime is ready again. It publishes
+// Agent{State: degraded|ready} on change, and runtime.described when the runtime first reports its features and when they change.
 //
 // Upstream: pkg/kubelet/runtime.go, updateRuntimeUp (every 5 s there, always).
 package runtimestate

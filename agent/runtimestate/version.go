@@ -7,6 +7,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
+// versionLimit is how long a request of the version may take.
+const versionLimit = 2 * time.Second
+
 // version is the runtime's, which changes when the runtime is upgraded.
 type version struct {
 	info  *runtimeapi.VersionResponse
@@ -23,6 +26,8 @@ func (s *State) askVersion(ctx context.Context) {
 	if !due {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, versionLimit) // the readiness waits for the answer
+	defer cancel()
 	info, err := s.runtime.Version(ctx, &runtimeapi.VersionRequest{Version: "v1"})
 	if err != nil {
 		return // the next check requests it again
