@@ -28,13 +28,18 @@ type fake struct {
 	hang       bool
 	asked      int
 	version    string
-	versions   int // requests
+	versions   int  // requests
+	mute       bool // Version does not answer
 }
 
-func (f *fake) Version(context.Context, *runtimeapi.VersionRequest, ...grpc.CallOption) (*runtimeapi.VersionResponse, error) {
+func (f *fake) Version(ctx context.Context, _ *runtimeapi.VersionRequest, _ ...grpc.CallOption) (*runtimeapi.VersionResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.versions++
+	if f.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return &runtimeapi.VersionResponse{RuntimeVersion: f.version}, f.err
 }
 

@@ -39,5 +39,12 @@ func TestVersion(t *testing.T) {
 		rt.set(nil, ready...)
 		want("up again", "3", 3)
 		want("still", "3", 3)
+		rt.mute = true
+		time.Sleep(s.good) //nolint:forbidigo // the bubble's
+		begin := time.Now()
+		want("no answer", "3", 4)
+		if took := time.Since(begin); took != versionLimit {
+			t.Errorf("the check took %v", took)
+		}
 	})
 }
