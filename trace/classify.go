@@ -26,6 +26,7 @@ const (
 	FailImageDenied   FailureClass = "image-denied"       // the registry denies this node access to the image
 	FailImageLimited  FailureClass = "image-limited"      // the registry limits the rate of requests
 	FailImageReach    FailureClass = "image-unreachable"  // the registry cannot be reached
+	FailImageVolume   FailureClass = "image-volume"       // an image cannot be mounted as a volume
 	FailObject        FailureClass = "object"             // a ConfigMap, Secret or another object of the API server is missing, or access to it is denied
 	FailKey           FailureClass = "object-key"         // the ConfigMap or Secret does not have the key
 	FailUnbound       FailureClass = "claim-unbound"      // the claim has no volume yet
@@ -66,7 +67,7 @@ func (c FailureClass) wider() FailureClass {
 	case FailRunsAsRoot, FailUserName, FailUserMissing, FailAppArmor, FailSeccomp:
 		return FailSecurity
 	case FailStart, FailSecurity:
-	case FailDeadline, FailCanceled, FailUnreachable, FailNameReserved, FailNetwork, FailImage, FailObject, FailGone, FailReplaced:
+	case FailDeadline, FailCanceled, FailUnreachable, FailNameReserved, FailNetwork, FailImage, FailImageVolume, FailObject, FailGone, FailReplaced:
 	}
 	return c
 }
@@ -84,6 +85,8 @@ var patterns = []pattern{
 	{FailNetwork, regexp.MustCompile(`failed to setup network for sandbox|failed to create pod network sandbox|cni (plugin|config) (not |un)initialized|[Nn]etwork ?[Pp]lugin cni failed|failed to destroy network for sandbox|` + pluginFailed.String() + `|` + pluginMissing.String())},
 	{FailNameReserved, regexp.MustCompile(`name "[^"]*" is reserved for|failed to reserve (sandbox|container) name|error reserving (pod|ctr) name|Kubelet may be retrying requests that are timing out in CRI-O|Conflict\. The container name "[^"]*" is already in use by container`)},
 	{FailImage, regexp.MustCompile(`\b(ErrImagePull|ImagePullBackOff|RegistryUnavailable|SignatureValidationFailed|ErrImageNeverPull|InvalidImageName|ImageInspectError)\b|` + sandboxImage)},
+	// Upstream: cri-api/pkg/errors, ErrImageVolumeMountFailed.
+	{FailImageVolume, regexp.MustCompile(`^ImageVolumeMountFailed\b`)},
 	{FailUnbound, regexp.MustCompile(`\bPVC is not bound\b`)},
 	{FailObject, regexp.MustCompile(`\b(configmap|secret|serviceaccount|persistentvolumeclaim|runtimeclass)s?(\.[a-z.]+)? "[^"]+" (not found|is forbidden)|` + missingKey.String() + `|failed to fetch PVC from API server`)},
 	{FailStart, startFailed},

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"strings"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -24,7 +22,7 @@ func newImageVolumes() imageVolumes {
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, incrementImageVolumeMetrics.
 func (i imageVolumes) mount(e *trace.CRICall) {
 	i.requested.Add(float64(e.ImageVolumes))
-	if strings.HasPrefix(e.Err, "ImageVolumeMountFailed") {
+	if e.Class == trace.FailImageVolume {
 		i.failed.Add(float64(e.ImageVolumes))
 	} else {
 		i.mounted.Add(float64(e.ImageVolumes))

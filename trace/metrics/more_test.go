@@ -102,7 +102,7 @@ func TestMore(t *testing.T) {
 	put(end, time.Second, &trace.Action{Verb: trace.VerbSandbox, Err: "no"})
 	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 2})
 	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 1, Err: "no name"})
-	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 1, Err: "ImageVolumeMountFailed: no such layer"})
+	put(end, 0, &trace.CRICall{Method: "CreateContainer", ImageVolumes: 1, Err: "ImageVolumeMountFailed: no such layer", Class: trace.FailImageVolume})
 	put(end, 0, &trace.CRICall{Method: "CreateContainer"})
 	put(begin, 0, &trace.Action{Verb: trace.VerbVolumes}) // 11 s
 	put(end, 500*time.Millisecond, &trace.Volume{Op: trace.VolumeSetup, Plugin: "kubernetes.io/image", Err: "no"})
