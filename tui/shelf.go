@@ -3,6 +3,7 @@ package tui
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kubeloupe/kubeloupe/inspect/lookup"
 	"github.com/kubeloupe/kubeloupe/tui/keys"
@@ -35,14 +36,17 @@ var shelf = []struct {
 }
 
 // ViewNames returns what Config.ViewName may be, in the order of the tabs.
-func ViewNames() []string {
+func ViewNames() []string { return slices.Clone(viewNames()) }
+
+// viewNames makes each view once: every command names them in its help.
+var viewNames = sync.OnceValue(func() []string {
 	look := newLook(style.New(false))
 	var names []string
 	for _, s := range shelf {
 		names = append(names, viewName(s.make(look, &Config{})))
 	}
 	return names
-}
+})
 
 func viewName(p views.Page) string { return strings.ToLower(p.Name()) }
 

@@ -129,7 +129,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 }
 
 func (d *decoder) object(n *yaml.Node, v reflect.Value, path string) {
-	fields := jsonFields(v.Type())
+	fields := maps.Collect(jsonFields(v.Type()))
 	for _, p := range d.pairs(n, path) {
 		child := join(path, p.key)
 		index, ok := fields[p.key]

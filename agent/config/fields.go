@@ -1,31 +1,45 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// jsonFields maps a struct's JSON names to field indexes; embedded structs without a name are inlined.
-func jsonFields(t reflect.Type) map[string][]int {
-	fields := map[string][]int{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			for inner, index := range jsonFields(f.Type) {
-				fields[inner] = append([]int{i}, index...)
+// jsonFields yields the JSON names of a struct's fields and their indexes; embedded structs without a name are inlined.
+func jsonFields(t reflect.Type) iter.Seq2[string, []int] {
+	return func(yield func(string, []int) bool) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case name == "-" || !f.IsExported():
+			case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+				for inner, index := range jsonFields(f.Type) {
+					if !yield(inner, append([]int{i}, index...)) {
+						return
+					}
+				}
+			default:
+				if !yield(cmp.Or(name, f.Name), []int{i}) {
+					return
+				}
 			}
-		case name == "":
-			fields[f.Name] = []int{i}
-		default:
-			fields[name] = []int{i}
 		}
 	}
-	return fields
+}
+
+// jsonField is the index of the field with that JSON name.
+func jsonField(t reflect.Type, name string) (index []int, ok bool) {
+	for n, i := range jsonFields(t) {
+		if n == name {
+			return i, true
+		}
+	}
+	return nil, false
 }
 
 // isLeaf reports whether values of t are decoded as a whole: all except plain structs.
@@ -64,7 +78,7 @@ func fieldAt(v reflect.Value, path string, allocate bool) reflect.Value {
 			}
 			v = v.Elem()
 		}
-		index, ok := jsonFields(v.Type())[name]
+		index, ok := jsonField(v.Type(), name)
 		if !ok {
 			return reflect.Value{}
 		}

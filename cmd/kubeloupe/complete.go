@@ -177,14 +177,18 @@ func completeCauses(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 }
 
 // completeFlags completes the flags that have the same values in every command, and offers files only where a command takes one.
-func completeFlags(c *cobra.Command) {
-	for name, f := range map[string]completeFunc{
+func completeFlags(root *cobra.Command) {
+	completeFlagsBelow(root, map[string]completeFunc{
 		"view":    oneOf(tui.ViewNames()...),
 		"theme":   oneOf(tui.Themes()...),
 		"kind":    oneOf(trace.Kinds()...),
 		"fail-on": completeCauses,
 		"group":   oneOf("image", "namespace", "source"),
-	} {
+	})
+}
+
+func completeFlagsBelow(c *cobra.Command, shared map[string]completeFunc) {
+	for name, f := range shared {
 		if c.Flags().Lookup(name) != nil {
 			_ = c.RegisterFlagCompletionFunc(name, f) // a command that has its own keeps it
 		}
@@ -193,6 +197,6 @@ func completeFlags(c *cobra.Command) {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, sub := range c.Commands() {
-		completeFlags(sub)
+		completeFlagsBelow(sub, shared)
 	}
 }
