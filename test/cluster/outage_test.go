@@ -280,7 +280,7 @@ func TestAgentKilled(t *testing.T) {
 		was[p.UID] = identity(p)
 	}
 	ends := pod("ends", `trap "" TERM; while :; do sleep 1; done`)
-	ends.Spec.TerminationGracePeriodSeconds = new(int64(90))
+	ends.Spec.TerminationGracePeriodSeconds = new(int64(600))
 	s.create(ends)
 	s.ready("ends")
 	s.delete(-1, "ends")
