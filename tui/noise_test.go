@@ -89,7 +89,8 @@ var bars = regexp.MustCompile(`[▏▁▂▃▄▅▆▇█░┄]+|  0s(?: +[0-
 func alike(frame string) string {
 	var b strings.Builder
 	for line := range strings.Lines(frame) {
-		if strings.ContainsAny(line, "▏▁▂▃▄▅▆▇█░┄") || strings.Contains(line, "  0s") {
+		// The blocks begin with the same two bytes. Looking for each of them in each line took a quarter of this package's tests.
+		if strings.Contains(line, "█"[:2]) || strings.Contains(line, "┄") || strings.Contains(line, "  0s") {
 			line = bars.ReplaceAllString(line, "▇")
 		}
 		b.WriteString(line)
