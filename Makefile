@@ -34,6 +34,8 @@ TEST_TIMEOUT ?= 30m
 # Vet runs by itself, before.
 TEST := CGO_ENABLED=1 go run ./test/gotest -race -vet=off -p $(TEST_P) -timeout $(TEST_TIMEOUT)
 PKG ?= ./...
+# What takes longest begins first, so that nothing runs alone at the end.
+TEST_FIRST := ./test/attach ./test/e2e ./test/cluster ./cmd/kubeloupe ./tui
 
 ##@ Use
 
@@ -204,7 +206,7 @@ test: ## run everything that CI checks (PKG=./trace/... for a part)
 	@echo '== lint';         $(MAKE) --no-print-directory lint
 	@echo '== vulncheck';    $(MAKE) --no-print-directory vulncheck
 	@echo '== lab';          $(MAKE) --no-print-directory lab-check
-	@echo '== tests';        $(TEST) $(PKG)
+	@echo '== tests';        $(TEST) $(if $(filter ./...,$(PKG)),$(TEST_FIRST)) $(PKG)
 
 .PHONY: test-short
 test-short: ## run the tests that need no lab
