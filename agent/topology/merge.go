@@ -58,30 +58,62 @@ func width(hints [][]Hint) int {
 // merge returns the best combination of one hint of each resource: the nodes that all of them have.
 func (m merger) merge(hints [][]Hint) Hint {
 	m.wide = width(hints)
-	var best Hint
-	var combine func(i int, h Hint, first numa.Mask)
-	combine = func(i int, h Hint, first numa.Mask) {
-		if i == len(hints) {
-			best = m.best(best, h)
-			return
+	some, last := []combination{{Hint: Hint{m.all, true}}}, []Hint{{Preferred: true}}
+	for i, list := range hints {
+		if i == len(hints)-1 {
+			last = list
+			break
 		}
-		for _, next := range hints[i] {
-			merged, one := Hint{h.Nodes, h.Preferred && next.Preferred}, first
-			if next.Nodes != 0 {
-				merged.Nodes &= next.Nodes
-				if one == 0 {
-					one = next.Nodes
-				}
-				merged.Preferred = merged.Preferred && next.Nodes == one // only if all resources agree
-			}
-			combine(i+1, merged, one)
+		some = combine(some, list)
+	}
+	var best Hint
+	for _, c := range some {
+		for _, h := range last {
+			best = m.best(best, c.with(h).Hint)
 		}
 	}
-	combine(0, Hint{m.all, true}, 0)
 	if best.Nodes == 0 {
 		return Hint{Nodes: m.all}
 	}
 	return best
+}
+
+// combination is one hint of each of the first resources.
+type combination struct {
+	Hint
+	// first are the nodes of the first hint that names any: all others must name the same ones to be preferred. 0 if it is not preferred.
+	first numa.Mask
+}
+
+func (c combination) with(h Hint) combination {
+	c.Preferred = c.Preferred && h.Preferred
+	if h.Nodes != 0 {
+		c.Nodes &= h.Nodes
+		if c.first == 0 {
+			c.first = h.Nodes
+		}
+		c.Preferred = c.Preferred && h.Nodes == c.first
+	}
+	if !c.Preferred {
+		c.first = 0
+	}
+	return c
+}
+
+// combine returns the combinations with one more resource, each once: however many resources a pod requests, their number is at most about
+// twice that of the sets of nodes. Those without a common node are left out: nothing becomes of them.
+func combine(some []combination, list []Hint) []combination {
+	var out []combination
+	seen := map[combination]bool{}
+	for _, c := range some {
+		for _, h := range list {
+			if next := c.with(h); next.Nodes != 0 && !seen[next] {
+				seen[next] = true
+				out = append(out, next)
+			}
+		}
+	}
+	return out
 }
 
 // best returns the better one of the best so far, which has no nodes if there is none, and another.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -200,5 +201,33 @@ func TestAdmit(t *testing.T) {
 				t.Errorf("%+v", es)
 			}
 		})
+	}
+}
+
+// On a machine with 8 NUMA nodes, each of a pod's many resources may have a hint for every set of nodes. All combinations of them would take
+// longer than anybody waits.
+func TestManyResources(t *testing.T) {
+	var every []Hint
+	numa.Subsets(machine(8).IDs(), func(set numa.Mask) {
+		every = append(every, Hint{Nodes: set, Preferred: set.Count() == 1})
+	})
+	in := map[string][]Hint{}
+	for _, name := range []string{"cpu", "memory", "hugepages-2Mi", "hugepages-1Gi", "gpu", "nic"} {
+		in[name] = every
+	}
+	m, done := manager(t, Config{Policy: Restricted, Scope: ScopePod, Machine: machine(8)}), make(chan string)
+	go func() {
+		alike, _ := m.decide([]map[string][]Hint{in})
+		in["nic"] = hints("2,3* 6,7* 0,1,6")
+		differ, _ := m.decide([]map[string][]Hint{in})
+		done <- show(alike) + " " + show(differ)
+	}()
+	select {
+	case got := <-done:
+		if want := "0* 0,1"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("no answer in 30 s")
 	}
 }
