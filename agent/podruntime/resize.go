@@ -66,10 +66,10 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	limits, before := r.podLimits(), r.grown
 	if s.ID == stepGrow {
 		r.cfg.Resizes.Begin(r.pod.UID)
-		if err := r.resizeVolumes(stepGrow); err != nil {
+		if err := r.checkMemory(ctx); err != nil {
 			return err
 		}
-		if err := r.checkMemory(ctx); err != nil {
+		if err := r.resizeVolumes(stepGrow); err != nil {
 			return err
 		}
 		before = qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())

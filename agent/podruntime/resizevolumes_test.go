@@ -43,23 +43,34 @@ func TestVolumesToResize(t *testing.T) {
 	}
 }
 
-// A volume becomes smaller before the pod's cgroup changes, and larger after that. A volume that cannot be resized fails the resize.
+// A volume becomes smaller before the pod's cgroup changes, and larger after that. A volume that cannot be resized fails the resize. Nothing
+// changes if the pod uses more memory than it will have.
 func TestResizeVolumes(t *testing.T) {
-	for _, tc := range []struct{ name, has, wants, fails, want string }{
-		{"larger", "1Mi", "2Mi", "", "pod 64Mi, pod 64Mi, volume v, done"},
-		{"smaller", "2Mi", "1Mi", "", "volume v, pod 64Mi, pod 64Mi, done"},
-		{"the same", "1Mi", "1Mi", "", ""},
-		{"too much in it", "2Mi", "1Mi", "invalid argument", "volume v"},
+	for _, tc := range []struct {
+		name, has, wants, fails, want string
+		more                          bool // memory than the pod will have is in use
+	}{
+		{name: "larger", has: "1Mi", wants: "2Mi", want: "pod 64Mi, pod 64Mi, volume v, done"},
+		{name: "smaller", has: "2Mi", wants: "1Mi", want: "volume v, pod 64Mi, pod 64Mi, done"},
+		{name: "the same", has: "1Mi", wants: "1Mi"},
+		{name: "too much in it", has: "2Mi", wants: "1Mi", fails: "invalid argument", want: "volume v"},
+		{
+			name: "more memory in use", has: "2Mi", wants: "1Mi", more: true,
+			fails: `cannot decrease memory limits: attempting to set pod memory limit (67108864) below current usage (67108865)`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, nil, func(t *testing.T, w *world) {
 				c := sized(containerNamed("web"), "1", "64Mi")
 				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": c.Resources, "": {}}}
 				f.limits = map[string]resource.Quantity{"v": resource.MustParse(tc.has)}
+				if tc.more {
+					f.given["web"], f.pod = sized(c, "1", "128Mi").Resources, 64<<20+1
+				}
 				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
 				w.rt.cfg.ResizeVolume = func(_ *v1.Pod, name string) error {
 					err := f.do(t.Context(), "volume "+name)
-					if tc.fails != "" {
+					if tc.fails != "" && !tc.more {
 						err = errors.New(tc.fails)
 					}
 					return err
