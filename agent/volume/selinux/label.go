@@ -32,8 +32,8 @@ type Label struct {
 	Mount string
 	// Needs is what Mount would be for a volume of ReadWriteOncePod.
 	Needs string
-	// Driver is that of the request. Enforced says that the volume's access mode has labels: pods that need different ones cannot have the
-	// volume at the same time.
+	// Driver is that of the request, but false if containers have several labels: these are not compared with those of other pods. Enforced
+	// says that the volume's access mode has labels: pods that need different ones cannot have the volume at the same time.
 	Driver, Enforced bool
 	// Mode is the widest access mode: RWX, ROX, RWO or RWOP, or inline.
 	Mode string
@@ -57,7 +57,8 @@ func For(r Request, translate Translate) (Label, error) {
 	case err != nil && out.Enforced:
 		return out, err
 	case err != nil:
-		out.Ignored = err
+		_, several := err.(*MultipleError) //nolint:errorlint // common does not wrap it
+		out.Ignored, out.Driver = err, r.Driver && !several
 	case r.Driver && !r.Recursive:
 		out.Needs = label
 	}

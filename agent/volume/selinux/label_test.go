@@ -81,6 +81,30 @@ func TestFor(t *testing.T) {
 	}
 }
 
+// As upstream, a pod whose containers have several labels of a volume that has none in its access mode counts once, as that: its label is not
+// compared with those of other pods. One whose label is not known is.
+func TestIgnoredIsCompared(t *testing.T) {
+	a, b, other := level("s0:c1,c2"), level("s0:c3,c4"), selinux.Use{Label: selinux.Label{Needs: labelA, Driver: true}, Wanted: true}
+	for _, tc := range []struct {
+		name    string
+		options []*v1.SELinuxOptions
+		want    selinux.Verdict
+	}{
+		{"several", []*v1.SELinuxOptions{a, b}, selinux.May},
+		{"unknown", []*v1.SELinuxOptions{{User: "nobody_u", Level: "s0"}}, selinux.Differs},
+		{"another", []*v1.SELinuxOptions{b}, selinux.Differs},
+		{"the same", []*v1.SELinuxOptions{a}, selinux.May},
+	} {
+		label, err := selinux.For(selinux.Request{PV: pvOf(v1.ReadWriteMany), Driver: true, Options: tc.options}, translate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := selinux.Share(selinux.Use{Label: label, Wanted: true, Turn: 1}, []selinux.Use{other}); got != tc.want {
+			t.Errorf("%s: verdict %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
 func cmpOr(want string) string {
 	if want == "" {
 		return "<nil>"
