@@ -69,9 +69,9 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 
 func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	volumes := sets.New[string]()
+	volumes := map[string]v1.VolumeSource{}
 	for i := range s.Volumes {
-		volumes.Insert(s.Volumes[i].Name)
+		volumes[s.Volumes[i].Name] = s.Volumes[i].VolumeSource
 	}
 	if len(s.Containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), "a pod needs at least one container"))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func validateContainer(c *v1.Container, volumes sets.Set[string], path *field.Path) field.ErrorList {
+func validateContainer(c *v1.Container, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if c.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
@@ -125,15 +125,16 @@ func validateEnvFrom(v v1.EnvVar, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateMounts(c *v1.Container, volumes sets.Set[string], path *field.Path) field.ErrorList {
+func validateMounts(c *v1.Container, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	points := sets.New[string]()
 	for i, m := range c.VolumeMounts {
 		at := path.Index(i)
+		source, known := volumes[m.Name]
 		switch {
 		case m.Name == "":
 			errs = append(errs, field.Required(at.Child("name"), ""))
-		case !volumes.Has(m.Name):
+		case !known:
 			errs = append(errs, field.NotFound(at.Child("name"), m.Name))
 		}
 		switch {
@@ -149,7 +150,7 @@ func validateMounts(c *v1.Container, volumes sets.Set[string], path *field.Path)
 		errs = append(errs, validateDescending(at.Child("subPath"), m.SubPath)...)
 		errs = append(errs, validateDescending(at.Child("subPathExpr"), m.SubPathExpr)...)
 		errs = append(errs, validatePropagation(c, m, at)...)
-		errs = append(errs, validateMountOptions(m.BindMountOptions, at.Child("bindMountOptions"))...)
+		errs = append(errs, validateMountOptions(m.BindMountOptions, source, at.Child("bindMountOptions"))...)
 	}
 	return errs
 }
@@ -177,15 +178,18 @@ func validatePropagation(c *v1.Container, m v1.VolumeMount, path *field.Path) fi
 	return errs
 }
 
-// validateMountOptions reports options that are not known, or given twice.
+// validateMountOptions reports options that are not known, given twice, or for an image volume.
 //
-// Upstream: pkg/apis/core/validation/validation.go, validateBindMountOptions.
-func validateMountOptions(options []string, path *field.Path) field.ErrorList {
+// Upstream: pkg/apis/core/validation/validation.go, ValidateVolumeMounts, validateBindMountOptions.
+func validateMountOptions(options []string, source v1.VolumeSource, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, o := range options {
 		errs = append(errs, oneOf(path.Index(i), o, "nodev", "noexec", "nosuid")...)
 		errs = append(errs, unique(seen, path.Index(i), o)...)
+	}
+	if len(options) > 0 && source.Image != nil {
+		errs = append(errs, field.Invalid(path, options, "bindMountOptions may not be used with image volumes"))
 	}
 	return errs
 }

@@ -45,6 +45,10 @@ func TestValidate(t *testing.T) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"noexec", "noexec"}}}
 		}, `spec.containers[0].volumeMounts[0].bindMountOptions[1]: Duplicate value: "noexec"`},
+		{"mount options of an image", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: "data:1", PullPolicy: v1.PullIfNotPresent}}}}
+			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"noexec"}}}
+		}, `spec.containers[0].volumeMounts[0].bindMountOptions: Invalid value: ["noexec"]: bindMountOptions may not be used with image volumes`},
 		{"user namespace", func(p *v1.Pod) { p.Spec.HostUsers = new(false) }, ""},
 		{"host's users", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID, p.Spec.HostIPC = new(true), true, true }, ""},
 		{"user namespace, host's processes", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID = new(false), true }, "spec.hostPID: Forbidden: when `hostUsers` is false"},
