@@ -159,7 +159,8 @@ func (p *parts) persistent(c *volume.Config) error {
 	drivers, err := csi.New(csi.Config{
 		Secrets: p.cfg.secrets,
 		RootDir: c.RootDir, NodeName: p.cfg.NodeName, API: api, Attached: attached, Mounter: p.mounter(), Tokens: p.cluster.tokens,
-		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) }, ReadyChanged: p.self.Changed, Bus: p.cfg.Bus,
+		Events: p.cluster.events, Registered: func(string) { p.pods.notices.Retry(csi.Name) },
+		Republish: func() { p.pods.notices.Reschedule(csi.Name) }, ReadyChanged: p.self.Changed, Bus: p.cfg.Bus,
 	})
 	if err != nil {
 		return err

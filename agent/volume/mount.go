@@ -305,3 +305,28 @@ func (m *Manager) Retry(plugin string) {
 	}
 	m.kick()
 }
+
+// Reschedule asks a plugin again when its volumes must be set up again, if that was never.
+func (m *Manager) Reschedule(plugin string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, s := range m.states {
+		p := m.pods[k.uid]
+		if k.plugin != plugin || p == nil || p.wanted[k] == nil || !s.refreshAt.IsZero() {
+			continue
+		}
+		w := p.wanted[k]
+		r, ok := w.plugin.(Refresher)
+		if !ok {
+			continue
+		}
+		switch at := r.RefreshAt(w.spec); {
+		case at.IsZero():
+		case s.busy:
+			s.stale = true // the operation may have asked before
+		case s.mounted:
+			s.refreshAt = at
+		}
+	}
+	m.kick()
+}

@@ -15,12 +15,13 @@ type Notices struct {
 
 	mu      sync.Mutex
 	changed map[types.UID][]string // the volumes' names in the pod; empty for all
-	retry   map[string]bool        // names of plugins
+	// retry and reschedule have names of plugins.
+	retry, reschedule map[string]bool
 }
 
 // NewNotices returns an empty set.
 func NewNotices() *Notices {
-	return &Notices{wake: make(chan struct{}, 1), changed: map[types.UID][]string{}, retry: map[string]bool{}}
+	return &Notices{wake: make(chan struct{}, 1), changed: map[types.UID][]string{}, retry: map[string]bool{}, reschedule: map[string]bool{}}
 }
 
 // Refresh requests an update of a pod's volumes, by default of all of them, because their content changed.
@@ -45,6 +46,14 @@ func (n *Notices) Retry(plugin string) {
 	n.notify()
 }
 
+// Reschedule requests that a plugin is asked again when its volumes must be set up again, because some must be from now on.
+func (n *Notices) Reschedule(plugin string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reschedule[plugin] = true
+	n.notify()
+}
+
 func (n *Notices) notify() {
 	select {
 	case n.wake <- struct{}{}:
@@ -55,13 +64,16 @@ func (n *Notices) notify() {
 // act passes the notices to the manager and clears them.
 func (n *Notices) act(m *Manager) {
 	n.mu.Lock()
-	changed, retry := n.changed, n.retry
-	n.changed, n.retry = map[types.UID][]string{}, map[string]bool{}
+	changed, retry, reschedule := n.changed, n.retry, n.reschedule
+	n.changed, n.retry, n.reschedule = map[types.UID][]string{}, map[string]bool{}, map[string]bool{}
 	n.mu.Unlock()
 	for uid, volumes := range changed {
 		m.Refresh(uid, volumes...)
 	}
 	for plugin := range retry {
 		m.Retry(plugin)
+	}
+	for plugin := range reschedule {
+		m.Reschedule(plugin)
 	}
 }

@@ -52,7 +52,7 @@ type BlockPlugin interface {
 
 // Refresher is a Plugin with volumes that must be set up again after some time.
 type Refresher interface {
-	// RefreshAt is called after each successful SetUp; zero means never.
+	// RefreshAt is called after each successful SetUp, and by [Manager.Reschedule]; zero means never. It must not block.
 	RefreshAt(s Spec) time.Time
 }
 

@@ -53,6 +53,8 @@ func (p *attachPlugin) SetUp(_ context.Context, s Spec) (criconfig.Volume, error
 }
 
 func (p *attachPlugin) RefreshAt(Spec) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.refresh == 0 {
 		return time.Time{}
 	}
@@ -231,6 +233,61 @@ func TestClaimThatIsNotBoundYet(t *testing.T) {
 		}
 		if err := m.Check(claimPod("x", "data")); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A driver may require later that its volumes are set up again, also of one that is being set up.
+func TestReschedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, notices := &attachPlugin{}, NewNotices()
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, Notices: notices})
+		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
+			t.Fatal(err)
+		}
+		set := func(d time.Duration) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.refresh = d
+		}
+		want := func(when string, n int) {
+			t.Helper()
+			synctest.Wait()
+			if p.count() != n {
+				t.Errorf("%s: %d setups, want %d", when, p.count(), n)
+			}
+		}
+		notices.Reschedule(p.Name())
+		time.Sleep(time.Hour)
+		want("nothing is required", 1)
+		set(time.Minute)
+		notices.Reschedule("test/other")
+		time.Sleep(time.Hour)
+		want("another plugin", 1)
+		notices.Reschedule(p.Name())
+		want("at once", 1)
+		time.Sleep(time.Minute)
+		want("a minute later", 2)
+		time.Sleep(time.Minute)
+		want("two minutes later", 3)
+		set(0)
+		time.Sleep(time.Hour)
+		want("not any more", 4)
+
+		set(time.Minute)
+		m.mu.Lock()
+		for _, s := range m.states {
+			s.busy = true
+		}
+		m.mu.Unlock()
+		m.Reschedule(p.Name())
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, s := range m.states {
+			if !s.stale || !s.refreshAt.IsZero() {
+				t.Errorf("being set up: stale %v, again at %v", s.stale, s.refreshAt)
+			}
+			s.busy = false
 		}
 	})
 }

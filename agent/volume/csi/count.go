@@ -15,8 +15,8 @@ import (
 const (
 	// shortestUpdate is the shortest period of updates of the number of volumes.
 	shortestUpdate = 10 * time.Second
-	// periodLook is how often the CSIDriver objects are read for the period, if no driver has a shorter one: nodes that watch them would
-	// cost more.
+	// periodLook is how often the CSIDriver objects are read for the period, and for requiresRepublish, if no driver has a shorter period: nodes
+	// that watch them would cost more.
 	periodLook = 5 * time.Minute
 )
 

@@ -57,7 +57,11 @@ func (p *Plugin) info(ctx context.Context, driver string) (*csiDriver, error) {
 		case apierrors.IsNotFound(err):
 			return p.infos.put(driver, nil), nil
 		case err == nil:
-			return p.infos.put(driver, &csiDriver{got}), nil
+			info := p.infos.put(driver, &csiDriver{got})
+			if info.republishes() && !had.info.republishes() && p.cfg.Republish != nil {
+				p.cfg.Republish()
+			}
+			return info, nil
 		case ok:
 			return had.info, nil
 		}
@@ -123,6 +127,11 @@ func (i *csiDriver) updatePeriod() time.Duration {
 		return 0
 	}
 	return max(time.Duration(*i.Spec.NodeAllocatableUpdatePeriodSeconds)*time.Second, shortestUpdate)
+}
+
+// republishes reports whether the driver's volumes must be published again periodically.
+func (i *csiDriver) republishes() bool {
+	return i != nil && i.Spec.RequiresRepublish != nil && *i.Spec.RequiresRepublish
 }
 
 func (i *csiDriver) podInfo() bool {

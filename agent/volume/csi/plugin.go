@@ -57,6 +57,8 @@ type Config struct {
 	Events events.Publisher
 	// Registered, if set, is called after a driver registered: volumes that waited for it can continue.
 	Registered func(driver string)
+	// Republish, if set, is called when the volumes of a driver must be published again from now on: RefreshAt has another result.
+	Republish func()
 	// ReadyChanged, if set, is called when the result of NotReady may have changed.
 	ReadyChanged func()
 	Bus          *trace.Bus
@@ -153,8 +155,7 @@ func (p *Plugin) RefreshAt(s volume.Spec) time.Time {
 		return time.Time{}
 	}
 	had, _ := p.infos.get(v.driver) // SetUp has just read it; this function must not wait
-	info := had.info
-	if info == nil || info.Spec.RequiresRepublish == nil || !*info.Spec.RequiresRepublish {
+	if !had.info.republishes() {
 		return time.Time{}
 	}
 	return time.Now().Add(time.Minute)
