@@ -340,7 +340,7 @@ func TestRefused(t *testing.T) {
 		{pod("u", bad), `volume "info" (kubernetes.io/downward-api) failed: file "labels": downward API "spec.nonsense"`},
 		{pod("u", emptyVol("data", "Floppy")), `emptyDir.medium "Floppy": want Memory`},
 		{pod("u", hostVol("host", "/a/../b")), `hostPath.path "/a/../b" must not contain '..'`},
-		{pod("u", hostVol("host", "/none/such")), `hostPath type check failed: /none/such is not a directory`},
+		{pod("u", hostVol("host", "/none/such")), `hostPath type check failed, /none/such is not a directory`},
 		{pod("../u", emptyVol("data", "")), `metadata.uid "../u" cannot name a directory`},
 		{pod("u", emptyVol("../data", "")), `spec.volumes[0].name "../data"`},
 	} {

@@ -87,8 +87,8 @@ func TestHostPathTypes(t *testing.T) {
 	a := n.start()
 	for _, c := range []struct{ name, path, typ, want string }{
 		{"missing", "$DIR/none", "Directory", "is not a directory"},
-		{"dir-as-file", "$DIR", "File", "is not a file, it is a directory"},
-		{"file-as-socket", "/etc/passwd", "Socket", "is not a socket file, it is a file"},
+		{"dir-as-file", "$DIR", "File", "is not a file, it's a Directory"},
+		{"file-as-socket", "/etc/passwd", "Socket", "is not a socket file, it's a File"},
 	} {
 		n.put(c.name+".yaml", strings.NewReplacer("NAME", c.name, "PATH", c.path, "TYPE", c.typ).Replace(`
 apiVersion: v1

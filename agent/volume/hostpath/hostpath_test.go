@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +22,9 @@ func TestTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(dir, at("link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// A relative address, because the length of a socket's path is limited.
@@ -47,15 +51,17 @@ func TestTypes(t *testing.T) {
 		{path: at("touched"), typ: v1.HostPathFileOrCreate},
 		{path: at("file"), typ: v1.HostPathFileOrCreate},
 
-		{path: at("none"), typ: v1.HostPathDirectory, want: "is not a directory: stat"},
-		{path: at("file"), typ: v1.HostPathDirectory, want: "hostPath type check failed: " + at("file") + " is not a directory, it is a file"},
-		{path: at("file"), typ: v1.HostPathDirectoryOrCreate, want: "is not a directory, it is a file"},
-		{path: dir, typ: v1.HostPathFile, want: "is not a file, it is a directory"},
-		{path: dir, typ: v1.HostPathFileOrCreate, want: "is not a file, it is a directory"},
+		{path: at("none"), typ: v1.HostPathDirectory, want: "hostPath type check failed, " + at("none") + ` is not a directory, unable to determine its type: path "` + at("none") + `" does not exist`},
+		{path: at("file"), typ: v1.HostPathDirectory, want: "hostPath type check failed: " + at("file") + " is not a directory, it's a File"},
+		{path: at("file"), typ: v1.HostPathDirectoryOrCreate, want: "is not a directory, it's a File"},
+		{path: dir, typ: v1.HostPathFile, want: "is not a file, it's a Directory"},
+		{path: dir, typ: v1.HostPathFileOrCreate, want: "is not a file, it's a Directory"},
 		{path: at("none/deep"), typ: v1.HostPathFileOrCreate, want: "no such file"},
-		{path: dir, typ: v1.HostPathSocket, want: "is not a socket file, it is a directory"},
-		{path: at("file"), typ: v1.HostPathCharDev, want: "is not a character device, it is a file"},
-		{path: "/dev/null", typ: v1.HostPathBlockDev, want: "is not a block device, it is a character device"},
+		{path: dir, typ: v1.HostPathSocket, want: "is not a socket file, it's a Directory"},
+		{path: at("file"), typ: v1.HostPathCharDev, want: "is not a character device, it's a File"},
+		{path: "/dev/null", typ: v1.HostPathBlockDev, want: "is not a block device, it's a CharDevice"},
+		{path: at("socket"), typ: v1.HostPathBlockDev, want: "is not a block device, it's a Socket"},
+		{path: at("pipe"), typ: v1.HostPathFile, want: "is not a file, unable to determine its type: only recognise file, directory, socket, block device and character device"},
 		{path: dir, typ: "Folder", want: `hostPath.type "Folder": want Directory`},
 	} {
 		s := volume.Spec{Volume: &v1.Volume{VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: tc.path, Type: &tc.typ}}}}
