@@ -18,6 +18,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/agent/device/checkpoint"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/topology"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
@@ -181,6 +182,8 @@ func TestRefusedRegistrations(t *testing.T) {
 	}
 	if err := n.Register(t.Context(), gpu, "/x", []string{"v1alpha"}); err == nil || !strings.Contains(err.Error(), "manager version, v1beta1, is not among plugin supported versions [v1alpha]") {
 		t.Error(err)
+	} else if _, invalid := errors.AsType[*pluginwatch.InvalidError](err); !invalid {
+		t.Errorf("%v is not an InvalidError", err)
 	}
 	if err := register(t, dir, "example.com/"+strings.Repeat("x", 1<<20), "a.sock"); err == nil {
 		t.Error("took a name of 1 MB")

@@ -2,11 +2,11 @@ package device
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -24,10 +24,10 @@ func (m *Manager) Register(ctx context.Context, name, endpoint string, versions 
 
 func (m *Manager) register(ctx context.Context, name, endpoint string, versions []string) error {
 	if !slices.Contains(versions, pluginapi.Version) {
-		return fmt.Errorf("manager version, %s, is not among plugin supported versions %v", pluginapi.Version, versions)
+		return pluginwatch.Invalidf("manager version, %s, is not among plugin supported versions %v", pluginapi.Version, versions)
 	}
 	if !extendedName(name) {
-		return fmt.Errorf("invalid name of device plugin socket: the ResourceName %q is invalid", clip(name))
+		return pluginwatch.Invalidf("invalid name of device plugin socket: the ResourceName %q is invalid", clip(name))
 	}
 	m.mu.Lock()
 	g := m.registry

@@ -104,7 +104,7 @@ func TestPluginsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	h := &handler{calls: make(chan string, 10), fail: make(chan error, 1)}
+	h := &handler{calls: make(chan string, 10), fail: make(chan error, 2)}
 	w, err := New(Config{Dir: filepath.Join(dir, "registry"), Handlers: map[string]Handler{"CSIPlugin": h}})
 	if err != nil {
 		t.Fatal(err)
@@ -125,20 +125,24 @@ func TestPluginsComeAndGo(t *testing.T) {
 	want(h.calls, "+a /csi/a")
 	want(early.told, "")
 
-	// One in a separate directory, which fails at first.
+	// One in a separate directory, which is refused at first, and then fails.
+	h.fail <- &InvalidError{errors.New("version 0")}
 	h.fail <- errors.New("not yet")
 	if err := os.Mkdir(filepath.Join(dir, "registry", "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	late := serve(t, filepath.Join(dir, "registry", "sub", "b.sock"), "CSIPlugin", "b")
 	want(h.calls, "+b /csi/b")
-	want(late.told, "plugin registration failed with err: not yet")
+	want(late.told, "RegisterPlugin error -- plugin validation failed with err: version 0")
+	want(h.calls, "+b /csi/b")
+	want(late.told, "RegisterPlugin error -- plugin registration failed with err: not yet")
 	want(h.calls, "+b /csi/b")
 	want(late.told, "")
 
 	// A plugin of an unknown type is notified.
-	odd := serve(t, filepath.Join(dir, "registry", "d.sock"), "DevicePlugin", "d")
-	want(odd.told, "no handler registered for plugin type: DevicePlugin: this build does not support it yet")
+	path := filepath.Join(dir, "registry", "d.sock")
+	odd := serve(t, path, "DevicePlugin", "d")
+	want(odd.told, "RegisterPlugin error -- no handler registered for plugin type: DevicePlugin at socket "+path)
 
 	// A restart: the socket is removed and created again.
 	early.srv.Stop()

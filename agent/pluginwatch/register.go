@@ -41,7 +41,7 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 	if p.endpoint == "" {
 		p.endpoint = path
 	}
-	if err = w.take(ctx, p, info.GetSupportedVersions()); err != nil {
+	if err = w.take(ctx, p, path, info.GetSupportedVersions()); err != nil {
 		w.decide(ctx, p.name, trace.VerdictRefused, err.Error())
 		return nil, errors.Join(err, notify(ctx, client, err.Error()))
 	}
@@ -55,13 +55,18 @@ func (w *Watcher) register(ctx context.Context, path string) (*plugin, error) {
 	return p, nil
 }
 
-func (w *Watcher) take(ctx context.Context, p *plugin, versions []string) error {
+// take has the handler register a plugin. The messages are upstream's.
+func (w *Watcher) take(ctx context.Context, p *plugin, path string, versions []string) error {
 	h := w.cfg.Handlers[p.kind]
 	if h == nil {
-		return fmt.Errorf("no handler registered for plugin type: %s: this build does not support it yet", p.kind)
+		return fmt.Errorf("RegisterPlugin error -- no handler registered for plugin type: %s at socket %s", p.kind, path)
 	}
-	if err := h.Register(ctx, p.name, p.endpoint, versions); err != nil {
-		return fmt.Errorf("plugin registration failed with err: %w", err)
+	err := h.Register(ctx, p.name, p.endpoint, versions)
+	if _, invalid := errors.AsType[*InvalidError](err); invalid {
+		return fmt.Errorf("RegisterPlugin error -- plugin validation failed with err: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("RegisterPlugin error -- plugin registration failed with err: %w", err)
 	}
 	return nil
 }

@@ -21,12 +21,26 @@ const (
 
 // Handler registers plugins of one type.
 type Handler interface {
-	// Register registers the plugin; an error refuses it, and the plugin is notified. It is called again later, also for a registered
-	// plugin.
+	// Register registers the plugin; an error refuses it, and the plugin is notified. An [InvalidError] says that the plugin is not valid. It is
+	// called again later, also for a registered plugin.
 	Register(ctx context.Context, name, endpoint string, versions []string) error
 	// Deregister removes the plugin. Another plugin with that name may use the endpoint by then.
 	Deregister(ctx context.Context, name, endpoint string)
 }
+
+// InvalidError is why a plugin cannot be registered, by what it says about itself, such as its versions.
+type InvalidError struct{ Err error }
+
+// Invalidf returns an [InvalidError] with a text as that of [fmt.Errorf].
+func Invalidf(format string, args ...any) error {
+	return &InvalidError{Err: fmt.Errorf(format, args...)}
+}
+
+// Error implements error.
+func (e *InvalidError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *InvalidError) Unwrap() error { return e.Err }
 
 // Config is what a Watcher needs.
 type Config struct {

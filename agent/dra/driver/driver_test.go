@@ -21,6 +21,7 @@ import (
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 	drabeta "k8s.io/kubelet/pkg/apis/dra/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -121,6 +122,8 @@ func TestRegister(t *testing.T) {
 	}
 	if err := d.Register(t.Context(), gpus, "/y", []string{"v0"}); err == nil || !strings.HasPrefix(err.Error(), "invalid supported gRPC versions of DRA driver plugin gpu.example.com at endpoint /y: none of services") {
 		t.Error(err)
+	} else if _, invalid := errors.AsType[*pluginwatch.InvalidError](err); !invalid {
+		t.Errorf("%v is not an InvalidError", err)
 	}
 	for i := range maxPlugins - 2 {
 		if err := d.Register(t.Context(), gpus, fmt.Sprintf("/x%d", i), []string{v1}); err != nil {

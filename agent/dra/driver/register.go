@@ -15,6 +15,7 @@ import (
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 	drabeta "k8s.io/kubelet/pkg/apis/dra/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -44,13 +45,13 @@ func (d *Drivers) Register(ctx context.Context, name, endpoint string, versions 
 func (d *Drivers) register(ctx context.Context, name, endpoint string, versions []string) error {
 	service, err := choose(versions)
 	if err != nil {
-		return fmt.Errorf("invalid supported gRPC versions of DRA driver plugin %s at endpoint %s: %w", clip(name), clip(endpoint), err)
+		return pluginwatch.Invalidf("invalid supported gRPC versions of DRA driver plugin %s at endpoint %s: %w", clip(name), clip(endpoint), err)
 	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("the name of DRA driver %q is invalid: %s", clip(name), problems[0])
+		return pluginwatch.Invalidf("the name of DRA driver %q is invalid: %s", clip(name), problems[0])
 	}
 	if !filepath.IsAbs(endpoint) || len(endpoint) > maxPath {
-		return fmt.Errorf("the endpoint %q of DRA driver %s is invalid: want an absolute path of at most %d bytes", clip(endpoint), name, maxPath)
+		return pluginwatch.Invalidf("the endpoint %q of DRA driver %s is invalid: want an absolute path of at most %d bytes", clip(endpoint), name, maxPath)
 	}
 	if err := d.await(ctx); err != nil {
 		return err

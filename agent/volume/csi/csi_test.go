@@ -22,6 +22,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/kubeapi/fakeapi"
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
@@ -228,6 +229,10 @@ func TestVersionsOfDrivers(t *testing.T) {
 		if _, err := p.validate(tc.name, tc.endpoint, tc.versions); (err == nil) != tc.ok {
 			t.Errorf("%v: %v", tc, err)
 		}
+	}
+	err = p.Register(t.Context(), "e", "/b", nil)
+	if _, invalid := errors.AsType[*pluginwatch.InvalidError](err); !invalid || !strings.HasPrefix(err.Error(), "validation failed for CSI Driver e at endpoint /b: ") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/kubeloupe/kubeloupe/agent/pluginwatch"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -41,7 +42,7 @@ type driver struct {
 func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions []string) error {
 	version, err := p.validate(name, endpoint, versions)
 	if err != nil {
-		return err
+		return pluginwatch.Invalidf("validation failed for CSI Driver %s at endpoint %s: %w", name, endpoint, err)
 	}
 	d, err := p.dial(name, endpoint, version)
 	if err != nil {
