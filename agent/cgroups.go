@@ -149,14 +149,14 @@ func (p *parts) tellEnforced(ctx context.Context) {
 	}
 }
 
-// tellLimit sends the Event about the limit of all pods together, which was set or refused.
+// tellLimit sends the Event about the limit of all pods together, which was set or refused. Without pods in enforceNodeAllocatable, the limit is
+// the whole node.
 func (p *parts) tellLimit(ctx context.Context, err error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		p.cluster.events.Node(ctx, v1.EventTypeWarning, "FailedNodeAllocatableEnforcement", fmt.Sprintf("Failed to update Node Allocatable Limits %q: %v", p.cgroups.AllPods(), err))
-	case p.enforcesPods():
-		p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
+		return
 	}
+	p.cluster.events.Node(ctx, v1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
 }
 
 // keepLimit sets the limit of all pods again while the kernel refuses it.

@@ -15,6 +15,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/config"
+	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
 func TestChooseDriver(t *testing.T) {
@@ -118,6 +121,24 @@ func TestCgroupWarnings(t *testing.T) {
 	}
 	if got := partsOn(t, "--qos-reserved=memory=50%", "--feature-gates=QOSReserved=true").cgroupWarnings(false); got != nil {
 		t.Errorf("allowed: %q", got)
+	}
+}
+
+// The Event about the limit of all pods is upstream's, with and without pods in enforceNodeAllocatable.
+func TestTellLimit(t *testing.T) {
+	for _, enforce := range []string{"pods", "none"} {
+		rec := tracetest.New(t)
+		p := partsOn(t, "--enforce-node-allocatable="+enforce)
+		recorder, err := events.New(events.Config{Node: "n", Bus: rec.Bus()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.cluster = &cluster{events: recorder}
+		p.tellLimit(t.Context(), nil)
+		want := []trace.NodeEvent{{Type: "Normal", Reason: "NodeAllocatableEnforced", Message: "Updated Node Allocatable limit across pods"}}
+		if diff := cmp.Diff(want, tracetest.Events[trace.NodeEvent](rec)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", enforce, diff)
+		}
 	}
 }
 
