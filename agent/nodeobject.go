@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/node"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -64,7 +65,7 @@ func (p *parts) newNode() error {
 		Resources: p.resources, Fresh: p.pods.devices.Fresh,
 		Images:   func(ctx context.Context) ([]node.Image, error) { return node.ListImages(ctx, p.client.Image) },
 		Runtime:  p.runtime,
-		NotReady: p.notReady, Pressure: p.pressure,
+		NotReady: p.notReady, Warning: p.softRequirement(), Pressure: p.pressure,
 		VolumesInUse:    func() ([]v1.UniqueVolumeName, bool) { return p.volumes.InUse(), p.pods.manager.SourcesReady() },
 		Seen:            p.seenNode,
 		HeartbeatFailed: c.clients.CloseIdle,
@@ -77,6 +78,16 @@ func (p *parts) newNode() error {
 	p.add("node", n.Run)
 	p.add("node readiness", func(ctx context.Context) error { return p.state.Follow(ctx, p.self.Changed) })
 	return nil
+}
+
+// softRequirement returns what the kernel lacks although pods can run; "" for nothing.
+//
+// Upstream: pkg/kubelet/cm/container_manager_linux.go, setupNode.
+func (p *parts) softRequirement() string {
+	if p.cfg.Simulated || cgroup.LimitsCPU(cgroupMount) {
+		return ""
+	}
+	return "CPU hardcapping unsupported"
 }
 
 // resources returns the node's capacity and allocatable, with its devices.

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,5 +27,18 @@ func TestIsolatesStorage(t *testing.T) {
 		if _, has := p.host.resources.Capacity[v1.ResourceEphemeralStorage]; has != c.want {
 			t.Errorf("%q: ephemeral-storage %t", c.text, has)
 		}
+	}
+}
+
+// The errors of the Ready condition's message are in upstream's order.
+func TestOrderOfUnready(t *testing.T) {
+	u := unready{
+		shutdown: errors.New("shutdown"), storage: errors.New("storage"), network: errors.New("network"), pleg: errors.New("PLEG"), runtime: errors.New("runtime"),
+	}
+	if got := fmt.Sprint(u.errs()); got != "[runtime PLEG network storage shutdown]" {
+		t.Errorf("errors %s", got)
+	}
+	if got := (unready{network: errors.New("network")}).errs(); len(got) != 1 {
+		t.Errorf("errors %v", got)
 	}
 }

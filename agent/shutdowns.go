@@ -42,13 +42,22 @@ func (p *parts) shuttingDown() bool { return p.host.shutdown != nil && p.host.sh
 
 // notReady returns why the node is not ready.
 func (p *parts) notReady() []error {
-	errs := slices.Clip(p.state.NotReady())
-	errs = append(errs, p.pleg.Hung())
+	u := unready{runtime: p.state.RuntimeError(), pleg: p.pleg.Hung(), network: p.state.NetworkError(), storage: p.noCSINode()}
 	if p.host.shutdown != nil {
-		errs = append(errs, p.host.shutdown.NotReady())
+		u.shutdown = p.host.shutdown.NotReady()
 	}
-	errs = append(errs, p.noCSINode())
-	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return u.errs()
+}
+
+// unready has what may make a node unready; nil fields do not.
+type unready struct{ runtime, pleg, network, storage, shutdown error }
+
+// errs returns the errors in the order of the Ready condition's message.
+//
+// Upstream: pkg/kubelet/nodestatus/setters.go, ReadyCondition; pkg/kubelet/runtime.go, runtimeErrors.
+func (u unready) errs() []error {
+	all := []error{u.runtime, u.pleg, u.network, u.storage, u.shutdown}
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
 }
 
 // endable implements shutdown.Pods.

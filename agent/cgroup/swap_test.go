@@ -31,3 +31,26 @@ func TestCountsSwap(t *testing.T) {
 		}
 	}
 }
+
+func TestLimitsCPU(t *testing.T) {
+	v1 := []string{"cpu,cpuacct/cgroup.procs", "memory/cgroup.procs", "cpu,cpuacct/cpu.cfs_period_us"}
+	for name, c := range map[string]struct {
+		files []string
+		want  bool
+	}{
+		"v1":                 {append(v1, "cpu,cpuacct/cpu.cfs_quota_us"), true},
+		"v1 without a quota": {v1, false},
+		"v1 without either":  {v1[:2], false},
+		"v2":                 {[]string{"cgroup.controllers"}, true},
+		"not known":          {nil, true},
+	} {
+		mount := t.TempDir()
+		for _, f := range c.files {
+			do(t, os.MkdirAll(filepath.Join(mount, filepath.Dir(f)), 0o700))
+			do(t, os.WriteFile(filepath.Join(mount, f), nil, 0o600))
+		}
+		if got := cgroup.LimitsCPU(mount); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

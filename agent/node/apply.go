@@ -41,6 +41,7 @@ type facts struct {
 	declared              []string
 	pressure              Pressure
 	notReady              []error
+	warning               string
 	volumes               []v1.UniqueVolumeName
 	volumesKnown          bool
 	noStorage             bool
@@ -58,7 +59,7 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 	n.refresh(ctx, node)
 	f := facts{
 		now: metav1.Now(), info: c.Info, addresses: n.slow.addresses, images: n.slow.images, runtime: c.Runtime(), port: c.Port, declared: c.Declared,
-		pressure: c.Pressure(), notReady: c.NotReady(), noStorage: c.NoStorage,
+		pressure: c.Pressure(), notReady: c.NotReady(), warning: c.Warning, noStorage: c.NoStorage,
 	}
 	f.capacity, f.allocatable = c.Resources()
 	f.volumes, f.volumesKnown = c.VolumesInUse()

@@ -64,6 +64,9 @@ func setConditions(s *v1.NodeStatus, f facts) (reasons []string) {
 	if err := utilerrors.NewAggregate(errs); err != nil {
 		ready.Status, ready.Reason, ready.Message, event = v1.ConditionFalse, "KubeletNotReady", err.Error(), "NodeNotReady"
 	}
+	if f.warning != "" {
+		ready.Message += ". WARNING: " + f.warning
+	}
 	was := condition(s, v1.NodeReady)
 	first := was == nil
 	if setCondition(s, ready, f) && (!first || ready.Status == v1.ConditionTrue) {

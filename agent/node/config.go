@@ -63,6 +63,8 @@ type Config struct {
 	Runtime func() Runtime
 	// NotReady returns why the node is not ready: runtime, network, PLEG, storage, shutdown. No error is Ready.
 	NotReady func() []error
+	// Warning is appended to the message of the Ready condition: what the node lacks, although it is ready; "" for nothing.
+	Warning string
 	// Pressure returns the resources that are under pressure.
 	Pressure func() Pressure
 	// VolumesInUse returns the attachable volumes in use; false if they are not known yet.

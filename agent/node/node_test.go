@@ -274,6 +274,28 @@ func TestChange(t *testing.T) {
 	})
 }
 
+// What the node lacks is in the message of the Ready condition, whether it is ready or not.
+func TestWarning(t *testing.T) {
+	capacity := v1.ResourceList{}
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods} {
+		capacity[name] = resource.MustParse("1")
+	}
+	for _, c := range []struct {
+		f    facts
+		want string
+	}{
+		{facts{noStorage: true}, "kubelet is posting ready status"},
+		{facts{noStorage: true, warning: "CPU hardcapping unsupported"}, "kubelet is posting ready status. WARNING: CPU hardcapping unsupported"},
+		{facts{warning: "CPU hardcapping unsupported"}, "missing node capacity for resources: ephemeral-storage. WARNING: CPU hardcapping unsupported"},
+	} {
+		s := v1.NodeStatus{Capacity: capacity}
+		setConditions(&s, c.f)
+		if got := condition(&s, v1.NodeReady).Message; got != c.want {
+			t.Errorf("message %q, want %q", got, c.want)
+		}
+	}
+}
+
 // Labels and taints of others are kept, the agent's own fields are corrected, and the boot is reported.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

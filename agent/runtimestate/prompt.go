@@ -36,17 +36,11 @@ func (s *State) Follow(ctx context.Context, f func()) error {
 	}
 }
 
-// NotReady returns the reasons why pods cannot run, in upstream's words; none if they can.
-func (s *State) NotReady() []error {
+// RuntimeError returns why the runtime cannot run pods, in upstream's words; nil if it can.
+func (s *State) RuntimeError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
-	for _, h := range []health{s.up, s.network} {
-		if err := h.err(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errs
+	return s.up.err()
 }
 
 // NetworkError returns why the pod network is not ready, in upstream's words; nil if it is.

@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 		Net     bool
 		NetWhy  string
 		Publish []string
-		Words   []string // those of NotReady
+		Words   []string // those of RuntimeError and NetworkError
 	}
 	for _, tc := range []struct {
 		name string
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 			if ok, _ := s.Ready(); ok {
 				t.Error("ready before it was asked")
 			}
-			if got := fmt.Sprint(s.NotReady()); got != "[container runtime status check may not have completed yet network state unknown]" {
+			if got := fmt.Sprint(words(s)); got != "[container runtime status check may not have completed yet network state unknown]" {
 				t.Errorf("before it was asked: %s", got)
 			}
 			changed := s.Changed()
@@ -149,9 +149,7 @@ func TestCheck(t *testing.T) {
 			got.Up, got.Why = s.Ready()
 			got.Net, got.NetWhy = s.NetworkReady()
 			got.Publish = said(rec)
-			for _, err := range s.NotReady() {
-				got.Words = append(got.Words, err.Error())
-			}
+			got.Words = words(s)
 			if err := s.NetworkError(); (err != nil) == got.Net || err != nil && err.Error() != got.Words[len(got.Words)-1] {
 				t.Errorf("network error %v", err)
 			}
@@ -292,4 +290,14 @@ func TestSupports(t *testing.T) {
 	if _, err := s.Supports("b"); err == nil {
 		t.Error("a handler that is not listed: no error")
 	}
+}
+
+// words are those of the state's errors.
+func words(s *State) (out []string) {
+	for _, err := range []error{s.RuntimeError(), s.NetworkError()} {
+		if err != nil {
+			out = append(out, err.Error())
+		}
+	}
+	return out
 }
