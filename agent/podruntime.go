@@ -23,6 +23,8 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	p.pods.images = images
+	p.pods.cgroups = cgroup.NewPods(p.cgroups, p.pods.registry)
+	p.add("QoS cgroups", p.pods.cgroups.Run)
 	pullSecrets := p.cluster.pullSecrets(p.cfg.Bus)
 	if err := p.newResizes(); err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 	}
 	k := p.cfg.Kubelet
 	return podruntime.New(podruntime.Config{
-		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: cgroup.NewPods(p.cgroups, p.pods.registry),
+		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: p.pods.cgroups,
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.FirstRestartBackoff, k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.hostIPs, Family: p.podFamily(),
@@ -75,7 +77,7 @@ func (p *parts) options(ctx context.Context, pullSecrets *image.PullSecrets) (po
 		s.ResizeVolume = p.volumes.Resize
 	}
 	if p.cgroups != nil {
-		s.PodLimits = cgroup.NewPods(p.cgroups, p.pods.registry)
+		s.PodLimits = p.pods.cgroups
 	}
 	if !p.cfg.Simulated {
 		s.SubPath = p.subpaths

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/device"
 	"github.com/kubeloupe/kubeloupe/agent/dra"
 	"github.com/kubeloupe/kubeloupe/agent/image"
@@ -36,6 +37,7 @@ type podParts struct {
 	plugins  map[string]pluginwatch.Handler
 	sockets  *pluginwatch.Watcher // of those plugins
 	store    *pods.Store
+	cgroups  *cgroup.Pods
 	hooks    *lifecycle.Runner
 	images   *image.Puller
 	logins   string // the hash of the configuration of credential providers; empty without one

@@ -82,6 +82,8 @@ type Manager struct {
 	demand demand // that the tiers were last set for
 	// refused is why kubepods has not the limit of its memory; nil if it has.
 	refused error
+	// raised are the tiers whose limit of memory is what they used, because the kernel refused less.
+	raised map[string]bool
 
 	written sync.Mutex
 	figures map[string]map[string]string // by cgroup: the values of files after they were written
@@ -131,7 +133,7 @@ func New(cfg Config) (*Manager, error) {
 			return nil, &UnavailableError{h.dir, fmt.Errorf("cannot be written, run as root: %w", err)}
 		}
 	}
-	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel()}, nil
+	return &Manager{cfg: cfg, v2: v2, tree: tree, fs: kernel(), raised: map[string]bool{}}, nil
 }
 
 // Driver returns the cgroup driver; "" if the agent creates no cgroups.

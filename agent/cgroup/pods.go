@@ -3,6 +3,7 @@ package cgroup
 import (
 	"context"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,8 @@ type Pods struct {
 	// weighing is held from the reading of the pods until the QoS cgroups have their limits: so of pods that start at the same time, the one
 	// that is last knows all others.
 	weighing sync.Mutex
+	// again wakes Run.
+	again chan struct{}
 
 	// If no cgroups are created (simulated runtime), a pod's plan nevertheless begins with this step, so that plans are
 	// equal.
@@ -35,7 +38,29 @@ type Pods struct {
 
 // NewPods returns the cgroups of pods. The manager is nil if the agent creates no cgroups.
 func NewPods(m *Manager, workers Workers) *Pods {
-	return &Pods{manager: m, workers: workers, told: map[types.UID]bool{}}
+	return &Pods{manager: m, workers: workers, again: make(chan struct{}, 1), told: map[types.UID]bool{}}
+}
+
+// weighAgain is how long the QoS cgroups may have other limits than their pods require, because the kernel refused those.
+//
+// Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, periodicQOSCgroupUpdateInterval: there, the limits are set that often, always.
+const weighAgain = time.Minute
+
+// Run sets the limits of the QoS cgroups again while the kernel refuses some, until ctx ends. It returns nil.
+func (c *Pods) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.again:
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(weighAgain):
+		}
+		c.weigh(ctx)
+	}
 }
 
 // PodParent implements podruntime.Cgroups.
@@ -94,10 +119,16 @@ func (c *Pods) tell(uid types.UID, done bool) {
 	}
 }
 
-// weigh updates the limits of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod
-// retries.
+// weigh updates the limits of the QoS cgroups. A failure does not delay the pod: it is published, and the next pod, or
+// Run, retries.
 func (c *Pods) weigh(ctx context.Context) {
 	c.weighing.Lock()
 	defer c.weighing.Unlock()
-	_ = c.manager.UpdateTiers(ctx, c.workers.Syncing())
+	if err := c.manager.UpdateTiers(ctx, c.workers.Syncing()); err == nil && !c.manager.anyRaised() {
+		return
+	}
+	select {
+	case c.again <- struct{}{}:
+	default:
+	}
 }

@@ -1,12 +1,17 @@
 package cgroup_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -122,4 +127,48 @@ func TestClean(t *testing.T) {
 	if diff := cmp.Diff([]string{"cgroup /kubepods/burstable/podb-1"}, decided); diff != "" {
 		t.Errorf("decisions (-want +got)\n%s", diff)
 	}
+}
+
+// The kernel of v1 refuses a limit of qosReserved below the use: it is set when the use is smaller, without another pod.
+func TestRaisedLimitIsLowered(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{Allocatable: 1 << 30, QOSReserved: new(int64(100))})
+	do(t, m.EnsureTiers(t.Context()))
+	use := func(bytes string) {
+		t.Helper()
+		do(t, os.WriteFile(filepath.Join(mount, "kubepods/burstable/memory.current"), []byte(bytes), 0o600))
+	}
+	var refuses atomic.Bool
+	refuses.Store(true)
+	m.Refuse(func(file, value string) error {
+		if refuses.Load() && strings.HasSuffix(file, "burstable/memory.max") && value == "536870912" {
+			return unix.EBUSY
+		}
+		return nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := quantities("cpu", "1", "memory", "512Mi")
+		pods := cgroup.NewPods(m, syncing{podOf("g", r, r)})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go pods.Run(ctx) //nolint:errcheck // it returns nil
+		want := func(when, limit string) {
+			t.Helper()
+			synctest.Wait()
+			if got := contents(t, mount, "kubepods/burstable/memory.max"); got != "kubepods/burstable/memory.max: "+limit {
+				t.Errorf("%s: %s, want %s", when, got, limit)
+			}
+		}
+		use("1073000000")
+		do(t, pods.EnsurePod(ctx, podOf("g", r, r)))
+		want("refused", "1073000000")
+		use("1072000000")
+		time.Sleep(time.Minute)
+		want("a minute later", "1072000000")
+		refuses.Store(false)
+		time.Sleep(time.Minute)
+		want("the pods use less", "536870912")
+		do(t, os.WriteFile(filepath.Join(mount, "kubepods/burstable/memory.max"), []byte("kept"), 0o600))
+		time.Sleep(time.Hour)
+		want("nothing is left to do", "kept")
+	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // UpdateTiers sets the limits of the tiers that depend on the requests of their pods: the CPU weight of the burstable
-// cgroup, and with memory QoS or qosReserved also memory. It writes and publishes only what has changed.
+// cgroup, and with memory QoS or qosReserved also memory. It writes and publishes only what has changed, and limits that are raised.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, UpdateCgroups.
 func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
@@ -25,10 +25,10 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 	defer m.mu.Unlock()
 	before, after := m.cfg.planTiers(m.demand), m.cfg.planTiers(next)
 	for i, tier := range tiers() {
-		if same(before[i], after[i], m.v2) {
+		name := m.name(tier...)
+		if same(before[i], after[i], m.v2) && !m.raised[name] {
 			continue
 		}
-		name := m.name(tier...)
 		if err := m.traced(ctx, trace.CgroupUpdate, name, func(*trace.CgroupOp) error { return m.ensureTier(name, after[i]) }); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (m *Manager) UpdateTiers(ctx context.Context, pods []*v1.Pod) error {
 }
 
 // ensureTier creates a tier and sets its limits. The kernel may refuse a limit of qosReserved below the current use:
-// then the use is the limit, until the next update.
+// then the limit is raised to the use, until the next update. m.mu is locked.
 //
 // Upstream: pkg/kubelet/cm/qos_container_manager_linux.go, retrySetMemoryReserve.
 func (m *Manager) ensureTier(name string, l limits) error {
@@ -46,6 +46,7 @@ func (m *Manager) ensureTier(name string, l limits) error {
 		return m.ensureAll(name, l)
 	}
 	err := m.ensure(name, l)
+	delete(m.raised, name)
 	limit, limited := l.memory()
 	if err == nil || !limited || m.cfg.QOSReserved == nil {
 		return err
@@ -55,7 +56,18 @@ func (m *Manager) ensureTier(name string, l limits) error {
 		return err
 	}
 	l.Memory = &used
+	m.raised[name] = true
 	return m.ensure(name, l)
+}
+
+// anyRaised reports whether a tier has a larger limit than its pods require.
+func (m *Manager) anyRaised() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.raised) > 0
 }
 
 // ensureAll creates kubepods and sets its limits. On v1, the kernel refuses a limit of the memory below the current use, for example if the
