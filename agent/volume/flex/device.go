@@ -48,6 +48,7 @@ func (d *driver) stage(ctx context.Context, s volume.Spec, src *source) (dir str
 	if err != nil {
 		return dir, err
 	}
+	d.p.setDevice(dir, device)
 	stage = "MountVolume.MountDevice"
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return dir, err
@@ -107,7 +108,33 @@ func (d *driver) unstage(ctx context.Context, at volume.Place) (err error) {
 			return err
 		}
 	}
+	d.p.setDevice(dir, "")
 	return d.remove("unmountdevice", dir)
+}
+
+// setDevice stores the device of a staged volume; "" for none.
+func (p *Plugin) setDevice(dir, device string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if device == "" {
+		delete(p.devices, dir)
+	} else {
+		p.devices[dir] = device
+	}
+}
+
+// device returns the device of a staged volume, "" if it is not known. Of a volume that an earlier agent has staged, it is that of the node's
+// status.
+//
+// Upstream: pkg/kubelet/volumemanager/reconciler/reconstruct.go, updateReconstructedFromNodeStatus.
+func (p *Plugin) device(at volume.Place) string {
+	p.mu.Lock()
+	device := p.devices[p.staging(at)]
+	p.mu.Unlock()
+	if device == "" && p.cfg.Attached != nil {
+		device, _ = p.cfg.Attached(uniqueName(at))
+	}
+	return device
 }
 
 // usedByOthers reports whether another pod of the node has the volume.

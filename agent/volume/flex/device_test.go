@@ -153,7 +153,14 @@ func TestExpand(t *testing.T) {
 	if done, err := b.p.Expand(t.Context(), s, resource.MustParse("2Ki")); !done || err != nil {
 		t.Error(done, err)
 	}
-	b.expect("init", "expandfs|"+options+"|/dev/x|"+staged+"|2048|1024")
+	b.expect("init", "expandfs|"+options+"|/dev/x|"+podDir+"|2048|1024")
+	b.install(name, attaches+mounts+`expandfs) ok;;`)
+	b.setUp(s)
+	b.calls()
+	if done, err := b.p.Expand(t.Context(), s, resource.MustParse("2Ki")); !done || err != nil {
+		t.Error(done, err)
+	}
+	b.expect("expandfs|" + options + "|/dev/y|" + podDir + "|2048|1024") // the device of waitforattach
 	b.install(name, `init) ok ', "capabilities": {"requiresFSResize": false}';;`)
 	if done, err := b.p.Expand(t.Context(), s, resource.MustParse("2Ki")); done || err != nil {
 		t.Error(done, err)

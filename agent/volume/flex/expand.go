@@ -18,7 +18,8 @@ import (
 // Expand implements volume.Expander: the file system of a volume that a controller has expanded. For a driver that does not support it, the
 // agent expands the file system of the device.
 //
-// Upstream: pkg/volume/flexvolume/expander.go, NodeExpand.
+// Upstream: pkg/volume/flexvolume/expander.go, NodeExpand; pkg/volume/util/operationexecutor/operation_generator.go, which gives the pod's
+// directory.
 func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quantity) (done bool, err error) {
 	src := sourceOf(s)
 	d, err := p.driver(ctx, src.driver)
@@ -29,15 +30,12 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	if err != nil {
 		return false, err
 	}
-	device, dir := "", s.Dir
+	device := ""
 	if d.caps.Attach {
-		dir = p.staging(s.Place)
-		if p.cfg.Attached != nil {
-			device, _ = p.cfg.Attached(uniqueName(s.Place))
-		}
+		device = p.device(s.Place)
 	}
 	was := s.PVC.Status.Capacity[v1.ResourceStorage]
-	_, err = d.call(ctx, s.Name, "expandfs", options, device, dir, strconv.FormatInt(size.Value(), 10), strconv.FormatInt(was.Value(), 10))
+	_, err = d.call(ctx, s.Name, "expandfs", options, device, s.Dir, strconv.FormatInt(size.Value(), 10), strconv.FormatInt(was.Value(), 10))
 	switch {
 	case err == nil:
 		return true, nil
@@ -46,7 +44,7 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	case device == "":
 		return false, nil
 	}
-	if _, err := mount.NewResizeFs(utilexec.New()).Resize(device, dir); err != nil {
+	if _, err := mount.NewResizeFs(utilexec.New()).Resize(device, s.Dir); err != nil {
 		return false, fmt.Errorf("expand the file system of %s: %w", device, err)
 	}
 	return true, nil

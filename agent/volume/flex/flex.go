@@ -67,7 +67,9 @@ type Plugin struct {
 	mu      sync.Mutex
 	drivers map[string]*driver
 	wanted  map[string]bool // drivers that volumes wait for
-	cleaned bool            // Clean has succeeded
+	// devices are those of staged volumes, by the directory where each is mounted, as the drivers' waitforattach has returned them.
+	devices map[string]string
+	cleaned bool // Clean has succeeded
 }
 
 // New checks the configuration. It reads nothing.
@@ -83,7 +85,7 @@ func New(cfg Config) (*Plugin, error) {
 	if cfg.Patience == 0 {
 		cfg.Patience = patience
 	}
-	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, wanted: map[string]bool{}}, nil
+	return &Plugin{cfg: cfg, drivers: map[string]*driver{}, wanted: map[string]bool{}, devices: map[string]string{}}, nil
 }
 
 // Name implements volume.Plugin.
