@@ -13,19 +13,24 @@ type Volumes struct {
 	Secrets *PullSecrets // nil if there are none
 }
 
-// Ensure makes sure that the image of a volume is on the node, and returns the runtime's reference. Its errors are
+// Ensure makes sure that the image of a volume is on the node, and returns the reference for the runtime's mount. Its errors are
 // Puller.Ensure's.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, getImageVolumes.
 func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSource) (*runtimeapi.ImageSpec, error) {
 	secrets, missing, err := v.Secrets.Of(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
-	res, err := v.Images.Ensure(ctx, Request{
+	req := Request{
 		PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations, PullSecrets: secrets,
-	})
+	}
+	res, err := v.Images.Ensure(ctx, req)
 	if err != nil {
 		v.Secrets.Tell(ctx, pod, missing, err)
 		return nil, err
 	}
-	return res.Spec, nil
+	return &runtimeapi.ImageSpec{
+		Image: res.Ref, UserSpecifiedImage: src.Reference, Annotations: pod.Annotations,
+	}, nil
 }
