@@ -153,7 +153,7 @@ func (p *parts) newServing() (err error) {
 	}
 	if c.Bootstrap {
 		c.Client = p.cluster.clients.Main
-		c.Addresses = p.self.Addresses
+		c.Addresses, c.NamesOnly = p.self.Addresses, p.cfg.Kubelet.Gates.Enabled("AllowDNSOnlyNodeCSR")
 	}
 	p.serving, err = certs.NewServing(c)
 	return err

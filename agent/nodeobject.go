@@ -57,7 +57,7 @@ func (p *parts) newNode() error {
 		ExternalCloud: k.Node.ExternalCloud,
 		OnlyExisting:  k.Gates.Enabled("KubeletRegistrationGetOnExistsOnly"),
 		AttachDetach:  *kc.EnableControllerAttachDetach, IPs: nodeIPs(k.Node.IPs),
-		Info: node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap), Port: kc.Port,
+		Info: p.nodeInfo(), Port: kc.Port,
 		Declared:  p.host.declared,
 		Cgroups:   p.cgroupsInUse(),
 		NoStorage: !p.isolatesStorage(),
@@ -78,6 +78,17 @@ func (p *parts) newNode() error {
 	p.add("node", n.Run)
 	p.add("node readiness", func(ctx context.Context) error { return p.state.Follow(ctx, p.self.Changed) })
 	return nil
+}
+
+// nodeInfo describes the machine for the node's status.
+//
+// Upstream: pkg/kubelet/nodestatus/setters.go, MachineInfo.
+func (p *parts) nodeInfo() v1.NodeSystemInfo {
+	info := node.ReadInfo("/", p.cfg.Version, p.host.machine.Swap)
+	if p.cfg.Kubelet.Gates.Enabled("KubeletInUserNamespace") {
+		info.RunningInUserNamespace = new(node.InUserNamespace("/"))
+	}
+	return info
 }
 
 // softRequirement returns what the kernel lacks although pods can run; "" for nothing.

@@ -51,8 +51,12 @@ func (p *parts) newRuntime(ctx context.Context) (*podruntime.Runtime, error) {
 		return nil, err
 	}
 	k := p.cfg.Kubelet
+	var ensured podruntime.Images = images
+	if p.imagesByHandler() {
+		ensured = image.ByHandler{Puller: images, Handler: p.cluster.classes.Handler}
+	}
 	return podruntime.New(podruntime.Config{
-		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: images, Volumes: p.volumes, Cgroups: p.pods.cgroups,
+		Sandboxes: p.client.Runtime, Containers: p.client.Runtime, Images: ensured, Volumes: p.volumes, Cgroups: p.pods.cgroups,
 		Observer: observer{p.pleg}, Files: p.files, Gate: p.cfg.Gate, Slots: p.slots,
 		Backoff: podruntime.NewCrashBackoff(k.Pods.FirstRestartBackoff, k.Pods.MaxRestartBackoff),
 		Node:    p.criNode(), DNS: p.dns().Of, HostIPs: p.hostIPs, Family: p.podFamily(),
@@ -92,6 +96,11 @@ func (p *parts) options(ctx context.Context, pullSecrets *image.PullSecrets) (po
 	s.EnvObjects = c.objects
 	s.Services = c.objects.Services
 	return s, nil
+}
+
+// imagesByHandler reports whether the runtime gets the handler of a pod's RuntimeClass with the names of images.
+func (p *parts) imagesByHandler() bool {
+	return p.cfg.Kubelet.Gates.Enabled("RuntimeClassInImageCriApi")
 }
 
 // dns returns the resolver configurations of pods.

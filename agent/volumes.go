@@ -47,8 +47,12 @@ func (p *parts) newVolumes(images *image.Puller, secrets *image.PullSecrets) err
 		},
 		InUseChanged: p.self.Changed, Notices: p.pods.notices,
 	}
+	content := image.Volumes{Images: images, Secrets: secrets}
+	if p.imagesByHandler() {
+		content.Handler = p.cluster.classes.Handler
+	}
 	var err error
-	if c.Plugins, err = p.volumePlugins(mem, image.Volumes{Images: images, Secrets: secrets}); err != nil {
+	if c.Plugins, err = p.volumePlugins(mem, content); err != nil {
 		return err
 	}
 	if !p.cfg.Simulated {

@@ -268,6 +268,26 @@ func TestServingSigned(t *testing.T) {
 	})
 }
 
+// A certificate is requested for a node that has only names if the feature gate allows it.
+func TestServingTemplate(t *testing.T) {
+	name, ip := v1.NodeAddress{Type: v1.NodeHostName, Address: "lab-1"}, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.5"}
+	for _, c := range []struct {
+		addresses []v1.NodeAddress
+		namesOnly bool
+		want      bool
+	}{
+		{nil, true, false},
+		{[]v1.NodeAddress{name}, false, false},
+		{[]v1.NodeAddress{name}, true, true},
+		{[]v1.NodeAddress{name, ip}, false, true},
+		{[]v1.NodeAddress{ip}, true, true},
+	} {
+		if got := servingTemplate("lab-1", c.addresses, c.namesOnly); (got != nil) != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 // A request for addresses that the node no longer has is not waited for: there is another one soon.
 func TestServingAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,6 +29,7 @@ type ServingConfig struct {
 	// Addresses returns the node's addresses, for Bootstrap: nothing is requested before there is an IP. Call Changed
 	// when they change.
 	Addresses func() []v1.NodeAddress
+	NamesOnly bool              // a DNS name is enough (feature gate AllowDNSOnlyNodeCSR)
 	Client    kubeapi.Interface // for Bootstrap
 	Bus       *trace.Bus
 }
@@ -76,7 +77,7 @@ func newSigned(cfg ServingConfig) (*Serving, error) {
 		what: trace.UseServing, signer: certificatesv1.KubeletServingSignerName, store: store, bus: cfg.Bus,
 		given: given{trace.CertificateFile, cfg.CertFile}, cause: trace.CertificateStart,
 		usages:   []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
-		template: func() *x509.CertificateRequest { return servingTemplate(cfg.NodeName, cfg.Addresses()) },
+		template: func() *x509.CertificateRequest { return servingTemplate(cfg.NodeName, cfg.Addresses(), cfg.NamesOnly) },
 		client:   func() (kubeapi.Interface, func(), error) { return cfg.Client, func() {}, nil },
 		rotated:  func() {}, changed: make(chan struct{}, 1),
 	}
@@ -120,7 +121,7 @@ func (s *Serving) Run(ctx context.Context) error {
 }
 
 // servingTemplate requests all names and addresses of the node; nil before there is an address.
-func servingTemplate(node string, addresses []v1.NodeAddress) *x509.CertificateRequest {
+func servingTemplate(node string, addresses []v1.NodeAddress, namesOnly bool) *x509.CertificateRequest {
 	t := &x509.CertificateRequest{Subject: subject(node)}
 	var ips []string
 	for _, a := range addresses {
@@ -139,7 +140,7 @@ func servingTemplate(node string, addresses []v1.NodeAddress) *x509.CertificateR
 	}
 	slices.Sort(t.DNSNames)
 	t.DNSNames = slices.Compact(t.DNSNames)
-	if len(t.IPAddresses) == 0 {
+	if len(t.IPAddresses) == 0 && !(namesOnly && len(t.DNSNames) > 0) {
 		return nil
 	}
 	return t

@@ -50,7 +50,7 @@ const ignoredGate = "nothing in the agent depends on this feature gate"
 // docs/run.md has the reasons.
 func alwaysGates() []string {
 	return []string{
-		"ClusterTrustBundleProjection", "ContainerRestartRules", "EnvFiles", "EventedPLEG", "KubeletSeparateDiskGC",
+		"ClusterTrustBundleProjection", "ContainerRestartRules", "EnvFiles", "EventedPLEG", "HugepageAwareEviction", "KubeletSeparateDiskGC",
 		"KubeletServiceAccountTokenForCredentialProviders", "PodCertificateRequest", "PodLevelResourcesFixKubeletQOSClass", "ReloadKubeletClientCAFile",
 		"ReloadKubeletServerCertificateFile",
 	}
@@ -191,6 +191,7 @@ func actedOn() map[string]bool {
 // actedOnGates lists the supported feature gates.
 func actedOnGates() map[string]bool {
 	return map[string]bool{
+		"AllowDNSOnlyNodeCSR":                            true,
 		"AtomicWriteVolumeUserFields":                    true,
 		"CPUManagerPolicyAlphaOptions":                   true,
 		"CPUManagerPolicyBetaOptions":                    true,
@@ -222,6 +223,7 @@ func actedOnGates() map[string]bool {
 		"KubeletAllocatedPodsEndpoint":                   true,
 		"KubeletCrashLoopBackOffMax":                     true,
 		"KubeletEnsureSecretPulledImages":                true,
+		"KubeletInUserNamespace":                         true,
 		"KubeletPodResourcesListUseActivePods":           true,
 		"KubeletRegistrationGetOnExistsOnly":             true,
 		"LocalStorageCapacityIsolationFSQuotaMonitoring": true,
@@ -237,6 +239,8 @@ func actedOnGates() map[string]bool {
 		"ResourceHealthStatus":                 true,
 		"ResourceHealthStatusMessage":          true,
 		"RestartAllContainersOnContainerExits": true, // declared
+		"RotateKubeletServerCertificate":       true, // serverTLSBootstrap needs it
+		"RuntimeClassInImageCriApi":            true,
 		"SELinuxMount":                         true,
 		"TaintTolerationComparisonOperators":   true,
 		// No option of the topology manager is alpha or beta: these two change nothing, here and in upstream's kubelet.

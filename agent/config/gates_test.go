@@ -70,6 +70,31 @@ func TestActedOnGates(t *testing.T) {
 	}
 }
 
+// The documentation has all gates that are off by default and have an effect, and those that have none although their features have.
+func TestGatesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/run.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n## Feature gates that are off by default\n")
+	section, _, ok := strings.Cut(rest, "\n## ")
+	table, ignored, ok2 := strings.Cut(section, "\n### Feature gates of the kubelet that have no effect\n")
+	if !ok || !ok2 {
+		t.Fatal("docs/run.md lacks a section about feature gates")
+	}
+	known := knownGates()
+	for name := range actedOnGates() {
+		if !known[name].on && !strings.Contains(table, "\n| "+name+" |") {
+			t.Errorf("docs/run.md does not list %s, which is off by default", name)
+		}
+	}
+	for _, name := range alwaysGates() {
+		if !regexp.MustCompile(`(?m)^\|[^|]*\b` + name + `\b[^|]*\|`).MatchString(ignored) {
+			t.Errorf("docs/run.md does not list %s, which has no effect", name)
+		}
+	}
+}
+
 // A gate of a feature that the node declares decides which pods it admits.
 func TestDeclaredGates(t *testing.T) {
 	for _, f := range features.AllFeatures {

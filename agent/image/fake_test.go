@@ -26,6 +26,7 @@ type node struct {
 	active   int
 	most     int                            // the maximum number of concurrent pulls
 	sent     []*runtimeapi.PodSandboxConfig // with each pull
+	handlers []string                       // of each pull
 	begun    []time.Time
 	ended    []error
 }
@@ -56,6 +57,7 @@ func (n *node) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest, 
 	n.active++
 	n.most = max(n.most, n.active)
 	n.begun, n.sent = append(n.begun, time.Now()), append(n.sent, req.GetSandboxConfig())
+	n.handlers = append(n.handlers, req.GetImage().GetRuntimeHandler())
 	n.mu.Unlock()
 
 	resp, err := n.download(ctx, req)

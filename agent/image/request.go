@@ -24,7 +24,7 @@ type Request struct {
 	// Annotations are the pod's, which a runtime may use to choose the image.
 	Annotations map[string]string
 	// RuntimeHandler is sent with the image's name; leave it empty unless the feature
-	// gate RuntimeClassInImageCriAPI is on.
+	// gate RuntimeClassInImageCriApi is on.
 	RuntimeHandler string
 }
 

@@ -11,6 +11,8 @@ import (
 type Volumes struct {
 	Images  *Puller
 	Secrets *PullSecrets // nil if there are none
+	// Handler returns the handler of a pod's RuntimeClass; nil without the feature gate RuntimeClassInImageCriApi.
+	Handler Handler
 }
 
 // Ensure makes sure that the image of a volume is on the node, and returns the reference for the runtime's mount. Its errors are
@@ -25,12 +27,17 @@ func (v Volumes) Ensure(ctx context.Context, pod *v1.Pod, src *v1.ImageVolumeSou
 	req := Request{
 		PodUID: string(pod.UID), Pod: pod, Image: src.Reference, Policy: src.PullPolicy, Annotations: pod.Annotations, PullSecrets: secrets,
 	}
+	if v.Handler != nil {
+		if req.RuntimeHandler, err = v.Handler(ctx, pod); err != nil {
+			return nil, err
+		}
+	}
 	res, err := v.Images.Ensure(ctx, req)
 	if err != nil {
 		v.Secrets.Tell(ctx, pod, missing, err)
 		return nil, err
 	}
 	return &runtimeapi.ImageSpec{
-		Image: res.Ref, UserSpecifiedImage: src.Reference, Annotations: pod.Annotations,
+		Image: res.Ref, UserSpecifiedImage: src.Reference, Annotations: pod.Annotations, RuntimeHandler: req.RuntimeHandler,
 	}, nil
 }

@@ -55,6 +55,19 @@ func ReadInfo(root, version string, swap int64) v1.NodeSystemInfo {
 	return info
 }
 
+// InUserNamespace reports whether this process is in a user namespace of its own, by what the kernel writes below root ("/" except in tests):
+// the node's has all IDs.
+//
+// Upstream: github.com/moby/sys/userns, RunningInUserNS.
+func InUserNamespace(root string) bool {
+	text, err := wholefile.Read(filepath.Join(root, "proc/self/uid_map"), wholefile.Small)
+	if err != nil {
+		return false // a kernel without user namespaces
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.Join(strings.Fields(line), " ") != "0 0 4294967295"
+}
+
 // AppArmor reports whether the kernel below root ("/" except in tests) has AppArmor enabled.
 func AppArmor(root string) bool { return first(root, "sys/module/apparmor/parameters/enabled") == "Y" }
 
