@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
 )
 
 // MountsWithLabel implements volume.Labeler.
@@ -47,14 +48,14 @@ func (i *csiDriver) labels() bool {
 	return i != nil && i.Spec.SELinuxMount != nil && *i.Spec.SELinuxMount
 }
 
-// withLabel adds a label to a volume's mount options. It is quoted, because it may contain commas.
+// withLabel adds a label to a volume's mount options.
 //
 // Upstream: pkg/volume/util/selinux.go, AddSELinuxMountOption.
 func withLabel(options []string, label string) []string {
 	if label == "" {
 		return options
 	}
-	return append(slices.Clip(options), fmt.Sprintf("context=%q", label))
+	return append(slices.Clip(options), selinux.MountOption(label))
 }
 
 // relabels reports whether the runtime relabels the files of a volume: the file system has these options, and its files have no label by the

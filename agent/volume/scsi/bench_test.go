@@ -54,7 +54,17 @@ func (m mounter) MountSensitive(source, target, fstype string, options, sensitiv
 	if fstype == "" && strings.HasPrefix(source, m.b.cfg.Dev) {
 		source = "devtmpfs" // a device file is bound
 	}
-	return m.FakeMounter.MountSensitive(source, target, fstype, options, sensitive)
+	label := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return !strings.HasPrefix(o, "context=") })
+	for _, from := range m.FakeMounter.MountPoints {
+		if from.Path == source {
+			label = from.Opts // a bind mount is of the same file system
+		}
+	}
+	if err := m.FakeMounter.MountSensitive(source, target, fstype, options, sensitive); err != nil {
+		return err
+	}
+	m.FakeMounter.MountPoints[len(m.FakeMounter.MountPoints)-1].Opts = strings.Split(strings.Join(label, ","), ",")
+	return nil
 }
 
 func (m mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitive []string) error {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
 )
 
 // mounts are the node's mount points. Paths below the agent's root directory begin with that directory, also if it is a link.
@@ -37,6 +38,16 @@ func (m mounts) device(path string) string {
 	for i := range m {
 		if at := &m[len(m)-1-i]; at.Path == path { // the last one is on top
 			return at.Device
+		}
+	}
+	return ""
+}
+
+// label returns the SELinux label with which a path is mounted; "" for none.
+func (m mounts) label(path string) string {
+	for i := range m {
+		if at := &m[len(m)-1-i]; at.Path == path {
+			return selinux.LabelIn(at.Opts)
 		}
 	}
 	return ""

@@ -23,7 +23,7 @@ func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, er
 	if err != nil {
 		return criconfig.Volume{}, err
 	}
-	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: d.readOnly, SELinuxRelabel: !d.readOnly}
+	out := criconfig.Volume{HostPath: s.Dir, ReadOnly: d.readOnly, SELinuxRelabel: !d.readOnly && s.SELinuxLabel == ""}
 	dir := p.global(d.dir, false)
 	p.use(s.Dir, dir)
 	points, err := p.mounts()
@@ -88,8 +88,11 @@ func atStage(s volume.Spec, stage string, err error) error {
 // Upstream: pkg/volume/iscsi/attacher.go and pkg/volume/fc/attacher.go, MountDevice.
 func (p *Plugin) stage(ctx context.Context, s volume.Spec, d *disk, dir string) error {
 	points, err := p.mounts()
-	if err != nil || points.device(dir) != "" {
+	if err != nil {
 		return err
+	}
+	if mounted, err := p.unstageOther(s, points, dir); err != nil || mounted {
+		return atStage(s, "MountDevice", err)
 	}
 	device, err := p.kind.attach(ctx, s, d, dir)
 	if err != nil {
@@ -102,7 +105,8 @@ func (p *Plugin) stage(ctx context.Context, s volume.Spec, d *disk, dir string) 
 	if d.readOnly {
 		more = []string{"ro"}
 	}
-	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(device, dir, d.fsType, volume.MountOptions(s, more...)); err != nil {
+	options := volume.MountOptions(s, withLabel(s, more)...)
+	if err := mount.NewSafeFormatAndMount(p.cfg.Mounter, utilexec.New()).FormatAndMount(device, dir, d.fsType, options); err != nil {
 		return atStage(s, "MountDevice", fmt.Errorf("mount device %s at %s (fsType %q): %w", device, dir, d.fsType, err))
 	}
 	return nil
