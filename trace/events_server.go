@@ -20,7 +20,7 @@ type ServerRequest struct {
 	Verdict AccessVerdict `json:"verdict,omitempty"`
 	// Reason is the authorizer's reason.
 	Reason string `json:"reason,omitempty" scrub:"text"`
-	// Code is the HTTP status; 101 if a stream followed.
+	// Code is the HTTP status: 101 if a stream followed, 499 if the client ended a stream of a local socket.
 	Code int `json:"code,omitempty"`
 	// WebSocket says that the client streams (exec, attach, port forward) over a WebSocket that the server itself connects to the runtime.
 	WebSocket bool `json:"websocket,omitempty"`

@@ -25,7 +25,7 @@ func Failure(e Event) string {
 		}
 		return e.Err
 	case *ServerRequest:
-		if e.Code >= 400 {
+		if e.Code >= 400 && e.Code != CodeCanceled {
 			return strings.TrimSpace("status " + strconv.Itoa(e.Code) + " " + e.Reason)
 		}
 		return ""

@@ -14,6 +14,9 @@ const (
 	ServerPods         ServerName = "pods"         // the pods of the node
 )
 
+// CodeCanceled is the [ServerRequest.Code] of a stream that its client ended: it is no failure.
+const CodeCanceled = 499
+
 // Credential is the kind of credential of a client.
 type Credential string
 

@@ -29,14 +29,17 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return res, err
 }
 
-// stream publishes a stream. The rate limit is of unary requests only; maxConns and maxStreams bound the streams.
+// stream publishes a stream; most end because the client has seen enough. The rate limit is of unary requests only; maxConns and maxStreams
+// bound the streams.
 //
-// Upstream: pkg/kubelet/server/server.go, ListenAndServePodsServer.
+// Upstream: pkg/kubelet/server/server.go, ListenAndServePodsServer; pkg/kubelet/apis/pods/server.go, MetricsStreamServerInterceptor.
 func (c *calls) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ev, span := c.begin(s.Context(), info.FullMethod)
 	err := handler(srv, s)
 	if s.Context().Err() != nil {
-		err = nil // the client has seen enough
+		ev.Code = trace.CodeCanceled
+		trace.End(c.cfg.Bus, span, ev)
+		return nil
 	}
 	c.end(span, ev, err)
 	return err

@@ -146,6 +146,25 @@ func TestNoRateLimitForStreams(t *testing.T) {
 	}
 }
 
+// A stream that its client ends is no failure, and tells so.
+func TestStreamThatItsClientEnds(t *testing.T) {
+	rec := tracetest.New(t)
+	c := &calls{limit: rate.NewLimiter(0, 0), cfg: Config{Bus: rec.Bus()}}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := c.stream(nil, fakeStream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/v1alpha1.Pods/WatchPods"}, func(_ any, s grpc.ServerStream) error {
+		cancel()
+		return s.Context().Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	recs := rec.OfKind("server.request")
+	end, ok := recs[len(recs)-1].Event.(*trace.ServerRequest)
+	if !ok || end.Code != trace.CodeCanceled || end.Reason != "" || trace.Failure(end) != "" {
+		t.Errorf("the end is %+v", end)
+	}
+}
+
 func TestLargeAnswer(t *testing.T) {
 	s := &service{answer: &api.ListPodResourcesResponse{PodResources: []*api.PodResources{{Name: strings.Repeat("x", maxAnswer)}}}}
 	c, _, stop := serve(t, s, 1000, 1000)

@@ -112,6 +112,8 @@ func grpcCode(code int) string {
 		return "OK"
 	case 404:
 		return "NotFound"
+	case trace.CodeCanceled:
+		return "Canceled"
 	case 503:
 		return "FailedPrecondition"
 	case 500:

@@ -28,6 +28,7 @@ func TestDevices(t *testing.T) {
 	for method, code := range map[string]int{"ListPods": 503, "GetPod": 404, "WatchPods": 200} {
 		put(trace.EdgeEnd, &trace.ServerRequest{Server: trace.ServerPods, Method: method, Path: "/v1alpha1.Pods/" + method, Code: code})
 	}
+	put(trace.EdgeEnd, &trace.ServerRequest{Server: trace.ServerPods, Method: "WatchPods", Path: "/v1alpha1.Pods/WatchPods", Code: trace.CodeCanceled})
 	got := ours(t, reg)
 	for _, line := range []string{
 		`kubelet_device_plugin_registration_total{resource_name="example.com/gpu"} 2`,
@@ -42,6 +43,7 @@ func TestDevices(t *testing.T) {
 		`kubelet_pod_requests_total{server_api_version="v1alpha1",status_code="NotFound"} 1`,
 		`kubelet_pod_requests_list_total{server_api_version="v1alpha1",status_code="FailedPrecondition"} 1`,
 		`kubelet_pod_requests_watch_total{server_api_version="v1alpha1",status_code="OK"} 1`,
+		`kubelet_pod_requests_watch_total{server_api_version="v1alpha1",status_code="Canceled"} 1`,
 	} {
 		if !strings.Contains(got, line+"\n") {
 			t.Errorf("no %s", line)
