@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
 	"github.com/kubeloupe/kubeloupe/agent/allocatable"
+	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/certs"
 	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/clock"
@@ -63,7 +64,7 @@ type parts struct {
 	pods      podParts
 	usage     *usage.Sampler // nil without a bus
 	collector *gc.Collector
-	serving   *certs.Serving // nil if the authenticated port is disabled
+	port      authenticatedPort
 	server    *server.Server
 
 	all []part
@@ -83,6 +84,12 @@ type machine struct {
 	shutdown    *shutdown.Manager     // its graceful shutdown; nil if there is none
 	declared    []string              // the features that the node declares; like upstream's, they are those of the start
 	features    *admission.Features   // the same, for admission
+}
+
+// authenticatedPort is what only the authenticated port has; both are nil if it is disabled.
+type authenticatedPort struct {
+	serving *certs.Serving
+	clients *auth.Auth
 }
 
 // part is a component that runs as long as the agent.

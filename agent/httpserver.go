@@ -127,17 +127,18 @@ func (p *parts) secure(c *server.Config) error {
 		return nil
 	}
 	var err error
-	if c.Auth, err = auth.New(a); err != nil {
+	if p.port.clients, err = auth.New(a); err != nil {
 		return err
 	}
-	if p.serving == nil {
+	c.Auth = p.port.clients
+	if p.port.serving == nil {
 		if err := p.newServing(); err != nil {
 			return err
 		}
 	}
 	c.Port = kc.Port
-	c.TLS = server.TLS{GetCertificate: p.serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites, Curves: kc.TLSCurvePreferences}
-	p.add("serving certificate", p.serving.Run)
+	c.TLS = server.TLS{GetCertificate: p.port.serving.GetCertificate, MinVersion: kc.TLSMinVersion, CipherSuites: kc.TLSCipherSuites, Curves: kc.TLSCurvePreferences}
+	p.add("serving certificate", p.port.serving.Run)
 	return nil
 }
 
@@ -155,7 +156,7 @@ func (p *parts) newServing() (err error) {
 		c.Client = p.cluster.clients.Main
 		c.Addresses, c.NamesOnly = p.self.Addresses, p.cfg.Kubelet.Gates.Enabled("AllowDNSOnlyNodeCSR")
 	}
-	p.serving, err = certs.NewServing(c)
+	p.port.serving, err = certs.NewServing(c)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/exposition"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
@@ -27,6 +28,9 @@ func (a *Agent) Measured(ctx context.Context) []*dto.MetricFamily {
 	p.measureImages(page)
 	p.measureVolumes(page)
 	p.measureNode(page)
+	if p.port.clients != nil {
+		measureTokens(page, p.port.clients.TokenCounts())
+	}
 	p.host.stats.KubeletMetrics(ctx, &page.Page)
 	return page.Families()
 }
@@ -35,6 +39,13 @@ func (a *Agent) Measured(ctx context.Context) []*dto.MetricFamily {
 type measured struct{ exposition.Page }
 
 func (m *measured) sample(v float64, labels ...string) { m.Sample(v, time.Time{}, labels...) }
+
+// ifAny adds a sample if there was ever something to count.
+func (m *measured) ifAny(ever, v uint64, labels ...string) {
+	if ever > 0 {
+		m.sample(float64(v), labels...)
+	}
+}
 
 // gauge and counter add a metric without labels.
 func (m *measured) gauge(name, help string, v float64) {
@@ -121,6 +132,33 @@ func measureCredentials(m *measured, hash string) {
 		m.Gauge("kubelet_credential_provider_config_info", "Information about the last applied credential provider configuration with hash as label")
 		m.sample(1, "hash", hash)
 	}
+}
+
+// measureTokens adds the metrics of the cache of tokens' verdicts. As upstream, what has not happened yet has no sample.
+//
+// Upstream: apiserver/pkg/authentication/token/cache/stats.go.
+func measureTokens(m *measured, c auth.Counts) {
+	const cache = "authentication_token_cache_"
+	lookups := []struct {
+		status string
+		auth.Lookups
+	}{{"hit", c.Hits}, {"miss", c.Misses}}
+	m.Histogram(cache+"request_duration_seconds", "How long requests with a bearer token took to get the verdict on it, by whether it was cached.", auth.LookupBounds[:])
+	for _, l := range lookups {
+		if l.N > 0 {
+			m.Observed(l.N, l.Seconds, l.Within[:], "status", l.status)
+		}
+	}
+	m.Counter(cache+"request_total", "Requests with a bearer token, by whether the verdict on it was cached.")
+	for _, l := range lookups {
+		m.ifAny(l.N, l.N, "status", l.status)
+	}
+	m.Counter(cache+"fetch_total", "Reviews of bearer tokens that ended, by whether there is a verdict.")
+	m.ifAny(c.Reviewed, c.Reviewed, "status", "ok")
+	m.ifAny(c.Failed, c.Failed, "status", "error")
+	m.Gauge(cache+"active_fetch_count", "Reviews of bearer tokens in progress, and requests that wait for one (blocked).")
+	m.ifAny(c.Reviewed+c.Failed+uint64(c.Reviewing), uint64(c.Reviewing), "status", "in_flight")
+	m.ifAny(c.Misses.N+uint64(c.Waiting), uint64(c.Waiting), "status", "blocked")
 }
 
 // The two sides that upstream compares.

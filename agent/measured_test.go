@@ -1,6 +1,43 @@
 package agent
 
-import "testing"
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kubeloupe/kubeloupe/agent/auth"
+)
+
+func TestMeasureTokens(t *testing.T) {
+	var none, some measured
+	measureTokens(&none, auth.Counts{})
+	if f := none.Families(); len(f) != 0 {
+		t.Errorf("before any token: %v", f)
+	}
+	measureTokens(&some, auth.Counts{
+		Hits: auth.Lookups{N: 3, Seconds: .25}, Misses: auth.Lookups{N: 2, Seconds: 1.5}, Reviewed: 1, Reviewing: 1, Waiting: 4,
+	})
+	w := httptest.NewRecorder()
+	some.Answer(w, httptest.NewRequest("GET", "/metrics", nil))
+	var got []string
+	for line := range strings.Lines(w.Body.String()) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
+			got = append(got, strings.TrimSpace(strings.TrimPrefix(line, "authentication_token_cache_")))
+		}
+	}
+	want := `request_duration_seconds_sum{status="hit"} 0.25
+request_duration_seconds_count{status="hit"} 3
+request_duration_seconds_sum{status="miss"} 1.5
+request_duration_seconds_count{status="miss"} 2
+request_total{status="hit"} 3
+request_total{status="miss"} 2
+fetch_total{status="ok"} 1
+active_fetch_count{status="in_flight"} 1
+active_fetch_count{status="blocked"} 4`
+	if got := strings.Join(got, "\n"); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
 
 func TestMeasureCredentials(t *testing.T) {
 	var none, one measured

@@ -141,8 +141,8 @@ func (p *parts) seenNode(n *v1.Node) {
 	if was := p.pods.seen.Swap(n); placesOtherwise(was, n) {
 		p.nodeChanged()
 	}
-	if p.serving != nil {
-		p.serving.Changed()
+	if p.port.serving != nil {
+		p.port.serving.Changed()
 	}
 }
 

@@ -24,6 +24,7 @@ type verdicts[V any] struct {
 	good          func(V) bool
 	kept, refused *cache.LRUExpireCache
 	limit         *limit
+	counter       counter
 
 	mu      sync.Mutex
 	flights map[key]*flight[V]
@@ -49,11 +50,14 @@ func newVerdicts[V any](limit *limit, good func(V) bool) *verdicts[V] {
 
 // get returns the cached verdict, or requests a review on behalf of source. Errors are not cached.
 func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(context.Context) (V, time.Duration, error)) (V, error) {
+	began := time.Now()
 	for _, list := range []*cache.LRUExpireCache{c.kept, c.refused} {
 		if v, ok := list.Get(k); ok {
+			c.counter.hit(began)
 			return v.(V), nil //nolint:forcetypeassert // put takes nothing else
 		}
 	}
+	defer c.counter.miss(began)()
 	var none V
 	c.mu.Lock()
 	f := c.flights[k]
@@ -85,6 +89,7 @@ func (c *verdicts[V]) start(ctx context.Context, k key, give func(good bool), as
 	}
 	f := &flight[V]{done: make(chan struct{})}
 	c.flights[k] = f
+	reviewed := c.counter.review()
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 		defer cancel()
@@ -97,6 +102,7 @@ func (c *verdicts[V]) start(ctx context.Context, k key, give func(good bool), as
 		c.mu.Lock()
 		delete(c.flights, k)
 		c.mu.Unlock()
+		reviewed(err)
 		give(good)
 		close(f.done)
 	}()

@@ -70,6 +70,26 @@ seen_total{device="sdb",id="/a",name="x\\u202ey"} 3
 	}
 }
 
+func TestHistogram(t *testing.T) {
+	var p exposition.Page
+	p.Histogram("nothing_seconds", "Left out.", []float64{1})
+	p.Histogram("took_seconds", "How long.", []float64{.5, 1})
+	p.Observed(3, 4.25, []uint64{1, 2}, "status", "hit")
+	w := httptest.NewRecorder()
+	p.Answer(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	want := `# HELP took_seconds How long.
+# TYPE took_seconds histogram
+took_seconds_bucket{status="hit",le="0.5"} 1
+took_seconds_bucket{status="hit",le="1"} 2
+took_seconds_bucket{status="hit",le="+Inf"} 3
+took_seconds_sum{status="hit"} 4.25
+took_seconds_count{status="hit"} 3
+`
+	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
 func TestProtobuf(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
