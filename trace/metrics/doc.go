@@ -18,7 +18,9 @@
 // of which no container has CPUs, and goes back to 0; kubelet_terminated_containers_total also counts exits that no status shows, because the
 // container waits for its restart at once; kubelet_pleg_* are about relists only, which are rare while CRI
 // events arrive; kubelet_evented_pleg_connection_error_count also counts a stream that the runtime refuses at once; for
-// kubelet_pod_start_sli_duration_seconds, the watch shows a start with the first event after the status was sent.
+// kubelet_pod_start_sli_duration_seconds, the watch shows a start with the first event after the status was sent, and mirror pods are left out;
+// kubelet_pod_start_duration_seconds is observed once per start, where upstream also observes the first sync of each pod, of adopted ones too;
+// kubelet_pod_worker_duration_seconds is the time of the sync itself, upstream's begins when the sync is requested.
 //
 // Upstream: pkg/kubelet/metrics/metrics.go.
 package metrics

@@ -121,6 +121,33 @@ func ours(t *testing.T, reg *prometheus.Registry) string {
 	return b.String()
 }
 
+// A pod counts when its worker begins: a rejected one has no worker, and one that has ended or terminates does not start.
+func TestFirstSync(t *testing.T) {
+	s, reg := newSink(t)
+	for i, why := range []trace.SyncWhy{trace.SyncCreate, trace.SyncKill, trace.SyncFinish, ""} {
+		pod := trace.Pod{UID: fmt.Sprint(i)}
+		at := int64(time.Second)
+		s.Apply(&trace.Record{Time: at, Pod: pod, Event: &trace.Milestone{Name: trace.MilestoneSeen, Spec: &trace.PodSpec{Containers: make([]trace.ContainerSpec, 2)}}})
+		if why == "" {
+			s.Apply(&trace.Record{Time: at, Pod: pod, Event: &trace.Decision{By: trace.ByAdmission, Verdict: trace.VerdictReject, Code: "OutOfcpu"}})
+			continue
+		}
+		for range 2 {
+			s.Apply(&trace.Record{Time: at + int64(ms), Edge: trace.EdgeBegin, Pod: pod, Event: &trace.Sync{Why: why, N: 1}})
+			s.Apply(&trace.Record{Time: at + int64(2*ms), Edge: trace.EdgeEnd, Dur: ms, Pod: pod, Event: &trace.Sync{Why: why, N: 1}})
+		}
+	}
+	got := ours(t, reg)
+	for _, line := range []string{
+		"kubelet_containers_per_pod_count_sum 6", "kubelet_containers_per_pod_count_count 3",
+		"kubelet_pod_worker_start_duration_seconds_sum 0.001", "kubelet_pod_worker_start_duration_seconds_count 1",
+	} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("no %s", line)
+		}
+	}
+}
+
 // A graceful shutdown, or the last one before the agent started, sets when it began and ended.
 func TestShutdownTimes(t *testing.T) {
 	s, reg := newSink(t)

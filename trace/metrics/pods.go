@@ -15,6 +15,7 @@ const maxPods = 4096
 type pod struct {
 	seen    int64 // Unix nanoseconds; 0 if unknown
 	synced  bool
+	app     int               // its app containers; 0 if unknown
 	held    time.Duration     // by a person with step, since its last sync ended
 	stepped bool              // it was held since it was seen
 	init    map[string]bool   // names of init containers
@@ -51,7 +52,7 @@ func (s *Sink) milestone(r *trace.Record, e *trace.Milestone) {
 		p.birth = born(e)
 		if e.Spec != nil {
 			p.userns = e.Spec.UserNamespace
-			s.containersPerPod.Observe(float64(len(e.Spec.Containers)))
+			p.app = len(e.Spec.Containers)
 			for _, c := range e.Spec.InitContainers {
 				p.init[c.Name] = true
 			}
@@ -172,9 +173,7 @@ func (p *pod) kind(container string, ephemeral bool) string {
 func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	if p := s.pods[r.Pod]; p != nil && !p.synced {
 		p.synced = true
-		if p.seen != 0 && r.Start() >= p.seen {
-			s.podWorkerStart.Observe(time.Duration(r.Start() - p.seen).Seconds())
-		}
+		s.firstSync(r, e, p)
 	}
 	if r.Edge != trace.EdgeEnd {
 		return
@@ -192,6 +191,18 @@ func (s *Sink) sync(r *trace.Record, e *trace.Sync) {
 	case trace.SyncCreate, trace.SyncAgain, trace.SyncKill:
 	}
 	s.podWorkerDuration.WithLabelValues(op).Observe(took.Seconds())
+}
+
+// firstSync observes the first sync of a pod. A rejected pod has none; one that only terminates, or has finished, does not start.
+//
+// Upstream: pkg/kubelet/pod_workers.go, startPodSync; pkg/kubelet/kubelet.go, SyncPod.
+func (s *Sink) firstSync(r *trace.Record, e *trace.Sync, p *pod) {
+	if p.app > 0 {
+		s.containersPerPod.Observe(float64(p.app))
+	}
+	if starts := e.Why != trace.SyncKill && e.Why != trace.SyncFinish; starts && p.seen != 0 && r.Start() >= p.seen {
+		s.podWorkerStart.Observe(time.Duration(r.Start() - p.seen).Seconds())
+	}
 }
 
 // worker notes whether the pod is to terminate.
