@@ -57,9 +57,9 @@ func (s *Sink) cluster(r *trace.Record) {
 		if s.local(e) || e.Server == trace.ServerHealthz {
 			return
 		}
-		values := labelsOf(e)
+		values := s.inflight.labelsOf(e)
 		if !s.inflight.end(r.Span) { // its begin was not counted
-			s.httpRequests.WithLabelValues(values[:]...).Inc()
+			s.inflight.count(values, e)
 		}
 		s.httpDuration.WithLabelValues(values[:]...).Observe(sec)
 		if kind, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/"); e.WebSocket {
@@ -158,28 +158,4 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-// serverPath returns the first part of a path that the servers know, "other" for all others, and whether requests for
-// it may be long-running; upstream's does not include portForward.
-//
-// Upstream: pkg/kubelet/server/server.go, getMetricBucket, isLongRunningRequest.
-func serverPath(path string) (root string, long bool) {
-	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	switch root {
-	case "exec", "attach", "debug":
-		return root, true
-	case "metrics":
-		switch sub, _, _ := strings.Cut(rest, "/"); sub {
-		case "cadvisor", "probes", "resource":
-			return root + "/" + sub, false
-		}
-		if path == "/metrics" {
-			return root, false
-		}
-	case "pods", "allocatedPods", "runningpods", "run", "containerLogs", "portForward", "configz", "stats", "logs", "checkpoint",
-		"healthz", "statusz", "flagz":
-		return root, false
-	}
-	return "other", false
 }

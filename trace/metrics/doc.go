@@ -20,7 +20,8 @@
 // events arrive; kubelet_evented_pleg_connection_error_count also counts a stream that the runtime refuses at once; for
 // kubelet_pod_start_sli_duration_seconds, the watch shows a start with the first event after the status was sent, and mirror pods are left out;
 // kubelet_pod_start_duration_seconds is observed once per start, where upstream also observes the first sync of each pod, of adopted ones too;
-// kubelet_pod_worker_duration_seconds is the time of the sync itself, upstream's begins when the sync is requested.
+// kubelet_pod_worker_duration_seconds is the time of the sync itself, upstream's begins when the sync is requested;
+// kubelet_http_requests_total has requests that were not published, of floods, with the method and the path "other".
 //
 // Upstream: pkg/kubelet/metrics/metrics.go.
 package metrics

@@ -18,15 +18,21 @@ type inflight struct {
 	by    map[trace.SpanID][4]string
 	// forgotten are counted requests whose ends may be lost.
 	forgotten map[trace.SpanID]bool
+	endpoints Endpoints
 }
 
-func newInflight(total *prometheus.CounterVec) inflight {
-	return inflight{gauges("http_inflight_requests", "Number of the inflight http requests", "method", "path", "server_type", "long_running"), total, map[trace.SpanID][4]string{}, nil}
+func newInflight() inflight {
+	labels := []string{"method", "path", "server_type", "long_running"}
+	return inflight{
+		gauge: gauges("http_inflight_requests", "Number of the inflight http requests", labels...),
+		total: counters("http_requests_total", "Requests to the agent's servers that began; those that were not published are other.", labels...),
+		by:    map[trace.SpanID][4]string{}, endpoints: allEndpoints(),
+	}
 }
 
 // labelsOf returns the labels of a request: method, path, server_type, long_running.
-func labelsOf(e *trace.ServerRequest) [4]string {
-	path, long := serverPath(e.Path)
+func (f *inflight) labelsOf(e *trace.ServerRequest) [4]string {
+	path, long := f.endpoints.of(e.Server).label(e.Path)
 	kind := "readwrite"
 	if e.Server != trace.ServerHTTPS {
 		kind = "readonly"
@@ -40,10 +46,18 @@ func (f *inflight) begin(span trace.SpanID, e *trace.ServerRequest) {
 	if e.Server == trace.ServerPodResources || e.Server == trace.ServerPods || e.Server == trace.ServerHealthz || len(f.by) >= maxInflight {
 		return
 	}
-	labels := labelsOf(e)
+	labels := f.labelsOf(e)
 	f.by[span] = labels
 	f.gauge.WithLabelValues(labels[:]...).Inc()
+	f.count(labels, e)
+}
+
+// count counts a request, and those before it that were not published: which methods and paths these had is not known.
+func (f *inflight) count(labels [4]string, e *trace.ServerRequest) {
 	f.total.WithLabelValues(labels[:]...).Inc()
+	if e.Unpublished > 0 {
+		f.total.WithLabelValues("other", "other", labels[2], "false").Add(float64(e.Unpublished))
+	}
 }
 
 // end reports whether the request was counted when it began.

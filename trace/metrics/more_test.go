@@ -218,8 +218,37 @@ func TestRequestsCountWhenTheyBegin(t *testing.T) {
 	}
 }
 
+// Requests that were not published count with the next one that is, once.
+func TestUnpublishedRequestsCount(t *testing.T) {
+	s, reg := newSink(t)
+	e := &trace.ServerRequest{Server: trace.ServerHTTPS, Method: "GET", Path: "/pods", Unpublished: 40}
+	s.Apply(&trace.Record{Span: 1, Edge: trace.EdgeBegin, Event: e})
+	s.Apply(&trace.Record{Span: 1, Edge: trace.EdgeEnd, Event: e})
+	s.Apply(&trace.Record{Span: 2, Edge: trace.EdgeEnd, Event: e}) // its begin was lost
+	has(t, ours(t, reg), `kubelet_http_requests_total{long_running="false",method="GET",path="pods",server_type="readwrite"} 2`,
+		`kubelet_http_requests_total{long_running="false",method="other",path="other",server_type="readwrite"} 80`)
+}
+
 // The labels of requests are upstream's.
 func TestRequestLabels(t *testing.T) {
+	on, _ := newSink(t)
+	off, _ := newSink(t)
+	off.Serves(Endpoints{Allocated: true, Checkpoint: true, Flagz: true, Statusz: true})
+	bare, _ := newSink(t)
+	bare.Serves(Endpoints{Debugging: true})
+	for path, want := range map[string][3]string{ // of all endpoints, without debugging handlers, and without gates
+		"/healthz": {"healthz", "healthz", "healthz"}, "/metrics/resource": {"metrics/resource", "metrics/resource", "metrics/resource"},
+		"/exec/ns/p/c": {"exec", "exec", "exec"}, "/logs/x": {"logs", "logs", "logs"}, "/runningpods/": {"runningpods", "runningpods", "runningpods"},
+		"/debug/flags/v": {"debug", "other", "debug"}, "/configz": {"configz", "other", "configz"}, "/pprof": {"other", "pprof", "other"},
+		"/allocatedPods": {"allocatedPods", "other", "other"}, "/checkpoint/ns/p/c": {"checkpoint", "other", "other"},
+		"/flagz": {"flagz", "other", "other"}, "/statusz": {"statusz", "other", "other"},
+	} {
+		for i, s := range []*Sink{on, off, bare} {
+			if got := s.inflight.labelsOf(&trace.ServerRequest{Server: trace.ServerHTTPS, Method: "GET", Path: path})[1]; got != want[i] {
+				t.Errorf("%s (%d): %q, want %q", path, i, got, want[i])
+			}
+		}
+	}
 	for _, c := range []struct {
 		server             trace.ServerName
 		method, path       string
@@ -228,6 +257,9 @@ func TestRequestLabels(t *testing.T) {
 	}{
 		{trace.ServerHTTPS, "GET", "/pods", "GET", "pods", "readwrite", "false"},
 		{trace.ServerReadOnly, "TRACE", "/stats/summary", "TRACE", "stats", "readonly", "false"},
+		{trace.ServerReadOnly, "GET", "/configz", "GET", "other", "readonly", "false"},
+		{trace.ServerReadOnly, "GET", "/debug/pprof/", "GET", "other", "readonly", "false"},
+		{trace.ServerReadOnly, "POST", "/exec/ns/web/c", "POST", "exec", "readonly", "true"},
 		{trace.ServerHTTPS, "CONNECT", "/debug/pprof/heap", "CONNECT", "debug", "readwrite", "true"},
 		{trace.ServerHTTPS, "PATCH", "/", "other", "other", "readwrite", "false"},
 		{trace.ServerHTTPS, "x", "/livez", "other", "other", "readwrite", "false"},
@@ -244,7 +276,7 @@ func TestRequestLabels(t *testing.T) {
 		{trace.ServerHTTPS, "POST", "/attach/ns/web/c", "POST", "attach", "readwrite", "true"},
 	} {
 		want := [4]string{c.wantMethod, c.wantAt, c.kind, c.long}
-		if got := labelsOf(&trace.ServerRequest{Server: c.server, Method: c.method, Path: c.path}); got != want {
+		if got := on.inflight.labelsOf(&trace.ServerRequest{Server: c.server, Method: c.method, Path: c.path}); got != want {
 			t.Errorf("%s %s: %q, want %q", c.method, c.path, got, want)
 		}
 	}

@@ -41,7 +41,6 @@ type set struct {
 	apiRequests, apiRetries           *prometheus.CounterVec
 	apiDuration                       *prometheus.HistogramVec
 	storage, csi                      *prometheus.HistogramVec
-	httpRequests                      *prometheus.CounterVec
 	httpDuration                      *prometheus.HistogramVec
 	nodeWrites                        *prometheus.CounterVec
 	devicePlugins                     *prometheus.CounterVec
@@ -65,7 +64,6 @@ type set struct {
 }
 
 func newSet() set {
-	requests := counters("http_requests_total", "Requests to the agent's servers that began.", "method", "path", "server_type", "long_running")
 	return set{
 		runtimeOps:         counters("runtime_operations_total", "CRI calls that ended, by operation.", "operation_type"),
 		runtimeOpsErrors:   counters("runtime_operations_errors_total", "CRI calls that failed, by operation.", "operation_type"),
@@ -100,24 +98,24 @@ func newSet() set {
 		apiDuration:          foreign("rest_client_request_duration_seconds", "How long requests to the API server took; of a watch, its opening.", apiBuckets, "verb", "host"),
 		storage:              foreign("storage_operation_duration_seconds", "How long operations on volumes took.", storageBuckets, "volume_plugin", "operation_name", "status", "migrated"),
 		csi:                  foreign("csi_operations_seconds", "How long calls of CSI drivers took.", storageBuckets, "driver_name", "method_name", "grpc_status_code", "migrated"),
-		httpRequests:         requests, inflight: newInflight(requests),
-		httpDuration:      histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
-		devicePlugins:     counters("device_plugin_registration_total", "Cumulative number of device plugin registrations. Broken down by resource name.", "resource_name"),
-		deviceAllocations: histograms("device_plugin_alloc_duration_seconds", "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.", prometheus.DefBuckets, "resource_name"),
-		draPods:           draHistograms("operations_duration_seconds", "How long it took to prepare or release all ResourceClaims of a pod, by operation, and whether that failed.", "operation_name", "is_error"),
-		draCalls:          draHistograms("grpc_operations_duration_seconds", "How long calls of DRA drivers took.", "driver_name", "method_name", "grpc_status_code"),
-		claimsInUse:       draGauges("resource_claims_in_use", "ResourceClaims that drivers have prepared on this node, by driver; <any> counts each claim once.", "driver_name"),
-		prepareSkips:      draCounters("node_prepare_skips_total", "Calls of NodePrepareResources that were not needed, as the claims' allocations say.", "driver_name"),
-		unprepareSkips:    draCounters("node_unprepare_skips_total", "Calls of NodeUnprepareResources that were not needed, as the claims' allocations say.", "driver_name"),
-		podResources:      podResourcesAPI(),
-		podsAPI:           podsAPI(),
-		allocations:       newAllocations(),
-		identity:          newIdentity(),
-		latency:           newLatency(),
-		nodeStart:         newNodeStart(),
-		more:              newMore(),
-		resizes:           newResizes(),
-		delegated:         newDelegated(),
+		inflight:             newInflight(),
+		httpDuration:         histograms("http_requests_duration_seconds", "How long requests to the agent's servers took.", prometheus.DefBuckets, "method", "path", "server_type", "long_running"),
+		devicePlugins:        counters("device_plugin_registration_total", "Cumulative number of device plugin registrations. Broken down by resource name.", "resource_name"),
+		deviceAllocations:    histograms("device_plugin_alloc_duration_seconds", "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.", prometheus.DefBuckets, "resource_name"),
+		draPods:              draHistograms("operations_duration_seconds", "How long it took to prepare or release all ResourceClaims of a pod, by operation, and whether that failed.", "operation_name", "is_error"),
+		draCalls:             draHistograms("grpc_operations_duration_seconds", "How long calls of DRA drivers took.", "driver_name", "method_name", "grpc_status_code"),
+		claimsInUse:          draGauges("resource_claims_in_use", "ResourceClaims that drivers have prepared on this node, by driver; <any> counts each claim once.", "driver_name"),
+		prepareSkips:         draCounters("node_prepare_skips_total", "Calls of NodePrepareResources that were not needed, as the claims' allocations say.", "driver_name"),
+		unprepareSkips:       draCounters("node_unprepare_skips_total", "Calls of NodeUnprepareResources that were not needed, as the claims' allocations say.", "driver_name"),
+		podResources:         podResourcesAPI(),
+		podsAPI:              podsAPI(),
+		allocations:          newAllocations(),
+		identity:             newIdentity(),
+		latency:              newLatency(),
+		nodeStart:            newNodeStart(),
+		more:                 newMore(),
+		resizes:              newResizes(),
+		delegated:            newDelegated(),
 		nodeWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kubeloupe", Name: "node_writes_total", Help: "Writes of the node's object, by what was done, why, and whether it worked.",
 		}, []string{"op", "cause", "result"}),
@@ -143,10 +141,10 @@ func (s *set) collectors() []prometheus.Collector {
 		s.cgroupDuration, s.containersPerPod, s.plegDuration, s.plegInterval, s.plegLastSeen, s.runningPods,
 		s.runningContainers, s.desiredPods, s.startedPods, s.startedPodsErrors, s.startedContainers,
 		s.startedContainersErrors, s.terminatedContainers, s.imagePull, s.imageGC, s.evictions, s.shutdownStart, s.shutdownEnd, s.probes, s.probeDuration, s.statusSync,
-		s.apiRequests, s.apiRetries, s.apiDuration, s.storage, s.csi, s.httpRequests, s.httpDuration, s.nodeWrites,
+		s.apiRequests, s.apiRetries, s.apiDuration, s.storage, s.csi, s.httpDuration, s.nodeWrites,
 		s.waitSeconds, s.records, s.recordsLost, s.exportedSpans, s.exportQueue, s.devicePlugins, s.deviceAllocations,
 		s.draPods, s.draCalls, s.claimsInUse, s.prepareSkips, s.unprepareSkips,
-	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), s.resizes.all(), s.delegated.all(), []prometheus.Collector{s.inflight.gauge})
+	}, s.podResources.all(), s.podsAPI.all(), s.allocations.all(), s.identity.all(), s.latency.all(), s.nodeStart.all(), s.more.all(), s.resizes.all(), s.delegated.all(), []prometheus.Collector{s.inflight.gauge, s.inflight.total})
 }
 
 func counter(name, help string) prometheus.Counter {
