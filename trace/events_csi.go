@@ -12,6 +12,8 @@ type CSICall struct {
 	Method string `json:"method"`
 	// Volume is the volume's handle, if the call is about a volume; with a program or a flexvolume driver, the volume's name.
 	Volume string `json:"volume,omitempty"`
+	// Migrated is set for a call that sets up or expands a volume of a type that the driver has now.
+	Migrated bool `json:"migrated,omitempty"`
 	// Code is the gRPC code's name, set at the end: OK, NotFound, ... With a program or a flexvolume driver, it is OK or empty.
 	Code string `json:"code,omitempty"`
 	Err  string `json:"err,omitempty" scrub:"text"`

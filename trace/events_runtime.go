@@ -121,13 +121,24 @@ type Volume struct {
 	// Block is set for a volume that containers get as a device.
 	Block bool `json:"block,omitempty"`
 	// Migrated is set for a volume of a type that a CSI driver has now.
-	Migrated bool   `json:"migrated,omitempty"`
-	Path     string `json:"path,omitempty"`
-	Err      string `json:"err,omitempty" scrub:"text"`
+	Migrated bool `json:"migrated,omitempty"`
+	// Attaching is the wait until the volume was attached, Owning the change of the group of all files, Unstaging the unmount of what all pods of
+	// the node share, after the last of them. They are parts of the operation, set at its end, and omitted if it did not have them.
+	Attaching VolumePart `json:"attaching,omitzero"`
+	Owning    VolumePart `json:"owning,omitzero"`
+	Unstaging VolumePart `json:"unstaging,omitzero"`
+	Path      string     `json:"path,omitempty"`
+	Err       string     `json:"err,omitempty" scrub:"text"`
 	// Class is the class of the failure in Err.
 	Class FailureClass `json:"class,omitempty"`
 	// Missing is the object that Err names as missing.
 	Missing *Missing `json:"missing,omitempty"`
+}
+
+// VolumePart is a part of an operation on a volume.
+type VolumePart struct {
+	Took   time.Duration `json:"took_ns"`
+	Failed bool          `json:"failed,omitempty"`
 }
 
 // CgroupOp is one operation on the cgroup of a pod or of a QoS class.

@@ -24,13 +24,16 @@ const (
 //
 // Upstream: pkg/volume/util/operationexecutor/operation_generator.go, GenerateVerifyControllerAttachedVolumeFunc.
 func WaitAttached(ctx context.Context, bus *trace.Bus, name v1.UniqueVolumeName, of string, attached func(v1.UniqueVolumeName) (string, bool)) (device string, err error) {
-	is, err := Poll(ctx, bus, AttachWait(name, of), func() (is bool) {
-		device, is = attached(name)
-		return is
+	err = Timed(ctx, Attaching, func() error {
+		is, err := Poll(ctx, bus, AttachWait(name, of), func() (is bool) {
+			device, is = attached(name)
+			return is
+		})
+		if err == nil && !is {
+			err = NotAttached(name)
+		}
+		return err
 	})
-	if err == nil && !is {
-		err = NotAttached(name)
-	}
 	return device, err
 }
 

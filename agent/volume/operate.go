@@ -53,7 +53,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 	}
 	span := trace.Begin(m.cfg.Bus, j.span, ev)
 	ctx = trace.ContextWith(ctx, span)
-	ctx = withLease(ctx, lease)
+	ctx, parts := withParts(withLease(ctx, lease))
 	var out done
 	if j.verb == setUp {
 		out, err = m.setUp(ctx, j)
@@ -69,6 +69,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		ev.Err = err.Error()
 		ev.Class, ev.Missing = trace.Classify(ev.Err), trace.MissingIn(ev.Err)
 	}
+	parts.of(&ev)
 	trace.End(m.cfg.Bus, span, ev)
 	j.slow = lease.leave(err == nil)
 	m.finish(j, out, err)

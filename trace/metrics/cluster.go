@@ -38,20 +38,12 @@ func (s *Sink) cluster(r *trace.Record) {
 			requested = p.volumes
 		}
 		s.more.volume(s, r, e, requested)
-		op, ok := storageOp(e)
-		if !ok {
-			return
-		}
-		status := "success"
-		if e.Err != "" {
-			status = "fail-unknown"
-		}
-		s.storage.WithLabelValues(s.pluginOf(e), op, status, strconv.FormatBool(e.Migrated)).Observe(sec)
+		s.storageOps(e, r.Dur)
 	case *trace.CSICall:
 		if e.Flex || e.Program {
 			return // upstream has no metric of these
 		}
-		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), "false").Observe(sec)
+		s.csi.WithLabelValues(s.drivers.label(e.Driver), csiMethod(e.Method), s.codes.label(e.Code), strconv.FormatBool(e.Migrated)).Observe(sec)
 	case *trace.ServerRequest:
 		s.delegated.certificate(e)
 		if s.local(e) || e.Server == trace.ServerHealthz {
@@ -91,25 +83,6 @@ func (s *Sink) probe(e *trace.ProbeAttempt, sec float64) {
 	if result == "successful" {
 		s.probeDuration.WithLabelValues(kind).Observe(sec)
 	}
-}
-
-// storageOp returns upstream's name for an operation on a volume.
-//
-// Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
-func storageOp(e *trace.Volume) (string, bool) {
-	switch {
-	case e.Op == trace.VolumeSetup && e.Block:
-		return "map_volume", true
-	case e.Op == trace.VolumeSetup:
-		return "volume_mount", true
-	case e.Op == trace.VolumeTeardown && e.Block:
-		return "unmap_volume", true
-	case e.Op == trace.VolumeTeardown:
-		return "volume_unmount", true
-	case e.Op == trace.VolumeGrow:
-		return "volume_fs_resize", true
-	}
-	return "", false
 }
 
 // pluginOf returns the label for a volume's plugin, and its CSI driver.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +151,9 @@ func TestVolumeLabels(t *testing.T) {
 	put(trace.Volume{Op: trace.VolumeTeardown, Plugin: "kubernetes.io/local-volume", Block: true})
 	put(trace.Volume{Op: trace.VolumeGrow, Plugin: csi, Driver: driver, Block: true})
 	put(trace.Volume{Op: trace.VolumeRefresh, Plugin: csi, Driver: driver})
+	s.Apply(&trace.Record{Edge: trace.EdgeEnd, Event: &trace.CSICall{Driver: driver, Method: "NodeStageVolume", Code: "OK", Migrated: true}})
 	got := ours(t, reg)
+	has(t, got, `csi_operations_seconds_count{driver_name="disk.example.com",grpc_status_code="OK",method_name="/csi.v1.Node/NodeStageVolume",migrated="true"} 1`)
 	var lines []string
 	for line := range strings.Lines(got) {
 		if strings.HasPrefix(line, "storage_operation_duration_seconds_count") || strings.HasPrefix(line, "volume_operation_total_seconds_count") {
@@ -160,6 +163,7 @@ func TestVolumeLabels(t *testing.T) {
 	want := []string{
 		`storage_operation_duration_seconds_count{migrated="false",operation_name="map_volume",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
 		`storage_operation_duration_seconds_count{migrated="false",operation_name="unmap_volume",status="success",volume_plugin="kubernetes.io/local-volume"} 1`,
+		`storage_operation_duration_seconds_count{migrated="false",operation_name="verify_controller_attached_volume",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 2`,
 		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_fs_resize",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
 		`storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="success",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
 		`storage_operation_duration_seconds_count{migrated="true",operation_name="volume_unmount",status="fail-unknown",volume_plugin="kubernetes.io/csi:disk.example.com"} 1`,
@@ -167,6 +171,50 @@ func TestVolumeLabels(t *testing.T) {
 	}
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// The parts of an operation count as upstream's operations, and not in the rest of it.
+func TestVolumeParts(t *testing.T) {
+	const plugin = "kubernetes.io/csi"
+	took := func(d time.Duration) trace.VolumePart { return trace.VolumePart{Took: d} }
+	failed := trace.VolumePart{Took: 2 * time.Second, Failed: true}
+	for _, c := range []struct {
+		name string
+		e    trace.Volume
+		want []string // operations, whether they succeeded, and their seconds
+	}{
+		{"set up", trace.Volume{Op: trace.VolumeSetup, Attaching: took(4 * time.Second), Owning: took(3 * time.Second)}, []string{
+			"verify_controller_attached_volume success 4", "volume_apply_access_control success 3", "volume_mount success 6"}},
+		{"not attached", trace.Volume{Op: trace.VolumeSetup, Attaching: failed, Err: "no"}, []string{"verify_controller_attached_volume fail-unknown 2"}},
+		{"not mounted", trace.Volume{Op: trace.VolumeSetup, Attaching: took(4 * time.Second), Err: "no"}, []string{"volume_mount fail-unknown 6"}},
+		{"not owned", trace.Volume{Op: trace.VolumeSetup, Owning: failed, Err: "no"}, []string{"volume_apply_access_control fail-unknown 2", "volume_mount fail-unknown 10"}},
+		{"adopted", trace.Volume{Op: trace.VolumeAdopt, Attaching: took(time.Second)}, nil},
+		{"last user", trace.Volume{Op: trace.VolumeTeardown, Unstaging: took(3 * time.Second)}, []string{"unmount_device success 3", "volume_unmount success 7"}},
+		{"not unstaged", trace.Volume{Op: trace.VolumeTeardown, Unstaging: failed, Err: "no"}, []string{"unmount_device fail-unknown 2", "volume_unmount success 8"}},
+		{"device", trace.Volume{Op: trace.VolumeTeardown, Block: true, Unstaging: took(3 * time.Second)}, []string{"unmap_device success 3", "unmap_volume success 7"}},
+		{"staged with another label", trace.Volume{Op: trace.VolumeSetup, Unstaging: failed, Err: "no"}, []string{"unmount_device fail-unknown 2", "volume_mount fail-unknown 8"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, reg := newSink(t)
+			c.e.Plugin = plugin
+			s.Apply(&trace.Record{Dur: 10 * time.Second, Edge: trace.EdgeEnd, Event: &c.e})
+			families, err := reg.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range families {
+				for _, m := range f.GetMetric() {
+					if labels := m.GetLabel(); f.GetName() == "storage_operation_duration_seconds" {
+						got = append(got, fmt.Sprint(labels[1].GetValue(), " ", labels[2].GetValue(), " ", m.GetHistogram().GetSampleSum()))
+					}
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }
 

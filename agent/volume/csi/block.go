@@ -36,6 +36,7 @@ func (p *Plugin) MapDir(s volume.Spec) string { return p.blockGlobal(s.Name) }
 //
 // Upstream: pkg/volume/csi/csi_block.go, SetUpDevice, MapPodDevice.
 func (p *Plugin) SetUpBlock(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	ctx = withMigrated(ctx, s)
 	w, err := p.begin(ctx, s)
 	if err != nil {
 		return criconfig.Volume{}, err
@@ -142,6 +143,10 @@ func (p *Plugin) unstageBlock(ctx context.Context, d *driver, data volData, name
 			return err
 		}
 	}
+	return volume.Timed(ctx, volume.Unstaging, func() error { return p.unstageUnused(ctx, d, data, name) })
+}
+
+func (p *Plugin) unstageUnused(ctx context.Context, d *driver, data volData, name string) error {
 	staging := p.blockStaging(name)
 	if _, err := os.Stat(staging); err == nil {
 		p.setUnstaged(data.id())

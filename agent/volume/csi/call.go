@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/kubeloupe/kubeloupe/agent/volume"
+	"github.com/kubeloupe/kubeloupe/agent/volume/migrate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -16,7 +18,7 @@ import (
 // request, which may include secrets, is not published.
 func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		call := trace.CSICall{Driver: driver, Method: path.Base(method)}
+		call := trace.CSICall{Driver: driver, Method: path.Base(method), Migrated: ctx.Value(migratedKey{}) != nil}
 		if r, ok := req.(interface{ GetVolumeId() string }); ok {
 			call.Volume = r.GetVolumeId()
 		}
@@ -33,6 +35,19 @@ func traceUnary(bus *trace.Bus, driver string) grpc.UnaryClientInterceptor {
 		trace.End(bus, span, call)
 		return err
 	}
+}
+
+type migratedKey struct{}
+
+// withMigrated is for the calls that set up or expand a volume. If it is of a type that the driver has now, their records say so; as upstream,
+// those of other calls do not.
+//
+// Upstream: pkg/volume/csi/csi_util.go, createCSIOperationContext.
+func withMigrated(ctx context.Context, s volume.Spec) context.Context {
+	if s.PV == nil || !migrate.Is(s.PV) {
+		return ctx
+	}
+	return context.WithValue(ctx, migratedKey{}, true)
 }
 
 // within limits the time of a part of an operation. Each part has its own: a driver that stages slowly can still publish.

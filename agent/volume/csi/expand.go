@@ -27,7 +27,7 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 		return false, err
 	}
 	defer give()
-	err = within(ctx, func(ctx context.Context) error {
+	err = within(withMigrated(ctx, s), func(ctx context.Context) error {
 		done, err = p.expand(ctx, d, v, s, size)
 		return err
 	})

@@ -88,6 +88,7 @@ type labelNode struct {
 	pv     *v1.PersistentVolume
 	// all is the gate SELinuxMount, without is set for a node without SELinux.
 	all, without bool
+	bus          *trace.Bus
 
 	m    *volume.Manager
 	p    *Plugin
@@ -137,10 +138,10 @@ func (n *labelNode) start() {
 		n.stop()
 	}
 	var err error
-	if n.p, err = New(Config{RootDir: n.root, NodeName: "n", API: fakeapi.Of(n.api), Mounter: mount.NewFakeMounter(nil)}); err != nil {
+	if n.p, err = New(Config{RootDir: n.root, NodeName: "n", API: fakeapi.Of(n.api), Mounter: mount.NewFakeMounter(nil), Bus: n.bus}); err != nil {
 		n.t.Fatal(err)
 	}
-	cfg := volume.Config{RootDir: n.root, Plugins: []volume.Plugin{n.p}, Claims: n, SELinuxAllModes: n.all}
+	cfg := volume.Config{RootDir: n.root, Plugins: []volume.Plugin{n.p}, Claims: n, SELinuxAllModes: n.all, Bus: n.bus}
 	if !n.without {
 		cfg.SELinux = func(o *v1.SELinuxOptions) (string, error) {
 			return "system_u:object_r:container_file_t:" + o.Level, nil

@@ -43,7 +43,11 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 	if v.ephemeral || !w.info.attached() {
 		return w, nil
 	}
-	if w.attached, err = w.attachWait(ctx); err != nil {
+	err = volume.Timed(ctx, volume.Attaching, func() (err error) {
+		w.attached, err = w.attachWait(ctx)
+		return err
+	})
+	if err != nil {
 		at := "MountVolume.WaitForAttach"
 		if s.Block {
 			at = "MapVolume.WaitForAttach"
@@ -72,6 +76,7 @@ func stage(name string, without bool, err error) error {
 //
 // Upstream: pkg/volume/csi/csi_attacher.go, MountDevice; csi_mounter.go, SetUpAt.
 func (p *Plugin) SetUp(ctx context.Context, s volume.Spec) (criconfig.Volume, error) {
+	ctx = withMigrated(ctx, s)
 	w, err := p.begin(ctx, s)
 	if err != nil {
 		return criconfig.Volume{}, err

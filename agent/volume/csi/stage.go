@@ -65,18 +65,20 @@ func (p *Plugin) unstage(ctx context.Context, d *driver, data volData, but strin
 	if users, err := p.users(data.id(), but); err != nil || len(users) > 0 {
 		return err
 	}
-	can, err := d.can(ctx, canStage)
-	if err != nil {
-		return err
-	}
-	if can {
-		p.setUnstaged(data.id())
-		req := &csipb.NodeUnstageVolumeRequest{VolumeId: data.Handle, StagingTargetPath: path}
-		if _, err := d.node.NodeUnstageVolume(ctx, req); err != nil {
+	return volume.Timed(ctx, volume.Unstaging, func() error {
+		can, err := d.can(ctx, canStage)
+		if err != nil {
 			return err
 		}
-	}
-	return p.removeStaging(path)
+		if can {
+			p.setUnstaged(data.id())
+			req := &csipb.NodeUnstageVolumeRequest{VolumeId: data.Handle, StagingTargetPath: path}
+			if _, err := d.node.NodeUnstageVolume(ctx, req); err != nil {
+				return err
+			}
+		}
+		return p.removeStaging(path)
+	})
 }
 
 func (p *Plugin) removeStaging(path string) error {

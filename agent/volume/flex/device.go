@@ -82,7 +82,7 @@ func (d *driver) format(s volume.Spec, src *source, device, dir string) error {
 // directory is removed last, so that an interrupted call is repeated.
 //
 // Upstream: pkg/volume/flexvolume/detacher.go, UnmountDevice and Detach.
-func (d *driver) unstage(ctx context.Context, at volume.Place) (err error) {
+func (d *driver) unstage(ctx context.Context, at volume.Place) error {
 	dir := d.p.staging(at)
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -90,6 +90,10 @@ func (d *driver) unstage(ctx context.Context, at volume.Place) (err error) {
 	if used, err := d.p.usedByOthers(at); err != nil || used {
 		return err
 	}
+	return volume.Timed(ctx, volume.Unstaging, func() error { return d.unstageUnused(ctx, at, dir) })
+}
+
+func (d *driver) unstageUnused(ctx context.Context, at volume.Place, dir string) error {
 	mounted, err := d.p.mounted(dir)
 	if err != nil && !mount.IsCorruptedMnt(err) {
 		return err

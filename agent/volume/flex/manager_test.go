@@ -72,6 +72,11 @@ func TestManager(t *testing.T) {
 	if err := m.Unmount(t.Context(), trace.Pod{UID: "u1"}); err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range b.rec.OfKind("volume") {
+		if e := r.Event.(*trace.Volume); r.Edge == trace.EdgeEnd && (e.Unstaging.Took > 0) != (e.Op == trace.VolumeTeardown && e.Plugin == name) {
+			t.Errorf("only the device is unmounted: %+v", e)
+		}
+	}
 	calls := map[string]bool{}
 	for _, c := range b.calls() {
 		calls[c] = true

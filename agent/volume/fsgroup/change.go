@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/events"
+	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -49,6 +50,10 @@ func (c Change) Apply(ctx context.Context) error {
 	if policy := c.Pod.Spec.SecurityContext.FSGroupChangePolicy; policy != nil && *policy == v1.FSGroupChangeOnRootMismatch && c.rootIsRight(*group) {
 		return nil
 	}
+	return volume.Timed(ctx, volume.Owning, func() error { return c.change(ctx, *group) })
+}
+
+func (c Change) change(ctx context.Context, group int64) error {
 	dir, err := os.OpenFile(c.Dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
@@ -60,7 +65,7 @@ func (c Change) Apply(ctx context.Context) error {
 		defer close(stopped)
 		c.watch(ctx, &files, stop)
 	}()
-	w := walk{ctx: ctx, group: int(*group), readOnly: c.ReadOnly, files: &files}
+	w := walk{ctx: ctx, group: int(group), readOnly: c.ReadOnly, files: &files}
 	err = w.deep(dir)
 	close(stop)
 	<-stopped

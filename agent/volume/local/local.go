@@ -205,7 +205,7 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if used, err := p.otherPods(disk); err != nil || used {
 		return err
 	}
-	return mount.CleanupMountPoint(disk, p.cfg.Mounter, false)
+	return volume.Timed(ctx, volume.Unstaging, func() error { return mount.CleanupMountPoint(disk, p.cfg.Mounter, false) })
 }
 
 // global returns the directory of a block volume's device, which is upstream's: unlike that of disks, the plugin's name is escaped in it.

@@ -99,7 +99,7 @@ func (p *Plugin) unmap(ctx context.Context, dir, podDir, of string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return p.detach(ctx, dir, "", of)
+	return volume.Timed(ctx, volume.Unstaging, func() error { return p.detach(ctx, dir, "", of) })
 }
 
 // mapped reports whether a pod has an entry in the global directory of a block volume.

@@ -81,4 +81,13 @@ func TestManager(t *testing.T) {
 	}
 	inUse(m)
 	b.gone("after the pod")
+	ends := map[trace.VolumeOp]trace.Volume{}
+	for _, r := range b.rec.OfKind("volume") {
+		if e := r.Event.(*trace.Volume); r.Edge == trace.EdgeEnd {
+			ends[e.Op] = *e
+		}
+	}
+	if ends[trace.VolumeSetup].Attaching.Took == 0 || ends[trace.VolumeTeardown].Unstaging.Took == 0 {
+		t.Errorf("parts are missing: %+v", ends)
+	}
 }

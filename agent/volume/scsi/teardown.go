@@ -64,11 +64,13 @@ func (p *Plugin) unstage(ctx context.Context, dir, podDir, of string) error {
 			return nil
 		}
 	}
-	device, err := p.unmount(dir)
-	if err != nil {
-		return err
-	}
-	return p.detach(ctx, dir, device, of)
+	return volume.Timed(ctx, volume.Unstaging, func() error {
+		device, err := p.unmount(dir)
+		if err != nil {
+			return err
+		}
+		return p.detach(ctx, dir, device, of)
+	})
 }
 
 // detach detaches the disk of a global directory where nothing is mounted, and removes the directory.
