@@ -28,6 +28,8 @@ func (a *Agent) Measured(ctx context.Context) []*dto.MetricFamily {
 	p.measureImages(page)
 	p.measureVolumes(page)
 	p.measureNode(page)
+	page.Histogram("kubelet_pleg_pod_relist_duration_seconds", "Duration in seconds for relisting a single pod in PLEG.")
+	page.Page.Durations(p.pleg.Refreshes())
 	if p.port.clients != nil {
 		measureTokens(page, p.port.clients.TokenCounts())
 	}
@@ -141,12 +143,12 @@ func measureTokens(m *measured, c auth.Counts) {
 	const cache = "authentication_token_cache_"
 	lookups := []struct {
 		status string
-		auth.Lookups
+		exposition.Durations
 	}{{"hit", c.Hits}, {"miss", c.Misses}}
-	m.Histogram(cache+"request_duration_seconds", "How long requests with a bearer token took to get the verdict on it, by whether it was cached.", auth.LookupBounds[:])
+	m.Histogram(cache+"request_duration_seconds", "How long requests with a bearer token took to get the verdict on it, by whether it was cached.")
 	for _, l := range lookups {
 		if l.N > 0 {
-			m.Observed(l.N, l.Seconds, l.Within[:], "status", l.status)
+			m.Page.Durations(l.Durations, "status", l.status)
 		}
 	}
 	m.Counter(cache+"request_total", "Requests with a bearer token, by whether the verdict on it was cached.")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubeloupe/kubeloupe/agent/auth"
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
 func TestMeasureTokens(t *testing.T) {
@@ -15,7 +16,7 @@ func TestMeasureTokens(t *testing.T) {
 		t.Errorf("before any token: %v", f)
 	}
 	measureTokens(&some, auth.Counts{
-		Hits: auth.Lookups{N: 3, Seconds: .25}, Misses: auth.Lookups{N: 2, Seconds: 1.5}, Reviewed: 1, Reviewing: 1, Waiting: 4,
+		Hits: exposition.Durations{N: 3, Seconds: .25}, Misses: exposition.Durations{N: 2, Seconds: 1.5}, Reviewed: 1, Reviewing: 1, Waiting: 4,
 	})
 	w := httptest.NewRecorder()
 	some.Answer(w, httptest.NewRequest("GET", "/metrics", nil))

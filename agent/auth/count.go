@@ -3,36 +3,16 @@ package auth
 import (
 	"sync"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
-
-// LookupBounds are the limits of [Lookups.Within], in seconds. Upstream has Prometheus' default buckets.
-var LookupBounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
-
-// Lookups are requests for a verdict that ended.
-type Lookups struct {
-	N       uint64
-	Seconds float64 // how long they took together
-	// Within has for each bound how many took at most as long.
-	Within [len(LookupBounds)]uint64
-}
-
-func (l *Lookups) add(took time.Duration) {
-	sec := took.Seconds()
-	l.N++
-	l.Seconds += sec
-	for i, bound := range LookupBounds {
-		if sec <= bound {
-			l.Within[i]++
-		}
-	}
-}
 
 // Counts are what a cache of verdicts has done since the start.
 //
 // Upstream: apiserver/pkg/authentication/token/cache/stats.go.
 type Counts struct {
-	// Hits are requests whose verdict was known, Misses those that needed a review, also if it failed or was refused.
-	Hits, Misses Lookups
+	// Hits are how long requests took whose verdict was known, Misses those that needed a review, also if it failed or was refused.
+	Hits, Misses exposition.Durations
 	// Reviewed and Failed are the reviews that ended with a verdict, and with an error.
 	Reviewed, Failed uint64
 	// Reviewing are the reviews in progress, Waiting the requests that wait for one.
@@ -59,7 +39,7 @@ func (c *counter) counts() Counts {
 
 // hit counts a request that began then.
 func (c *counter) hit(began time.Time) {
-	c.count(func(n *Counts) { n.Hits.add(time.Since(began)) })
+	c.count(func(n *Counts) { n.Hits.Add(time.Since(began)) })
 }
 
 // miss counts a request that began then, from now until the returned function is called.
@@ -68,7 +48,7 @@ func (c *counter) miss(began time.Time) (end func()) {
 	return func() {
 		c.count(func(n *Counts) {
 			n.Waiting--
-			n.Misses.add(time.Since(began))
+			n.Misses.Add(time.Since(began))
 		})
 	}
 }

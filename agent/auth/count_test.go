@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 )
 
 // heldTokens answers a review after a second.
@@ -43,10 +45,10 @@ func TestTokenCounts(t *testing.T) {
 		check("during a review", Counts{Reviewing: 1, Waiting: 2})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		misses := Lookups{N: 2, Seconds: 2, Within: [len(LookupBounds)]uint64{7: 2, 8: 2, 9: 2, 10: 2}}
+		misses := exposition.Durations{N: 2, Seconds: 2, Within: [11]uint64{7: 2, 8: 2, 9: 2, 10: 2}}
 		check("after it", Counts{Misses: misses, Reviewed: 1})
 		ask("good")
-		hits := Lookups{N: 1, Within: [len(LookupBounds)]uint64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}
+		hits := exposition.Durations{N: 1, Within: [11]uint64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}
 		check("of a known token", Counts{Hits: hits, Misses: misses, Reviewed: 1})
 		ask("bad") // to be unknown is a verdict
 		ask("odd")

@@ -17,33 +17,13 @@ import (
 )
 
 // Page is the metrics of one response. The zero value is empty and ready to use.
-type Page struct {
-	families []*dto.MetricFamily
-	bounds   []float64 // of the histogram that began last
-}
+type Page struct{ families []*dto.MetricFamily }
 
 // Gauge begins a metric whose samples follow. A metric without a sample is omitted.
 func (p *Page) Gauge(name, help string) { p.begin(name, help, dto.MetricType_GAUGE) }
 
 // Counter is Gauge for a counter.
 func (p *Page) Counter(name, help string) { p.begin(name, help, dto.MetricType_COUNTER) }
-
-// Histogram is Gauge for a histogram with these upper bounds, which ascend. Its samples are added with [Page.Observed].
-func (p *Page) Histogram(name, help string, bounds []float64) {
-	p.begin(name, help, dto.MetricType_HISTOGRAM)
-	p.bounds = bounds
-}
-
-// Observed adds n observations with this sum to the histogram that began last. within has for each bound how many were not larger; labels are
-// as in [LabelsOf].
-func (p *Page) Observed(n uint64, sum float64, within []uint64, labels ...string) {
-	h := &dto.Histogram{SampleCount: &n, SampleSum: &sum}
-	for i := range p.bounds {
-		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &p.bounds[i], CumulativeCount: &within[i]})
-	}
-	f := p.families[len(p.families)-1]
-	f.Metric = append(f.Metric, &dto.Metric{Label: LabelsOf(labels...), Histogram: h})
-}
 
 func (p *Page) begin(name, help string, kind dto.MetricType) {
 	p.families = append(p.families, &dto.MetricFamily{Name: &name, Help: &help, Type: &kind})

@@ -70,21 +70,23 @@ seen_total{device="sdb",id="/a",name="x\\u202ey"} 3
 	}
 }
 
-func TestHistogram(t *testing.T) {
+func TestDurations(t *testing.T) {
 	var p exposition.Page
-	p.Histogram("nothing_seconds", "Left out.", []float64{1})
-	p.Histogram("took_seconds", "How long.", []float64{.5, 1})
-	p.Observed(3, 4.25, []uint64{1, 2}, "status", "hit")
+	var d exposition.Durations
+	for _, took := range []time.Duration{10 * time.Millisecond, 11 * time.Millisecond, time.Minute} {
+		d.Add(took)
+	}
+	p.Histogram("nothing_seconds", "Left out.")
+	p.Histogram("took_seconds", "How long.")
+	p.Durations(d, "status", "hit")
 	w := httptest.NewRecorder()
 	p.Answer(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	want := `# HELP took_seconds How long.
-# TYPE took_seconds histogram
-took_seconds_bucket{status="hit",le="0.5"} 1
-took_seconds_bucket{status="hit",le="1"} 2
-took_seconds_bucket{status="hit",le="+Inf"} 3
-took_seconds_sum{status="hit"} 4.25
-took_seconds_count{status="hit"} 3
-`
+	want := "# HELP took_seconds How long.\n# TYPE took_seconds histogram\n"
+	for _, bucket := range []string{"0.005 0", "0.01 1", "0.025 2", "0.05 2", "0.1 2", "0.25 2", "0.5 2", "1 2", "2.5 2", "5 2", "10 2", "+Inf 3"} {
+		bound, n, _ := strings.Cut(bucket, " ")
+		want += `took_seconds_bucket{status="hit",le="` + bound + `"} ` + n + "\n"
+	}
+	want += "took_seconds_sum{status=\"hit\"} 60.021\ntook_seconds_count{status=\"hit\"} 3\n"
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}

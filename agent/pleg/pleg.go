@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -56,6 +57,7 @@ type PLEG struct {
 	last     time.Time // end of the last successful relist
 	failing  time.Time // begin of the first relist since then that has not succeeded, zero if there is none
 	evented  bool
+	single   exposition.Durations // of Refresh
 	modeWhy  string
 	modeSaid bool
 }

@@ -433,6 +433,9 @@ func TestRefresh(t *testing.T) {
 			t.Error("no error")
 		}
 		undo()
+		if d := n.pleg.Refreshes(); d.N != 3 {
+			t.Errorf("counted %+v, want all three", d)
+		}
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
+	"github.com/kubeloupe/kubeloupe/agent/exposition"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -160,6 +161,7 @@ func (p *PLEG) refreshListed(ctx context.Context, uid types.UID, l *listing, ask
 // Refresh gets the status of one pod from the runtime. It emits no events, because the caller handles the result.
 func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error) {
 	asked := time.Now()
+	defer p.refreshed(asked)
 	listed, err := p.list(ctx, map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)})
 	if err != nil {
 		return nil, err
@@ -179,6 +181,20 @@ func (p *PLEG) Refresh(ctx context.Context, uid types.UID) (*podstate.Pod, error
 		return nil, nil
 	}
 	return next, nil
+}
+
+// refreshed counts a Refresh that began then.
+func (p *PLEG) refreshed(began time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.single.Add(time.Since(began))
+}
+
+// Refreshes returns how long each Refresh took. Upstream: pkg/kubelet/pleg/generic.go, relistPod.
+func (p *PLEG) Refreshes() exposition.Durations {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.single
 }
 
 // listing is a pod in the results of the two list calls.
