@@ -17,11 +17,22 @@ func (p *parts) measuredVolumes(pod *v1.Pod) map[string]stats.Volume {
 	for name, v := range p.volumes.Mounted(pod.UID) {
 		one := stats.Volume{Path: v.Path, Block: v.Spec.Block}
 		if v.Plugin == csi.Name {
-			one.Ask = p.askDriver(v.Spec)
+			one.Driver, one.Ask = driverOf(v.Spec), p.askDriver(v.Spec)
 		}
 		out[name] = one
 	}
 	return out
+}
+
+// driverOf returns the name of the driver of a CSI volume.
+func driverOf(s volume.Spec) string {
+	if s.PV != nil && s.PV.Spec.CSI != nil {
+		return s.PV.Spec.CSI.Driver
+	}
+	if s.Volume != nil && s.Volume.CSI != nil {
+		return s.Volume.CSI.Driver
+	}
+	return ""
 }
 
 // askDriver returns a function that gets the figures of a volume from its CSI driver. The record of the call has its error.

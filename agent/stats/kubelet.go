@@ -13,14 +13,15 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// KubeletMetrics adds the usage of claims' volumes and of containers' logs, as the kubelet's own metrics have it. It makes no call to the
-// runtime. What is not known within a second is omitted.
+// KubeletMetrics adds the usage of claims' volumes and of containers' logs, as the kubelet's own metrics have it, and how long it took to get
+// such figures. It makes no call to the runtime. What is not known within a second is omitted.
 //
 // Upstream: pkg/kubelet/metrics/collectors/volume_stats.go and log_metrics.go.
 func (s *Stats) KubeletMetrics(ctx context.Context, page *exposition.Page) {
 	until, cancel := context.WithTimeout(ctx, walksWait)
 	defer cancel()
 	w, now, pods := walks{until: until}, time.Now(), s.cfg.Pods()
+	s.collected.metrics(page)
 	s.claimMetrics(w, page, pods, now)
 	page.Gauge("kubelet_container_log_filesystem_used_bytes", "Bytes used by the container's logs on the filesystem.")
 	for i := range pods {

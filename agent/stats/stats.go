@@ -83,8 +83,9 @@ type Stats struct {
 	rates *rates
 	usage *usage
 	// places are the results for volumes' file systems.
-	places  probes[place]
-	answers answers
+	places    probes[place]
+	answers   answers
+	collected collected
 	// mounts are the results for the node's file systems.
 	mounts      probes[*statsapi.FsStats]
 	images      images
@@ -108,6 +109,7 @@ func New(cfg Config) (*Stats, error) {
 		cfg.Cgroup = "/sys/fs/cgroup"
 	}
 	s := &Stats{cfg: cfg, tree: newTree(cfg.Cgroup), began: time.Now(), rates: newRates(), usage: newUsage(), images: images{known: map[string]string{}}, answers: answers{period: cfg.VolumePeriod}}
+	s.usage.collected = &s.collected
 	s.full.limit, s.brief.limit = summaryLimit, summaryLimit
 	s.nodeCPU(s.began)
 	s.systemContainers(true, s.began)

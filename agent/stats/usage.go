@@ -23,7 +23,8 @@ const (
 // usage has the sizes of directories. Containers fill them, so a walk may take any time: it runs in the background, in
 // few goroutines, and callers get the last result.
 type usage struct {
-	walk func(ctx context.Context, dir string) held
+	walk      func(ctx context.Context, dir string) held
+	collected *collected // may be nil
 
 	mu    sync.Mutex
 	dirs  map[string]*dirUsage
@@ -112,6 +113,7 @@ func (u *usage) work() {
 		ctx, cancel := context.WithTimeout(context.Background(), walkLimit)
 		found := u.walk(ctx, dir)
 		cancel()
+		u.collected.from(byWalk, began)
 		now := time.Now()
 
 		u.mu.Lock()

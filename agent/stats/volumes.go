@@ -19,6 +19,8 @@ type Volume struct {
 	Path string
 	// Block says that it is a device.
 	Block bool
+	// Driver is the name of the volume's driver, for Ask.
+	Driver string
 	// Ask, if it is not nil, gets the volume's figures from its driver, and false if that has none. It may take long, and ends by itself.
 	Ask func(context.Context) (statsapi.FsStats, bool)
 }
@@ -32,13 +34,19 @@ type place struct {
 }
 
 func (s *Stats) placeOf(pod *v1.Pod, v *v1.Volume, at Volume, now time.Time) place {
-	dir := at.Path
+	dir, began := at.Path, time.Now()
 	if at.Block {
+		defer s.collected.from(byDevice, began)
 		return place{fs: deviceOf(dir, now), mounted: true}
 	}
 	out := place{fs: s.fsOf(dir, now), mounted: mounted(dir)}
+	if out.mounted {
+		s.collected.from(byFS, began)
+	}
 	if s.cfg.Quota != nil && !out.mounted {
+		began := time.Now()
 		if q, ok := s.cfg.Quota(pod, v, dir); ok {
+			s.collected.from(byQuota, began)
 			out.used, out.counted = held{q.Bytes, q.Inodes}, true
 		}
 	}
@@ -81,7 +89,7 @@ func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, at Volume, now time.T
 	switch {
 	case at.Path == "":
 	case at.Ask != nil:
-		out.FsStats, ok = s.answers.of(w.until, at.Path, at.Ask)
+		out.FsStats, ok = s.answers.of(w.until, at.Path, s.asks(at))
 	default:
 		out.FsStats, h, ok = s.measured(w, pod, v, at, now)
 	}
@@ -92,6 +100,14 @@ func (s *Stats) volume(w walks, pod *v1.Pod, v *v1.Volume, at Volume, now time.T
 	}
 	out.Name, out.PVCRef = v.Name, claimOf(pod, v)
 	return out, h, ok
+}
+
+// asks returns a function that asks the volume's driver.
+func (s *Stats) asks(at Volume) func(context.Context) (statsapi.FsStats, bool) {
+	return func(ctx context.Context) (statsapi.FsStats, bool) {
+		defer s.collected.from(at.Driver, time.Now())
+		return at.Ask(ctx)
+	}
 }
 
 // measured is volume for one without a driver. The file system of huge pages does not say how many are used, so it is walked, too. That of a
