@@ -3,6 +3,8 @@ package scsi
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 	"github.com/kubeloupe/kubeloupe/agent/volume/selinux"
@@ -48,13 +50,14 @@ func withLabel(s volume.Spec, options []string) []string {
 }
 
 // unstageOther reports whether a disk is mounted in its global directory as the volume needs it. If it is mounted with another label and no pod
-// uses it, for example after a crash, it is unmounted.
+// uses it, for example after a crash, it is unmounted. A label among the volume's own mount options is left alone.
 func (p *Plugin) unstageOther(s volume.Spec, points mounts, dir string) (mounted bool, err error) {
 	device, label := points.device(dir), points.label(dir)
+	own := slices.ContainsFunc(volume.MountOptions(s), func(o string) bool { return strings.HasPrefix(o, "context=") })
 	switch {
 	case device == "":
 		return false, nil
-	case label == s.SELinuxLabel || s.Adopt || s.Refresh:
+	case label == s.SELinuxLabel || own || s.Adopt || s.Refresh:
 		return true, nil
 	case p.users(dir, s.Dir) || points.below(p.podsDir(), device) != "":
 		return false, fmt.Errorf("its disk is mounted with the SELinux label %q, and this pod needs %q: it must be unmounted first", label, s.SELinuxLabel)

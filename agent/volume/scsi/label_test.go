@@ -59,3 +59,14 @@ func TestLabel(t *testing.T) {
 		t.Errorf("a volume that is not there: %q with %q", shared, label)
 	}
 }
+
+// A label among the options of the PersistentVolume is as good for the next pod as for the first.
+func TestLabelAmongMountOptions(t *testing.T) {
+	b := newBench(t, NewISCSI, nil)
+	for _, uid := range []string{"u1", "u2"} {
+		s := b.asBlock(b.spec(uid, nil))
+		s.Block, s.Dir = false, b.spec(uid, nil).Dir
+		s.PV.Spec.MountOptions = []string{`context="` + labelA + `"`}
+		b.setUp(s)
+	}
+}
