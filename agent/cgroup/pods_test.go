@@ -150,7 +150,7 @@ func TestRaisedLimitIsLowered(t *testing.T) {
 		pods := cgroup.NewPods(m, syncing{podOf("g", r, r)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go pods.Run(ctx) //nolint:errcheck // it returns nil
+		go pods.Run(ctx)
 		want := func(when, limit string) {
 			t.Helper()
 			synctest.Wait()

@@ -185,7 +185,8 @@ func TestVolumeParts(t *testing.T) {
 		want []string // operations, whether they succeeded, and their seconds
 	}{
 		{"set up", trace.Volume{Op: trace.VolumeSetup, Attaching: took(4 * time.Second), Owning: took(3 * time.Second)}, []string{
-			"verify_controller_attached_volume success 4", "volume_apply_access_control success 3", "volume_mount success 6"}},
+			"verify_controller_attached_volume success 4", "volume_apply_access_control success 3", "volume_mount success 6",
+		}},
 		{"not attached", trace.Volume{Op: trace.VolumeSetup, Attaching: failed, Err: "no"}, []string{"verify_controller_attached_volume fail-unknown 2"}},
 		{"not mounted", trace.Volume{Op: trace.VolumeSetup, Attaching: took(4 * time.Second), Err: "no"}, []string{"volume_mount fail-unknown 6"}},
 		{"not owned", trace.Volume{Op: trace.VolumeSetup, Owning: failed, Err: "no"}, []string{"volume_apply_access_control fail-unknown 2", "volume_mount fail-unknown 10"}},

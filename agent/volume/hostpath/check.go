@@ -53,6 +53,7 @@ func words(typ v1.HostPathType) string {
 		return "character device"
 	case v1.HostPathBlockDev:
 		return "block device"
+	case v1.HostPathFile, v1.HostPathUnset, v1.HostPathDirectoryOrCreate, v1.HostPathFileOrCreate: // only a file is expected, of these
 	}
 	return "file"
 }
