@@ -59,6 +59,12 @@ func TestMain(m *testing.M) {
 	vmbench.Main(wanted, "make vm-test", func() int { return shared.Run(m) }, func(ctx context.Context, log io.Writer) error {
 		_, err := lab.ConformanceTests(ctx, log)
 		return err
+	}, func(ctx context.Context, log io.Writer) error {
+		if !namesSELinux() {
+			return nil
+		}
+		_, err := node.Debian(ctx, log, true)
+		return err
 	})
 }
 

@@ -39,7 +39,7 @@ func Main(wanted, target string, run func() int, more ...func(ctx context.Contex
 		return
 	}
 	ownnet.Main(run, append(more, lab.BuildCluster, product.Fetch, func(ctx context.Context, log io.Writer) error {
-		_, err := node.Debian(ctx, log)
+		_, err := node.Debian(ctx, log, false)
 		return err
 	})...)
 }

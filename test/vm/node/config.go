@@ -47,6 +47,9 @@ type Config struct {
 	Reachable bool
 	// Cgroupfs makes cgroupfs the driver of the runtime and of the agents, in place of systemd.
 	Cgroupfs bool
+	// SELinux has the kernel use SELinux in place of AppArmor, permissive, with Debian's policy, and the runtime label containers. Files of the
+	// node have no label. Nothing is logged about what the policy would deny.
+	SELinux bool
 	// Detached has the machine outlive this process: [Down] ends it.
 	Detached bool
 	// Log receives a line for each step that takes time.

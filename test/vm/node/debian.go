@@ -23,11 +23,13 @@ const (
 	// packages are what a node of kubeadm has, and what the tests use.
 	packages = "linux-image-cloud-amd64,systemd-sysv,udev,dbus,iproute2,iptables,kmod,openssh-server,ca-certificates,procps,libseccomp2,mount,conntrack," +
 		"apparmor,curl,open-iscsi,e2fsprogs"
+	// policy is what a node with SELinux has besides: Debian's reference policy, and the programs that load and read it.
+	policy = ",selinux-policy-default,policycoreutils,selinux-utils"
 )
 
 // Debian makes sure of the emulator, of what makes disks, and of the node's packages in the cache, which needs the network once for each
-// list of packages. It returns the archive.
-func Debian(ctx context.Context, log io.Writer) (string, error) {
+// list of packages: a node with SELinux has one of its own. It returns the archive.
+func Debian(ctx context.Context, log io.Writer, selinux bool) (string, error) {
 	if err := lab.Packages(ctx, log, "qemu-system-x86", "mmdebstrap", "e2fsprogs", "openssh-client", "tar"); err != nil {
 		return "", err
 	}
@@ -35,7 +37,11 @@ func Debian(ctx context.Context, log io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	recipe := []string{"--variant=minbase", "--format=tar", "--include=" + packages, suite}
+	include := packages
+	if selinux {
+		include += policy
+	}
+	recipe := []string{"--variant=minbase", "--format=tar", "--include=" + include, suite}
 	hash := sha256.Sum256([]byte(strings.Join(append(recipe, mirror), "\x00")))
 	archive := filepath.Join(cache, "vm", fmt.Sprintf("debian-%s-%x.tar", suite, hash[:6]))
 	if _, err := os.Stat(archive); !errors.Is(err, fs.ErrNotExist) {

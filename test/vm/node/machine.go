@@ -56,7 +56,7 @@ func Start(ctx context.Context, cfg Config) (_ *Machine, err error) {
 		return nil, fmt.Errorf("%d processors and %d MiB: cannot be divided among %d sockets", cmp.Or(cfg.CPUs, cpus), cmp.Or(cfg.Memory, memory), n)
 	}
 	m := &Machine{dir: cfg.Dir, Console: filepath.Join(cfg.Dir, "console"), ended: make(chan struct{})}
-	archive, err := Debian(ctx, cfg.Log)
+	archive, err := Debian(ctx, cfg.Log, cfg.SELinux)
 	if err != nil {
 		return nil, err
 	}

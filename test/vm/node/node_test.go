@@ -24,8 +24,9 @@ func TestFilled(t *testing.T) {
 		"cgroupfs": {Config{Cgroupfs: true}, map[string]string{
 			"etc/containerd/config.toml": "SystemdCgroup = false", "var/lib/kubelet/config.yaml": "cgroupDriver: cgroupfs",
 		}},
-		"disks": {Config{Disks: true}, map[string]string{"var/lib/kubelet/config.yaml": "failSwapOn: false"}},
-		"none":  {Config{}, map[string]string{"var/lib/kubelet/config.yaml": "failSwapOn: true", "etc/containerd/config.toml": "sandbox = 'kubeloupe.local/kubeloupe/pause:3.10'"}},
+		"selinux": {Config{SELinux: true}, map[string]string{"etc/containerd/config.toml": "enable_selinux = true"}},
+		"disks":   {Config{Disks: true}, map[string]string{"var/lib/kubelet/config.yaml": "failSwapOn: false"}},
+		"none":    {Config{}, map[string]string{"var/lib/kubelet/config.yaml": "failSwapOn: true", "etc/containerd/config.toml": "sandbox = 'kubeloupe.local/kubeloupe/pause:3.10'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &writer{dir: t.TempDir()}

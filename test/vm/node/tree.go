@@ -221,5 +221,6 @@ func filler(cfg Config) (fill *strings.Replacer, registry string) {
 	return strings.NewReplacer(
 		"${DNS_IP}", dns, "${PAUSE}", pause, "${REGISTRY_HOST}", host,
 		"${CGROUP_DRIVER}", driver, "${SYSTEMD_CGROUP}", strconv.FormatBool(!cfg.Cgroupfs), "${FAIL_SWAP_ON}", strconv.FormatBool(!cfg.Disks),
+		"${SELINUX}", strconv.FormatBool(cfg.SELinux),
 	), registry
 }

@@ -48,7 +48,7 @@ func root() *cobra.Command {
 
 func up(dir *string) *cobra.Command {
 	var program, cluster string
-	var cgroupfs bool
+	var cgroupfs, selinux bool
 	cmd := &cobra.Command{
 		Use: "up", Short: "Boot the machine", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ func up(dir *string) *cobra.Command {
 			}
 			begin := time.Now()
 			cfg := node.Config{
-				Dir: *dir, Copy: node.Own(program, "."), Agent: node.Kubeloupe, Disks: true, Cgroupfs: cgroupfs, Detached: true, Log: cmd.ErrOrStderr(),
+				Dir: *dir, Copy: node.Own(program, "."), Agent: node.Kubeloupe, Disks: true, Cgroupfs: cgroupfs, SELinux: selinux, Detached: true, Log: cmd.ErrOrStderr(),
 			}
 			if cluster != "" {
 				c, err := lab.OpenCluster(cluster)
@@ -81,6 +81,7 @@ func up(dir *string) *cobra.Command {
 	cmd.Flags().StringVar(&program, "program", "bin/kubeloupe", "kubeloupe's program, without cgo")
 	cmd.Flags().StringVar(&cluster, "cluster", "", "directory of a lab with a cluster (make cluster-up) that the node joins; without it, the node runs static pods")
 	cmd.Flags().BoolVar(&cgroupfs, "cgroupfs", false, "the cgroup driver is cgroupfs in place of systemd")
+	cmd.Flags().BoolVar(&selinux, "selinux", false, "the kernel uses SELinux in place of AppArmor, permissive, and containerd labels containers")
 	return cmd
 }
 
