@@ -92,7 +92,7 @@ func TestISCSI(t *testing.T) {
 		ro := strings.Replace(source, "fsType", "readOnly: true, fsType", 1)
 		b.start(t, map[string]string{"iscsi-again": onDisk(ro), "iscsi-other": onDisk(ro)})
 		for _, name := range []string{"iscsi-again", "iscsi-other"} {
-			if got := b.within(t, b.pod(t, name), "web", "cat /disk/file; touch /disk/new"); !strings.HasPrefix(got, "kept\n") || !strings.Contains(got, "Read-only file system") {
+			if got := b.within(t, b.pod(t, name), "web", "cat /disk/file; touch /disk/new 2>&1"); !strings.HasPrefix(got, "kept\n") || !strings.Contains(got, "Read-only file system") {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
