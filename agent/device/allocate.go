@@ -31,7 +31,7 @@ var errReleased = errors.New("the pod was released meanwhile")
 
 // Allocate has the plugins allocate the devices that were reserved for a pod, and keeps them in the checkpoint. The error says, in
 // upstream's words, why that failed; unless ctx has ended, the pod cannot run. Without reserved devices, it does nothing. It waits for
-// plugins, at most 2 min for each call, and 1 min for those that have not registered since the agent started; no lock is held meanwhile.
+// plugins, at most 2 min for each call, and 30 s for those that have not registered since the agent started; no lock is held meanwhile.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/manager.go, allocateContainerResources.
 func (m *Manager) Allocate(ctx context.Context, pod *v1.Pod) error {

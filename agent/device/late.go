@@ -10,8 +10,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// lateLimit is how long a pod waits for the plugins that have not registered since the agent started.
-const lateLimit = time.Minute
+// lateLimit is how long a pod waits for the plugins that have not registered since the agent started. Kubernetes' node tests give a pod whose
+// plugin does not come back a minute to fail.
+const lateLimit = 30 * time.Second
 
 // defers reports whether what a pod needs of a resource is decided later, in Allocate: the resource is in the checkpoint, its plugin has not
 // listed its devices since the agent started, and the runtime has nothing of the pod. An agent that was killed while the pod started left it
