@@ -67,10 +67,8 @@ var contentReasons = []contentReason{
 	because(`/metrics`, `rest_client_transport_.*`, "kubeloupe makes the connections to the API server itself, without client-go's cache of transports."),
 	because(`/metrics`, `force_cleaned_failed_volume_.*`, "Upstream unmounts volumes by force whose state it cannot reconstruct after a restart. kubeloupe adopts them, or removes them with the directory of their pod."),
 	because(`/metrics`, `kubelet_pleg_discard_events`, "Upstream drops events that the syncLoop is too slow to take. kubeloupe's PLEG waits."),
-	because(`/metrics`, `kubelet_pleg_pod_relist_duration_seconds`, "kubeloupe did not have this metric when this was compared. It has it now, of its own requests about a single pod."),
 	because(`/metrics`, `kubelet_imagemanager_inmemory_.*`, "The records that kubeloupe keeps in memory have no capacity that they could use up: they are as many as images."),
 	because(`/metrics`, `kubelet_pod_watch_events_dropped_total`, "kubeloupe's watches of the pods API keep which pods have changed, not a queue of events that could be full."),
-	because(`/metrics`, `kubelet_volume_metric_collection_duration_seconds`, "kubeloupe did not have this metric when this was compared. It has it now; walks of directories are in the background."),
 	because(`/metrics`, `.* of operation_type=.*|kubelet_memory_manager.* of .*`, "kubeloupe calls the runtime for other reasons: it receives events, reads statistics on demand, and counts syncs and operations of cgroups by its own kinds."),
 	because(`/metrics`, `kubelet_device_plugin_registration_total of resource_name=.*`, "kubeloupe also counts plugins that register in plugins_registry."),
 }
