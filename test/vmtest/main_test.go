@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,11 +56,21 @@ func reach(ctx context.Context) error {
 	return nil
 }
 
+// fetchPackageCheck gets the modules that build packages: without a network, as in the tests, they cannot be had.
+func fetchPackageCheck(ctx context.Context, _ io.Writer) error {
+	get := exec.CommandContext(ctx, "go", "mod", "download")
+	get.Dir = filepath.Join("..", "packagecheck")
+	if out, err := get.CombinedOutput(); err != nil {
+		return fmt.Errorf("go mod download in %s: %w: %s", get.Dir, err, out)
+	}
+	return nil
+}
+
 func TestMain(m *testing.M) {
 	vmbench.Main(wanted, "make vm-test", func() int { return shared.Run(m) }, func(ctx context.Context, log io.Writer) error {
 		_, err := lab.ConformanceTests(ctx, log)
 		return err
-	}, func(ctx context.Context, log io.Writer) error {
+	}, fetchPackageCheck, func(ctx context.Context, log io.Writer) error {
 		if !namesSELinux() {
 			return nil
 		}
