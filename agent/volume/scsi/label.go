@@ -3,6 +3,7 @@ package scsi
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,13 +16,13 @@ import (
 // Upstream: pkg/volume/iscsi/iscsi.go and pkg/volume/fc/fc.go, SupportsSELinuxContextMount.
 func (*Plugin) MountsWithLabel(context.Context, volume.Spec) (bool, error) { return true, nil }
 
-// SharedName implements volume.Labeler.
+// SharedName implements volume.Labeler. It is that of the disk's global directory: the volume's source may write a portal in two ways.
 func (p *Plugin) SharedName(s volume.Spec) string {
 	d, err := p.kind.parse(s)
 	if err != nil {
 		return ""
 	}
-	return d.unique
+	return d.dir
 }
 
 // FoundLabel implements volume.Labeler: it is that of the mount.
@@ -36,7 +37,10 @@ func (p *Plugin) FoundLabel(at volume.Place) (shared, label string) {
 	if err != nil {
 		return "", ""
 	}
-	return p.kind.unique(dir), points.label(at.Dir)
+	if shared, err = filepath.Rel(p.global("", false), dir); err != nil {
+		return "", ""
+	}
+	return shared, points.label(at.Dir)
 }
 
 // withLabel adds the label of a volume to mount options.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
@@ -27,7 +29,7 @@ func TestLabel(t *testing.T) {
 	if out, err := b.p.SetUp(t.Context(), one); err != nil || out.SELinuxRelabel {
 		t.Errorf("%+v, %v", out, err)
 	}
-	const disk = "[50060e801049cfd1]:0"
+	const disk = "50060e801049cfd1-lun-0"
 	if can, err := b.p.MountsWithLabel(t.Context(), one); !can || err != nil || b.p.SharedName(one) != disk {
 		t.Errorf("%t, %v, %q", can, err, b.p.SharedName(one))
 	}
@@ -68,5 +70,22 @@ func TestLabelAmongMountOptions(t *testing.T) {
 		s.Block, s.Dir = false, b.spec(uid, nil).Dir
 		s.PV.Spec.MountOptions = []string{`context="` + labelA + `"`}
 		b.setUp(s)
+	}
+}
+
+// A portal may be written with its standard port or without: the disk has the same name when it is found after a restart.
+func TestDiskHasOneName(t *testing.T) {
+	b := newBench(t, NewISCSI, nil)
+	s := b.spec("u1", nil)
+	s.SELinuxLabel = labelA
+	b.setUp(s)
+	name := b.p.SharedName(s)
+	b.restart()
+	if shared, label := b.p.FoundLabel(s.Place); name == "" || shared != name || label != labelA {
+		t.Errorf("%q is found as %q with %q", name, shared, label)
+	}
+	withPort := b.spec("u2", func(src *v1.ISCSIVolumeSource) { src.TargetPortal += ":3260" })
+	if got := b.p.SharedName(withPort); got != name {
+		t.Errorf("with the port: %q, want %q", got, name)
 	}
 }
