@@ -85,6 +85,7 @@ func (d *driver) format(s volume.Spec, src *source, device, dir string) error {
 func (d *driver) unstage(ctx context.Context, at volume.Place) error {
 	dir := d.p.staging(at)
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		d.p.setDevice(dir, "")
 		return nil
 	}
 	if used, err := d.p.usedByOthers(at); err != nil || used {
