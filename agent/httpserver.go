@@ -17,22 +17,22 @@ import (
 
 // newServer creates the HTTP servers: health, read-only, and the authenticated one.
 func (p *parts) newServer(l *loop.Loop) error {
-	s, kc := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet
+	s, kc, has := p.cfg.Kubelet.Server, p.cfg.Kubelet.Kubelet, p.cfg.Kubelet.Endpoints()
 	c := server.Config{
 		HealthzAddress: s.HealthzAddress, HealthzPort: s.HealthzPort, Address: s.Address, ReadOnlyPort: s.ReadOnlyPort,
 		Pods: p.pods.store.Pods, Pod: p.pods.store.Pod, Observed: p.pleg.Cache(), Runtime: p.client.Runtime, Files: p.files, Metrics: p.cfg.Metrics, ProbeMetrics: p.cfg.ProbeMetrics,
 		Checks:  p.checks(l),
 		Configz: func() any { return p.cfg.Kubelet.Shown() }, Flags: p.cfg.Flags, Version: node.KubeletVersion(p.cfg.Version), Bus: p.cfg.Bus,
 		Debug: server.Debug{
-			Handlers: *kc.EnableDebuggingHandlers, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
+			Handlers: has.Debugging, SystemLogs: *kc.EnableSystemLogHandler, LogQuery: kc.EnableSystemLogQuery != nil && *kc.EnableSystemLogQuery,
 			Profiling: *kc.EnableProfilingHandler, Contention: kc.EnableContentionProfiling, FlagsV: *kc.EnableDebugFlagsHandler,
-			Flagz: p.cfg.Kubelet.Gates.Enabled("ComponentFlagz"), Statusz: p.cfg.Kubelet.Gates.Enabled("ComponentStatusz"),
+			Flagz: has.Flagz, Statusz: has.Statusz,
 		},
 	}
 	c.WebSockets = p.cfg.Kubelet.Gates.Enabled("ExtendWebSocketsToKubelet")
 	c.SplitStreams = p.cfg.Kubelet.Gates.Enabled("PodLogsQuerySplitStreams")
 	c.Checkpoints = p.checkpoints()
-	if p.cfg.Kubelet.Gates.Enabled("KubeletAllocatedPodsEndpoint") {
+	if has.Allocated {
 		c.Allocated = pods.Allocations{Store: p.pods.store, Resizes: p.pods.resizes, Workers: p.pods.registry}
 	}
 	if !p.cluster.alone() {
@@ -54,7 +54,7 @@ func (p *parts) newServer(l *loop.Loop) error {
 
 // checkpoints returns the directory of /checkpoint, or "" without its feature gate. The runtime writes there, and does not create it.
 func (p *parts) checkpoints() string {
-	if !p.cfg.Kubelet.Gates.Enabled("ContainerCheckpoint") {
+	if !p.cfg.Kubelet.Endpoints().Checkpoint {
 		return ""
 	}
 	return filepath.Join(p.cfg.Kubelet.Node.RootDir, "checkpoints")

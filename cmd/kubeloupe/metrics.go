@@ -14,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeloupe/kubeloupe/agent"
-	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 	"github.com/kubeloupe/kubeloupe/inspect/ship"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -71,14 +70,6 @@ func bootTime() time.Time {
 		return time.Time{}
 	}
 	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
-}
-
-// endpoints are the paths that the authenticated port has.
-func endpoints(k *config.Config) metrics.Endpoints {
-	return metrics.Endpoints{
-		Debugging: *k.Kubelet.EnableDebuggingHandlers, Allocated: k.Gates.Enabled("KubeletAllocatedPodsEndpoint"),
-		Checkpoint: k.Gates.Enabled("ContainerCheckpoint"), Flagz: k.Gates.Enabled("ComponentFlagz"), Statusz: k.Gates.Enabled("ComponentStatusz"),
-	}
 }
 
 // run folds until ctx ends.

@@ -19,6 +19,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/inspect/snapshot"
 	"github.com/kubeloupe/kubeloupe/inspect/step"
 	"github.com/kubeloupe/kubeloupe/trace"
+	"github.com/kubeloupe/kubeloupe/trace/metrics"
 	"github.com/kubeloupe/kubeloupe/tui"
 )
 
@@ -130,7 +131,7 @@ func (o *nodeOptions) build(c *cobra.Command, edit func(*agent.Config) error) (*
 		return nil, err
 	}
 	n.metrics.sink.Booted(bootTime())
-	n.metrics.sink.Serves(endpoints(k))
+	n.metrics.sink.Serves(metrics.Endpoints(k.Endpoints()))
 	n.cfg = agent.Config{Kubelet: k, Simulated: sim, Version: versionText(), Build: built(), Bus: n.bus, Metrics: n.metrics.handler, ProbeMetrics: n.metrics.probes, RuntimeSlots: o.slots}
 	flags := flagsOf(c) // once: requests come at the same time
 	n.cfg.Flags = func() map[string]string { return flags }
