@@ -24,17 +24,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/jsonl"
 )
 
-// raceEnv has the options of the race detector.
-const raceEnv = "GORACE"
-
-// TestMain gives the commands that tests run a tenth of a second to race after their end, instead of one: there are hundreds of them. The test
-// itself keeps the second.
 func TestMain(m *testing.M) {
-	if os.Getenv(raceEnv) == "" {
-		if err := os.Setenv(raceEnv, "atexit_sleep_ms=100"); err != nil {
-			panic(err)
-		}
-	}
 	testscript.Main(m, map[string]func(){nameOwn: main, nameFile: main, nameComplete: main})
 }
 
@@ -43,10 +33,6 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv(raceEnv, os.Getenv(raceEnv))
-			return nil
-		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "until": until, "records": records, "noescapes": noEscapes, "serve": serve, "eventually": eventually, "inorder": inOrder,
 			"collector": collect, "collected": collected,
@@ -78,7 +64,7 @@ func program(ts *testscript.TestScript, ctx context.Context, args []string) *exe
 	}
 	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "TERM", "GOCOVERDIR", raceEnv, "CONTAINER_RUNTIME_ENDPOINT", socketEnv} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "TERM", "GOCOVERDIR", "CONTAINER_RUNTIME_ENDPOINT", socketEnv} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
