@@ -11,8 +11,8 @@
 //	ROOT/kubepods/besteffort/pod<uid>
 //
 // The runtime manages the cgroups of containers; this package changes them only to remove them with the pod. It never
-// moves a process. Pods.Run is the only goroutine, which waits until the kernel has refused a limit. The package publishes trace.CgroupOp around each ensure, update and destroy, as child
-// of the span in the context.
+// moves a process. It starts no goroutine; Pods.Run, which the agent runs, sets limits again that the kernel has refused. It
+// publishes trace.CgroupOp around each ensure, update and destroy, as child of the span in the context.
 //
 // A nil *Manager stands for a node without cgroups (the simulated runtime, a Mac): all its methods do nothing and find
 // nothing.
