@@ -221,6 +221,30 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// Between two calls of the runtime for a pod, an event is not sent.
+func TestHoldBetweenCalls(t *testing.T) {
+	recording(t, func(ctx context.Context, b *bench) {
+		var working atomic.Bool
+		b.cfg.Working = working.Load
+		b.Pod(ctx, aPod(), "", "Normal", "Pulled", "said")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		working.Store(true)
+		time.Sleep(workLimit / 2)
+		synctest.Wait()
+		if got := len(b.stored(t)); got != 0 {
+			t.Errorf("%d are stored while the runtime works", got)
+		}
+		working.Store(false)
+		b.Pod(ctx, aPod(), "", "Normal", "Started", "said")
+		time.Sleep(2 * holdLook)
+		synctest.Wait()
+		if got := len(b.stored(t)); got != 2 {
+			t.Errorf("%d are stored afterwards, want 2", got)
+		}
+	})
+}
+
 // Pods that wait for the runtime go first, for a limited time.
 func TestHold(t *testing.T) {
 	recording(t, func(ctx context.Context, b *bench) {

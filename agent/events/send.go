@@ -79,7 +79,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // A normal event waits for a busy node up to holdLimit, for one that works up to workLimit, counted from when the node was busy; holdLook is how
-// often it checks.
+// often it checks, and how long it waits at least: the pod's next call of the runtime begins just after the event of the last one.
 const (
 	holdLimit = 10 * time.Second
 	workLimit = time.Second
@@ -106,8 +106,11 @@ func (r *Recorder) holds(since, now time.Time) bool {
 		r.busyAt = now
 		return now.Sub(since) < holdLimit
 	}
-	if r.cfg.Working == nil || !r.cfg.Working() {
+	if r.cfg.Working == nil {
 		return false
+	}
+	if !r.cfg.Working() {
+		return now.Sub(since) < holdLook
 	}
 	return now.Sub(since) < workLimit || now.Sub(since) < holdLimit && now.Sub(r.busyAt) < workLimit
 }
