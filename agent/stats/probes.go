@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ const patience = 250 * time.Millisecond
 // probes queries file systems, which may hang, for example a network file system whose server is down. Each path has at
 // most one goroutine, however often it is requested.
 type probes[T any] struct {
+	// patience is how long a caller waits instead of the constant patience, if it is not zero.
+	patience time.Duration
+
 	mu    sync.Mutex
 	under map[string]*probe[T]
 }
@@ -48,7 +52,7 @@ func (p *probes[T]) askUntil(ctx context.Context, path string, f func() T) (none
 		}()
 	}
 	p.mu.Unlock()
-	wait := time.NewTimer(patience - time.Since(one.began))
+	wait := time.NewTimer(cmp.Or(p.patience, patience) - time.Since(one.began))
 	defer wait.Stop()
 	select {
 	case <-one.done:

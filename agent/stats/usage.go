@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ const (
 type usage struct {
 	walk      func(ctx context.Context, dir string) held
 	collected *collected // may be nil
+	// patience is how long a caller waits instead of the constant patience, if it is not zero.
+	patience time.Duration
 
 	mu    sync.Mutex
 	dirs  map[string]*dirUsage
@@ -79,7 +82,7 @@ func (u *usage) of(w walks, dir string, now time.Time) (held, bool) {
 			go u.work()
 		}
 	}
-	done, wait := d.done, patience-now.Sub(d.began)
+	done, wait := d.done, cmp.Or(u.patience, patience)-now.Sub(d.began)
 	u.mu.Unlock()
 	if done != nil && wait > 0 {
 		timer := time.NewTimer(wait)
