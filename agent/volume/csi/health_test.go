@@ -430,7 +430,12 @@ func TestHangingHealth(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	rounds := 0
-	for deadline := time.Now().Add(20 * time.Second); rounds < 3 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	known := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.health)
+	}
+	for deadline := time.Now().Add(20 * time.Second); (rounds < 3 || known() < 2) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		rounds += strings.Count(strings.Join(good.questions(), " "), "backend")
 	}
 	if rounds < 3 {
