@@ -78,10 +78,11 @@ func merge(old held, source string, pods []*v1.Pod, now time.Time) (held, diff) 
 		}
 		p := annotate(given, source, before.pod.Annotations[podspec.AnnotationSeen])
 		next[given.UID] = entry{given, p}
+		changed := differ(before.given, given)
 		switch {
-		case differ(before.given, given) && given.DeletionTimestamp != nil:
+		case changed && given.DeletionTimestamp != nil:
 			d.del = append(d.del, p.DeepCopy())
-		case differ(before.given, given):
+		case changed:
 			d.update = append(d.update, p.DeepCopy())
 		case before.given.ResourceVersion != given.ResourceVersion || !equality.Semantic.DeepEqual(before.given.Status, given.Status):
 			// Also if only the version is new, for example after our own write: the receiver then has the latest.
@@ -111,11 +112,11 @@ func annotate(given *v1.Pod, source, seen string) *v1.Pod {
 // differ reports whether a and b differ in more than status, version or generation. Upstream:
 // pkg/kubelet/config/config.go, podsDifferSemantically.
 func differ(a, b *v1.Pod) bool {
-	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
-		!maps.Equal(a.Labels, b.Labels) ||
-		!a.DeletionTimestamp.Equal(b.DeletionTimestamp) ||
+	return !a.DeletionTimestamp.Equal(b.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) ||
-		!sameAnnotations(a.Annotations, b.Annotations)
+		!maps.Equal(a.Labels, b.Labels) ||
+		!sameAnnotations(a.Annotations, b.Annotations) ||
+		!equality.Semantic.DeepEqual(&a.Spec, &b.Spec) // last: it takes long
 }
 
 // sameAnnotations compares the annotations that are not the agent's own.
