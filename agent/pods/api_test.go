@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/admission"
+	"github.com/kubeloupe/kubeloupe/agent/podruntime"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstatus"
@@ -128,6 +130,24 @@ func TestDeadline(t *testing.T) {
 		if d := tracetest.Events[trace.Decision](b.rec); len(d) != 2 || d[1].By != trace.ByDeadline || d[1].Verdict != trace.VerdictEnd {
 			t.Errorf("decisions %+v", d)
 		}
+		b.stop()
+	})
+}
+
+// A pod with a deadline is tried again after an error, as others are, and not only at its deadline.
+func TestDeadlineAndErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		b.rt.sync = func(context.Context, *v1.Pod) (podruntime.Outcome, error) {
+			return podruntime.Outcome{}, errors.New(`configmaps "settings" not found`)
+		}
+		b.send(podsource.OpAdd, podOf("web", "u1", fromAPI, func(p *v1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(25)) }))
+		pass(20 * time.Second)
+		b.expect("before", []string{"sync web", "sync web", "sync web", "sync web", "sync web"}, b.rt.took()) // after 0, 1, 3, 7 and 15 s
+		pass(4 * time.Second)
+		b.expect("shortly before", nil, b.rt.took())
+		pass(2 * time.Second) // the deadline comes before the next attempt
+		b.expect("after", []string{"web: Running ", "web: Failed DeadlineExceeded", "web: gone, deleted=false"}, said.lines())
 		b.stop()
 	})
 }

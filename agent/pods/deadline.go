@@ -56,8 +56,8 @@ func (s *Syncer) deadline(ctx context.Context, pod *v1.Pod) (d deadline) {
 
 // bound makes sure that the worker checks the pod at its deadline.
 func (d deadline) bound(res worker.Result) worker.Result {
-	if !d.at.IsZero() && !res.Over && (res.RetryAt.IsZero() || d.at.Before(res.RetryAt)) {
-		res.RetryAt, res.Wait, res.Watch = d.at, trace.Wait{}, true
+	if !res.Over {
+		res.CheckAt = d.at
 	}
 	return res
 }

@@ -31,8 +31,8 @@ type Result struct {
 	RetryAt time.Time
 	// Wait names what RetryAt waits for.
 	Wait trace.Wait
-	// Watch says that the Sync at RetryAt is only a check: the pod waits for nothing.
-	Watch bool
+	// CheckAt requests another Sync at this time at the latest, also after an error; zero for none. It is only a check: the pod does not wait for it.
+	CheckAt time.Time
 }
 
 // Syncer does a worker's work. Calls for one pod are serial. Their contexts carry the span to publish under, and end
@@ -260,7 +260,7 @@ type waiter interface {
 // schedule sets the timer for the next attempt and names the wait. Called with mu.
 func (w *worker) schedule(res Result, err error) {
 	at, wait := res.RetryAt, res.Wait
-	if wait.For == "" && !res.Watch {
+	if wait.For == "" {
 		wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}
 	}
 	if err == nil {
@@ -275,6 +275,9 @@ func (w *worker) schedule(res Result, err error) {
 		if e, ok := errors.AsType[waiter](err); ok {
 			wait = e.Wait()
 		}
+	}
+	if check := res.CheckAt; !check.IsZero() && (at.IsZero() || check.Before(at)) {
+		at, wait = check, trace.Wait{}
 	}
 	if !at.IsZero() {
 		w.arm(at, wait)
