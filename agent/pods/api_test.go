@@ -134,6 +134,34 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// The last phase of a pod does not wait for the cleanup: the volumes of a driver that does not respond may stay for long.
+func TestLastPhaseBeforeCleanup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, said := apiBench(t)
+		status := b.syncer.cfg.Status
+		b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+			st, rec := status(in)
+			if b.workers.State(in.Pod.UID) == worker.Terminated {
+				st.Phase = v1.PodSucceeded
+			}
+			return st, rec
+		}
+		b.rt.clean = func(context.Context, *v1.Pod, bool) error {
+			said.note("cleaning")
+			time.Sleep(time.Minute)
+			return nil
+		}
+		b.send(podsource.OpAdd, podOf("web", "u1", fromAPI))
+		pass(time.Second)
+		b.send(podsource.OpDelete, podOf("web", "u1", fromAPI, func(p *v1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }))
+		pass(time.Second)
+		b.expect("said", []string{"web: Running ", "web: Succeeded ", "cleaning"}, said.lines())
+		pass(time.Minute)
+		b.expect("at the end", []string{"web: Running ", "web: Succeeded ", "cleaning", "web: Succeeded ", "web: gone, deleted=true"}, said.lines())
+		b.stop()
+	})
+}
+
 // A pod with a deadline is tried again after an error, as others are, and not only at its deadline.
 func TestDeadlineAndErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

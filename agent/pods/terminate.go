@@ -32,12 +32,15 @@ func (s *Syncer) Terminate(ctx context.Context, pod *v1.Pod, grace *int64, reaso
 	return err
 }
 
-// Clean releases the resources of a terminated pod. If the pod was added again and always restarts, its containers and logs remain: its
-// next life counts them as restarts.
+// Clean releases the resources of a terminated pod. Its last phase is published before: its volumes may take long. If the pod was added
+// again and always restarts, its containers and logs remain: its next life counts them as restarts.
 //
 // Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
 func (s *Syncer) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
 	s.freed()
+	if !remove {
+		s.publishStatus(ctx, pod)
+	}
 	next := s.again(pod.UID)
 	keep := next != nil && next.Spec.RestartPolicy == v1.RestartPolicyAlways
 	if err := s.cfg.Runtime.Clean(ctx, pod, remove && !keep, order); err != nil {
