@@ -35,6 +35,9 @@ type Inputs struct {
 	Started func(c *v1.Container, id string) bool
 	// Given returns the resources that a container was last given, or the pod for ""; nil for no resizes.
 	Given func(container string) (v1.ResourceRequirements, bool)
+	// Resizing says that a resize was allocated and is not known to be complete, also if all containers have what they should have: it was
+	// reverted, or they were created meanwhile.
+	Resizing bool
 	// Limit returns the size limit that a volume in memory has; nil if limits do not change.
 	Limit func(volume string) (resource.Quantity, bool)
 	// Attempt counts the earlier attempts of a container that the runtime has no record of; nil means 0.

@@ -75,7 +75,7 @@ func (p *planner) resizeOf(c *v1.Container) resize {
 }
 
 // growFirst plans to enlarge the pod's cgroup for both the current and the new resources of its containers, if they
-// differ.
+// differ, or if the pod is being resized: the cgroup may have the limits of an earlier attempt.
 func (p *planner) growFirst() {
 	if p.Given == nil {
 		return
@@ -86,7 +86,7 @@ func (p *planner) growFirst() {
 		now = *p.Pod.Spec.Resources
 	}
 	smaller, larger := volumesToResize(p.Pod, p.Limit)
-	differs := amountsOf(nil, before) != amountsOf(nil, now) || len(smaller)+len(larger) > 0
+	differs := p.Resizing || amountsOf(nil, before) != amountsOf(nil, now) || len(smaller)+len(larger) > 0
 	for c := range podspec.Each(p.Pod) {
 		differs = differs || p.resizeOf(c) != resizeNone
 	}

@@ -30,6 +30,8 @@ type Resizes interface {
 	// Limit returns the size limit that a volume in memory has, Limited records that it has that of the pod's spec.
 	Limit(uid types.UID, volume string) (resource.Quantity, bool)
 	Limited(pod *v1.Pod, volume string) error
+	// InProgress reports whether a resize was allocated and Done has not followed.
+	InProgress(uid types.UID) bool
 	// Begin says that the pod's cgroups begin to change; Done or Failed follows.
 	Begin(uid types.UID)
 	// Done reports that the whole pod has its resources, Failed why they could not be set.

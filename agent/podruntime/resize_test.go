@@ -40,7 +40,11 @@ type fakeResizes struct {
 	pod    int64 // what the pod uses; 0: not known
 	failed string
 	limits map[string]resource.Quantity // of volumes
+	// resizing says that a resize is in progress.
+	resizing bool
 }
+
+func (f *fakeResizes) InProgress(types.UID) bool { return f.resizing }
 
 func (f *fakeResizes) MemoryUsage(*v1.Pod) (int64, bool) { return f.pod, f.pod > 0 }
 
@@ -69,8 +73,11 @@ func (f *fakeResizes) Limited(pod *v1.Pod, volume string) error {
 	}
 	return nil
 }
-func (f *fakeResizes) Begin(types.UID)                                     {}
-func (f *fakeResizes) Done(ctx context.Context, _ *v1.Pod)                 { _ = f.do(ctx, "done") }
+func (f *fakeResizes) Begin(types.UID) {}
+func (f *fakeResizes) Done(ctx context.Context, _ *v1.Pod) {
+	f.resizing = false
+	_ = f.do(ctx, "done")
+}
 func (f *fakeResizes) Failed(_ context.Context, _ *v1.Pod, message string) { f.failed = message }
 
 func (f *fakeResizes) UpdateContainerResources(ctx context.Context, r *runtimeapi.UpdateContainerResourcesRequest, _ ...grpc.CallOption) (*runtimeapi.UpdateContainerResourcesResponse, error) {
@@ -212,6 +219,29 @@ func TestResize(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A resize that needs nothing any more is complete, too: it failed and was reverted, or the containers were created with the new resources. The pod's
+// cgroup, which may have the limits of an earlier attempt, gets its own.
+func TestResizeThatNeedsNothing(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		web := sized(containerNamed("web"), "1", "64Mi")
+		f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": web.Resources, "": {}}, resizing: true, pod: 80 << 20}
+		w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+		w.show(seen("sandbox:0", "web=running"))
+		pod := podOf(v1.RestartPolicyAlways, web)
+		w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+		w.setCgroup(true)
+		if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range [][]string{{"pod 64Mi", "pod 64Mi", "done"}, nil} {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
+				t.Error(err)
+			}
+			equal(t, "did", want, w.did())
+		}
+	})
 }
 
 // The runtime is told before the pod's cgroup changes. If it refuses, nothing changes; if it does not know the call, that does not matter; and if

@@ -81,6 +81,7 @@ func (r *Runtime) inputs(pod *v1.Pod, seen *podstate.Pod) Inputs {
 	}
 	if r.resizes() {
 		in.Given = func(name string) (v1.ResourceRequirements, bool) { return r.cfg.Resizes.Actuated(pod.UID, name) }
+		in.Resizing = r.cfg.Resizes.InProgress(pod.UID)
 		if r.cfg.ResizeVolume != nil {
 			in.Limit = r.limits(pod.UID)
 		}

@@ -49,13 +49,22 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	return m.store()
 }
 
-// Done reports that the whole pod has its allocated resources.
+// InProgress reports whether a resize was allocated to the pod and Done has not followed.
+func (m *Manager) InProgress(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.conditions[uid].progress != nil
+}
+
+// Done reports that the whole pod has the resources of its spec. If others were allocated meanwhile, their resize is still in progress.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncPod, which checks in each sync whether the pod has its allocated resources.
 func (m *Manager) Done(ctx context.Context, pod *v1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed(trace.FromContext(ctx), pod, false)
 	progress := m.conditions[pod.UID].progress
-	if progress == nil {
+	if progress == nil || as(pod, m.allocated[pod.UID]) != pod {
 		return
 	}
 	m.clearProgress(pod.UID)

@@ -140,6 +140,28 @@ func TestResize(t *testing.T) {
 	check("gone", "9", "0", "")
 }
 
+// A resize that is reverted after a failure is in progress until the pod is known to have what it is allocated. The end of an earlier resize is
+// not the end of the next one.
+func TestProgressEnds(t *testing.T) {
+	m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two, again := podWith("1", 1), podWith("2", 2), podWith("1", 3)
+	m.Add(one)
+	m.Update(t.Context(), two, nil, trace.ResizeForUpdated)
+	m.Failed(t.Context(), two, "too small")
+	m.Update(t.Context(), again, nil, trace.ResizeForUpdated)
+	m.Done(t.Context(), two)
+	if c := m.Conditions("u"); !m.InProgress("u") || len(c) != 1 || c[0].Reason != "" || c[0].ObservedGeneration != 3 {
+		t.Errorf("after the end of the first: %+v", c)
+	}
+	m.Done(t.Context(), again)
+	if c := m.Conditions("u"); m.InProgress("u") || len(c) != 0 {
+		t.Errorf("at the end: %+v", c)
+	}
+}
+
 // A pod that has CPUs for itself is not resized, even if there is room.
 func TestPinned(t *testing.T) {
 	var was string
