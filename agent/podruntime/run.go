@@ -43,6 +43,7 @@ type run struct {
 	changed       sync.Once     // the Event that the sandbox is replaced
 	grown         qos.Resources // the limits of the pod's cgroup while its containers are resized
 	killFailed    bool          // a container or sandbox could not be stopped
+	soon          bool          // a step failed that has no back-off of its own
 
 	mu      sync.Mutex
 	volumes map[string]criconfig.Volume
@@ -330,11 +331,18 @@ func (r *run) note(ctx context.Context, s *Step, err error) error {
 	}
 	if !ours {
 		r.sayGround(ctx, s, err)
+		r.soon = r.soon || !paced(s, err)
 	}
 	if !ours && (s.Verb == trace.VerbResize || s.Verb == trace.VerbResizePod) {
 		r.cfg.Resizes.Failed(ctx, r.pod, message(err))
 	}
 	return fmt.Errorf("%s: %w", s.ID, err)
+}
+
+// paced reports whether a failed step has a back-off of its own, whose end is in retryAt.
+func paced(s *Step, err error) bool {
+	img, ok := errors.AsType[*image.Error](err)
+	return s.Verb == trace.VerbClaims || ok && !img.RetryAt.IsZero()
 }
 
 // sayGround emits an event if the cgroup or the directories of a pod could not be created. No container is the cause,

@@ -249,6 +249,35 @@ func TestSharedImageReachesAllItsContainers(t *testing.T) {
 	})
 }
 
+// A container that fails without a back-off does not wait for the back-off of another one.
+func TestFailureBesideABackOff(t *testing.T) {
+	full := errors.New("no disk")
+	later := time.Now().Add(time.Hour)
+	for name, tc := range map[string]struct {
+		fails string
+		err   error
+		soon  bool
+	}{
+		"create":            {"create log", full, true},
+		"volumes":           {"mount", full, true},
+		"image":             {"image log:1", &image.Error{Reason: image.ErrImageNeverPull}, true},
+		"image in back-off": {"image log:1", &image.Error{Reason: image.ImagePullBackOff, RetryAt: later}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				pod := always("web", "log")
+				w.show(seen("sandbox:0", "web=exited/1"))
+				w.rt.cfg.Backoff.next(keyOf(pod, &pod.Spec.Containers[0]), time.Now(), time.Now())
+				w.on(tc.fails, func(context.Context) error { return tc.err })
+				out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+				if err == nil || out.RetryAt.IsZero() || out.Soon != tc.soon {
+					t.Errorf("outcome %+v, error %v", out, err)
+				}
+			})
+		})
+	}
+}
+
 func TestFailedSandboxSkipsWhatNeedsIt(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.on("run sandbox", func(context.Context) error { return status.Error(codes.Unknown, "no network") })

@@ -25,6 +25,8 @@ type Outcome struct {
 	Finished bool
 	// RetryAt is when a back-off ends; zero for none.
 	RetryAt time.Time
+	// Soon says that something failed that has no back-off of its own, so that RetryAt is not its time.
+	Soon bool
 	// Acted says that the runtime was called to change something.
 	Acted bool
 	// Running says that every app container runs, as far as is known now.
@@ -54,7 +56,7 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order, publish)
-	out.RetryAt = earlier(out.RetryAt, run.retryAt)
+	out.RetryAt, out.Soon = earlier(out.RetryAt, run.retryAt), run.soon
 	if err == nil {
 		out.Init = plan.Init
 		if plan.Reset {

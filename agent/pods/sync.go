@@ -52,7 +52,7 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 	if out.Running && err == nil {
 		err = s.freshen(ctx, pod)
 	}
-	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt}
+	res := worker.Result{Over: out.Finished, RetryAt: out.RetryAt, Soon: out.Soon}
 	switch {
 	case out.RetryAt.IsZero():
 	case out.Early:

@@ -374,6 +374,21 @@ func TestEventsDuringALongBackOff(t *testing.T) {
 	})
 }
 
+// What failed and has no back-off of its own does not wait for that of something else.
+func TestRetrySoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {
+			return Result{RetryAt: time.Now().Add(5 * time.Minute), Soon: true}, errors.New("CrashLoopBackOff of one container, and no Secret for the other")
+		}}
+		m, _, stop := start(t, f, Config{})
+		m.Ask("u1", add(podOf("web", "u1")))
+		expect(t, f, "sync web")
+		pass(1500 * time.Millisecond)
+		expect(t, f, "sync web")
+		stop()
+	})
+}
+
 func TestRetryAtOfASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{sync: func(context.Context, *v1.Pod) (Result, error) {

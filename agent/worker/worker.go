@@ -31,6 +31,8 @@ type Result struct {
 	RetryAt time.Time
 	// Wait names what RetryAt waits for.
 	Wait trace.Wait
+	// Soon says that RetryAt is not the time for all that failed: the retry waits for it at most as long as for the back-off of errors.
+	Soon bool
 	// CheckAt requests another Sync at this time at the latest, also after an error; zero for none. It is only a check: the pod does not wait for it.
 	CheckAt time.Time
 }
@@ -268,7 +270,7 @@ func (w *worker) schedule(res Result, err error) {
 	} else {
 		w.quiet = time.Now().Add(backoff.After(backoff.Doubling(retryFirst, retryMax), w.fails))
 		w.fails++
-		if stirred := w.mach.due == woken; at.IsZero() || stirred && w.quiet.Before(at) {
+		if soon := res.Soon || w.mach.due == woken; at.IsZero() || soon && w.quiet.Before(at) {
 			at = w.quiet
 			wait = trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}}.WithCause(err.Error())
 		}
