@@ -60,6 +60,31 @@ func TestUserNamespaceOfHandler(t *testing.T) {
 	}
 }
 
+// released counts the releases.
+type released struct {
+	ranges
+	n int
+}
+
+func (r *released) Release(types.UID) { r.n++ }
+
+// The IDs of a pod that has finished are free when nothing of it is left but its containers and logs: finished pods may stay for days.
+func TestUserNamespaceOfAFinishedPod(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		r := &released{}
+		w.rt.cfg.UserNS = r
+		w.show(seen("-sandbox:0", "web=exited/0"))
+		w.on("unmount", func(context.Context) error { return errors.New("device or resource busy") })
+		if err := w.rt.Clean(t.Context(), always("web"), false, 1); err == nil || r.n != 0 {
+			t.Errorf("error %v, and %d releases while a volume is mounted", err, r.n)
+		}
+		w.on("unmount", nil)
+		if err := w.rt.Clean(t.Context(), always("web"), false, 1); err != nil || r.n != 1 {
+			t.Errorf("error %v, %d releases", err, r.n)
+		}
+	})
+}
+
 // What the pod's handler can do decides about recursive read-only mounts.
 func TestRecursiveReadOnlyOfHandler(t *testing.T) {
 	ifPossible := v1.RecursiveReadOnlyIfPossible

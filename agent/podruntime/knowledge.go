@@ -211,7 +211,4 @@ func (r *Runtime) Forget(uid types.UID) {
 	r.mu.Unlock()
 	r.cfg.Backoff.forget(uid)
 	r.cfg.Images.Forget(string(uid))
-	if r.cfg.UserNS != nil {
-		r.cfg.UserNS.Release(uid)
-	}
 }

@@ -147,8 +147,10 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	return err
 }
 
-// Clean releases the resources of a pod without running containers: volumes and cgroup, and with remove its containers, logs and directories
-// too.
+// Clean releases the resources of a pod without running containers: volumes, cgroup and the IDs of its user namespace, and with remove its
+// containers, logs and directories too.
+//
+// Upstream: pkg/kubelet/kubelet.go, SyncTerminatedPod.
 func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uint64) error {
 	seen, err := r.observe(ctx, pod.UID)
 	if err != nil {
@@ -158,6 +160,9 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	plan.Ending = true
 	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	r.learn(pod.UID, func(k *knowledge) { k.mounted = false })
+	if err == nil && r.cfg.UserNS != nil {
+		r.cfg.UserNS.Release(pod.UID)
+	}
 	return err
 }
 
