@@ -38,7 +38,8 @@ type Config struct {
 	RootDir string
 	// PerPod is the number of IDs of a pod, a multiple of 65536; 0 means DefaultPerPod.
 	PerPod int64
-	// MaxPods is the number of ranges.
+	// MaxPods is the number of pods for which Range must be enough. There can be more for a moment: pods that have no place any more terminate
+	// while others start.
 	MaxPods int
 	// Range is the IDs that pods may have.
 	Range Range
@@ -169,7 +170,7 @@ func (r *Ranges) choose(pod *v1.Pod) (*mappings, error) {
 	}
 	first := r.free(pod.UID)
 	if first == 0 {
-		return nil, fmt.Errorf("all %d ranges of ids are in use", r.cfg.MaxPods)
+		return nil, fmt.Errorf("all %d ranges of ids are in use", r.count())
 	}
 	one := mapping{Host: first, Length: uint32(r.cfg.PerPod)}
 	m := &mappings{UIDs: []mapping{one}, GIDs: []mapping{one}}
@@ -191,7 +192,7 @@ func (r *Ranges) free(uid types.UID) uint32 {
 			return first
 		}
 	}
-	for i := range uint32(r.cfg.MaxPods) {
+	for i := range r.count() {
 		first := uint32(r.cfg.Range.First) + uint32(r.cfg.PerPod)*i
 		if _, taken := r.used[first]; !taken {
 			return first
@@ -199,6 +200,9 @@ func (r *Ranges) free(uid types.UID) uint32 {
 	}
 	return 0
 }
+
+// count returns the number of ranges.
+func (r *Ranges) count() uint32 { return uint32(r.cfg.Range.Length / r.cfg.PerPod) }
 
 // write is durable: a range in use must survive a crash.
 func write(path string, m *mappings) error {

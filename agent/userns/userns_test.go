@@ -32,7 +32,7 @@ func TestRanges(t *testing.T) {
 	}
 	open := func() *Ranges {
 		t.Helper()
-		r, err := New(Config{RootDir: root, MaxPods: 2})
+		r, err := New(Config{RootDir: root, MaxPods: 2, Range: Range{DefaultPerPod, 2 * DefaultPerPod}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,5 +94,24 @@ func TestRanges(t *testing.T) {
 	}
 	if d := tracetest.Events[trace.Decision](rec); len(d) != 1 || d[0].By != trace.ByUserNS || d[0].Verdict != trace.VerdictMap || d[0].Subject != "/d" {
 		t.Errorf("decisions %+v, want the one for d", d)
+	}
+}
+
+// More pods than the node may have can get IDs: some of them terminate.
+func TestMoreThanMaxPods(t *testing.T) {
+	r, err := New(Config{RootDir: t.TempDir(), MaxPods: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint32]bool{}
+	for _, uid := range []string{"a", "b", "c"} {
+		ns, err := r.Of(wants(uid))
+		if err != nil || seen[ns.Uids[0].HostId] {
+			t.Fatalf("%s: %v, %v", uid, ns, err)
+		}
+		seen[ns.Uids[0].HostId] = true
+	}
+	if n := r.count(); n != 1<<16-1 {
+		t.Errorf("%d ranges", n)
 	}
 }
