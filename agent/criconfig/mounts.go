@@ -84,7 +84,7 @@ func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount
 	}
 	if in.TerminationLog != "" && c.TerminationMessagePath != "" {
 		out = append(out, &runtimeapi.Mount{
-			ContainerPath: absolute(c.TerminationMessagePath), HostPath: in.TerminationLog, SelinuxRelabel: node.SELinux,
+			ContainerPath: TerminationMount(c.TerminationMessagePath), HostPath: in.TerminationLog, SelinuxRelabel: node.SELinux,
 		})
 	}
 	if in.UserNS != nil {
@@ -98,6 +98,14 @@ func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount
 		}
 	}
 	return out, nil
+}
+
+// TerminationMount returns the path in the container where the file for its termination message is mounted: the terminationMessagePath of the spec
+// can be relative, and need not be clean.
+//
+// Upstream: pkg/volume/util/util.go, MakeAbsolutePath.
+func TerminationMount(terminationMessagePath string) string {
+	return path.Clean("/" + terminationMessagePath)
 }
 
 func mount(m *v1.VolumeMount, i int, node Node, in *ContainerInput) (*runtimeapi.Mount, error) {

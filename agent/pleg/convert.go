@@ -2,6 +2,7 @@ package pleg
 
 import (
 	"cmp"
+	"path"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func containerOf(s *runtimeapi.ContainerStatus, sandboxID string) podstate.Conta
 			}
 			out.ImageMounts[m.GetContainerPath()] = image
 		}
-		if meta.TerminationMessagePath != "" && m.GetContainerPath() == meta.TerminationMessagePath {
+		if meta.TerminationMessagePath != "" && path.Clean(m.GetContainerPath()) == criconfig.TerminationMount(meta.TerminationMessagePath) {
 			out.TerminationLog = m.GetHostPath()
 		}
 	}

@@ -35,3 +35,18 @@ func TestImageMountsOf(t *testing.T) {
 		t.Errorf("%v without mounts", got)
 	}
 }
+
+// The termination message is in the file that is mounted at the path of the spec, which need not be absolute or clean.
+func TestTerminationLogOf(t *testing.T) {
+	for spec, mounted := range map[string]string{
+		"/dev/termination-log": "/dev/termination-log", "dev/termination-log": "/dev/termination-log", "/tmp//why/": "/tmp/why", "/tmp/./why": "/tmp/./why", "": "/",
+	} {
+		got := containerOf(&runtimeapi.ContainerStatus{
+			Annotations: map[string]string{"io.kubernetes.container.terminationMessagePath": spec},
+			Mounts:      []*runtimeapi.Mount{{ContainerPath: "/data", HostPath: "/x"}, {ContainerPath: mounted, HostPath: "/log"}},
+		}, "s").TerminationLog
+		if want := map[bool]string{true: "/log"}[spec != ""]; got != want {
+			t.Errorf("%q: %q, want %q", spec, got, want)
+		}
+	}
+}
