@@ -66,7 +66,7 @@ func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 		if p.resizeOf(c) != resizeNone {
 			p.update(c, cur)
 		}
-	case cur.State == podstate.Unknown && policyOf(p.Pod, c) == string(v1.RestartPolicyNever):
+	case cur.State == podstate.Unknown && !restarts(p.Pod, c, cur):
 		p.fail(c, cur, "its state is unknown")
 	case cur.State == podstate.Unknown:
 		p.start(c, "its state was unknown", p.killUnknown(cur, "Init container")...)
@@ -150,7 +150,12 @@ func (p *planner) appContainers() {
 				p.running++
 			}
 		case cur.State == podstate.Unknown:
-			p.start(c, "its state was unknown", p.killUnknown(cur, "Container")...)
+			kills := p.killUnknown(cur, "Container")
+			if restarts(p.Pod, c, cur) {
+				p.start(c, "its state was unknown", kills...)
+			} else {
+				p.decide(c, cur, trace.VerdictLeave, "its state is unknown and restartPolicy is "+policyOf(p.Pod, c))
+			}
 		case !restarts(p.Pod, c, cur):
 			p.decide(c, cur, trace.VerdictLeave, fmt.Sprintf("restartPolicy %s: ended with exit code %d", policyOf(p.Pod, c), cur.ExitCode))
 		default:
@@ -163,10 +168,12 @@ func (p *planner) appContainers() {
 func (p *planner) startMissing(c *v1.Container) {
 	last := p.Seen.Newest(c.Name)
 	switch {
-	case last == nil || last.State != podstate.Exited:
+	case last == nil:
 		p.start(c, "not there")
 	case !restarts(p.Pod, c, last):
 		p.decide(c, last, trace.VerdictLeave, "it ended in an earlier sandbox and restartPolicy is "+policyOf(p.Pod, c))
+	case last.State != podstate.Exited:
+		p.start(c, "not there")
 	default:
 		p.restart(c, last, "it ended with its sandbox")
 	}

@@ -439,8 +439,25 @@ func TestMake(t *testing.T) {
 			want: []string{"cgroup", "dirs", "volumes < dirs", "start web < cgroup, dirs, volumes"},
 		},
 		{
-			name: "state unknown, Never", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=unknown"),
+			name: "state unknown", pod: podWith(v1.RestartPolicyOnFailure, "web"), seen: seen("sandbox:0", "web=unknown"),
 			want: []string{"kill web 30s", "image web:1", "create web #1 < image web:1, kill web", "start web #1 < create web"},
+		},
+		{
+			// It may have run to its end. Upstream's status says that it has failed, and so has the pod.
+			name: "state unknown, Never", pod: podWith(never, "web"), seen: seen("sandbox:0", "web=unknown"),
+			want: []string{"finished"},
+		},
+		{
+			name: "state unknown, Never, beside another", pod: podWith(never, "web", "log"), seen: seen("sandbox:0", "web=unknown", "log=running"),
+			want: []string{"kill web 30s"},
+		},
+		{
+			name: "state unknown in a lost sandbox, Never of its own", pod: onOwn(podWith(always, "web", "log"), v1.ContainerRestartPolicyNever),
+			seen: seen("-sandbox:0", "web=unknown", "log=exited/1"),
+			want: []string{
+				"kill web 30s", "stop-sandbox sb0 << kill web", "sandbox #1 < kill web, stop-sandbox sb0",
+				"image log:1", "create log #1 < sandbox, image log:1", "start log #1 < create log",
+			},
 		},
 		{
 			name: "leftovers that are not in the spec are left alone", pod: podWith(always, "web"), seen: seen("sandbox:0", "debugger=running", "web=running"),

@@ -7,11 +7,20 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 )
 
-// restarts reports whether a container in that state should run again.
+// restarts reports whether a container in that state should run again. One in an unknown state may have run to its end; it has no exit code for
+// its rules.
 //
-// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted.
+// Upstream: pkg/kubelet/container/helpers.go, ShouldContainerBeRestarted. There, the phase of a pod with the policy Never decides before, because its
+// status says that the container has failed: pkg/kubelet/kubelet.go, SyncPod.
 func restarts(pod *v1.Pod, c *v1.Container, last *podstate.Container) bool {
-	return last.State != podstate.Exited || podspec.ShouldRestart(&pod.Spec, c, last.ExitCode)
+	switch last.State {
+	case podstate.Exited:
+		return podspec.ShouldRestart(&pod.Spec, c, last.ExitCode)
+	case podstate.Unknown:
+		return policyOf(pod, c) != string(v1.RestartPolicyNever)
+	case podstate.Created, podstate.Running:
+	}
+	return true
 }
 
 // policyOf returns the effective restart policy of the container, for people.
