@@ -138,7 +138,7 @@ func evictionReservation(hard map[string]string, has v1.ResourceList) (v1.Resour
 	var errs []error
 	for signal, name := range map[string]v1.ResourceName{"memory.available": v1.ResourceMemory, "nodefs.available": v1.ResourceEphemeralStorage} {
 		text, ok := hard[signal]
-		if !ok {
+		if !ok || NoThreshold(text) {
 			continue
 		}
 		q, err := threshold(text, has[name])
@@ -150,6 +150,11 @@ func evictionReservation(hard map[string]string, has v1.ResourceList) (v1.Resour
 	}
 	return out, errors.Join(errs...)
 }
+
+// NoThreshold reports whether the value of an eviction threshold turns it off.
+//
+// Upstream: pkg/kubelet/eviction/helpers.go, parseThresholdStatement.
+func NoThreshold(text string) bool { return text == "0%" || text == "100%" }
 
 // threshold parses a quantity, or a percentage of the capacity.
 func threshold(text string, of resource.Quantity) (resource.Quantity, error) {

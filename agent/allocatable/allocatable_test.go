@@ -71,6 +71,25 @@ func TestReservedCPUs(t *testing.T) {
 	}
 }
 
+// A threshold of 0% or 100% is none: nothing is kept free for it.
+func TestNoThreshold(t *testing.T) {
+	for _, none := range []string{"0%", "100%"} {
+		got, err := Compute(Machine{CPUs: 4, Memory: 8 * gi, Disk: 100 * gi}, Config{
+			MaxPods: 110, KubeReserved: map[string]string{"memory": "1Gi"},
+			EvictionHard: map[string]string{"memory.available": none, "nodefs.available": none},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", none, err)
+		}
+		if memory, disk := got.Allocatable.Memory(), got.Allocatable.StorageEphemeral(); memory.String() != "7Gi" || disk.String() != "100Gi" {
+			t.Errorf("%s: allocatable memory %s, storage %s", none, memory, disk)
+		}
+		if len(got.EvictionReserved) > 0 {
+			t.Errorf("%s: %v is kept free", none, words(got.EvictionReserved))
+		}
+	}
+}
+
 func TestComputeRefuses(t *testing.T) {
 	m := Machine{CPUs: 1, CPUList: "0", MaxPIDs: 100, Memory: gi, Disk: gi}
 	for name, c := range map[string]struct {

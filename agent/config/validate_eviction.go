@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 )
 
 // evictionSignals are the valid signals of thresholds.
@@ -28,8 +30,8 @@ func (c *checker) evictions() {
 	c.signals("evictionHard", kc.EvictionHard, c.threshold)
 	c.signals("evictionSoft", kc.EvictionSoft, func(at, v string) {
 		c.threshold(at, v)
-		if v == "0%" || v == "100%" {
-			return // no threshold
+		if allocatable.NoThreshold(v) {
+			return
 		}
 		signal := strings.TrimPrefix(at, "evictionSoft")
 		if _, ok := kc.EvictionSoftGracePeriod[strings.Trim(signal, `["]`)]; !ok {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kubeloupe/kubeloupe/agent/allocatable"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
 )
@@ -96,10 +97,10 @@ func Parse(c Settings) ([]Threshold, error) {
 // parser collects errors.
 type parser struct{ errs []error }
 
-// amount reads an amount; 0% and 100% are none.
+// amount reads an amount.
 func (p *parser) amount(field, key string, in map[string]string) Amount {
 	text, ok := in[key]
-	if !ok || text == "0%" || text == "100%" {
+	if !ok || allocatable.NoThreshold(text) {
 		return Amount{}
 	}
 	if number, ok := strings.CutSuffix(text, "%"); ok {
