@@ -115,6 +115,25 @@ func TestPullSecretsComeFirst(t *testing.T) {
 	})
 }
 
+// An image that was pulled is recorded, also if the runtime does not tell its status afterward: it is not one that others have loaded.
+func TestPulledWithoutStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(app)
+		n.secrets[app], n.blind = "right", errors.New("the runtime restarts")
+		b := &book{}
+		p := newPuller(t, Config{Service: n, Records: b})
+		_, err := p.Ensure(t.Context(), Request{PodUID: "u", Image: app, Policy: v1.PullAlways, PullSecrets: []v1.Secret{
+			pullSecret("new", v1.SecretTypeDockerConfigJson, v1.DockerConfigJsonKey, `{"auths":{"r.io":{"auth":"dTpyaWdodA=="}}}`),
+		}})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != ImageInspectError {
+			t.Errorf("error %v", err)
+		}
+		if d := cmp.Diff([]string{"begin r.io/app:v1", "pulled r.io/app:v1 sha256:1 with new 2ccf76ed"}, b.events); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
 func TestBrokenPullSecret(t *testing.T) {
 	p := newPuller(t, Config{Service: newNode(app)})
 	_, err := p.Ensure(t.Context(), Request{Image: app, PullSecrets: []v1.Secret{pullSecret("bad", v1.SecretTypeDockercfg, v1.DockerConfigKey, "s3cret")}})

@@ -38,6 +38,7 @@ type flight struct {
 // landed is the result of a flight.
 type landed struct {
 	image *runtimeapi.Image
+	ref   string        // the image's ID
 	took  time.Duration // the runtime's time
 	used  int           // which of the credentials succeeded
 }

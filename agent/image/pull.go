@@ -16,7 +16,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// inspectFailed says that the pull succeeded but the ImageStatus call after it failed.
+// inspectFailed says that the pull succeeded but the ImageStatus call after it failed. The image's ID is known all the same.
 type inspectFailed struct{ error }
 
 func (e inspectFailed) Unwrap() error { return e.error }
@@ -91,16 +91,18 @@ func (p *Puller) begin(req *Request) error {
 	return p.records.Begin(req.Image)
 }
 
-// record records the result of a pull that begin recorded.
+// record records the result of a pull that begin recorded. An image that was pulled is on the node, also if its status is not known: without
+// a record, it would count as loaded by others, and every pod could use it.
 func (p *Puller) record(req *Request, credentials []Credential, got landed, err error) {
+	_, uninspected := errors.AsType[inspectFailed](err)
 	switch {
 	case p.records == nil:
-	case err != nil:
+	case err != nil && !uninspected || got.ref == "":
 		p.records.Failed(req.Image)
 	case got.used < len(credentials):
-		p.records.Pulled(req.Image, got.image.GetId(), &credentials[got.used])
+		p.records.Pulled(req.Image, got.ref, &credentials[got.used])
 	default:
-		p.records.Pulled(req.Image, got.image.GetId(), nil)
+		p.records.Pulled(req.Image, got.ref, nil)
 	}
 }
 
@@ -146,7 +148,7 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 		if len(errs) > 0 && ctx.Err() != nil {
 			break
 		}
-		_, err := p.service.PullImage(ctx, &runtimeapi.PullImageRequest{Image: spec, Auth: auth, SandboxConfig: sandbox})
+		pulled, err := p.service.PullImage(ctx, &runtimeapi.PullImageRequest{Image: spec, Auth: auth, SandboxConfig: sandbox})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -156,9 +158,9 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 			err = errors.New("it is missing after a successful pull")
 		}
 		if err != nil {
-			return landed{}, inspectFailed{err}
+			return landed{ref: pulled.GetImageRef(), used: i}, inspectFailed{err}
 		}
-		return landed{image: img, used: i}, nil
+		return landed{image: img, ref: img.GetId(), used: i}, nil
 	}
 	if len(errs) == 1 {
 		return landed{}, errs[0] // not wrapped: its beginning is the runtime's reason
