@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,6 +160,23 @@ type present []*runtimeapi.Image
 
 func (p present) ListImages(context.Context, *runtimeapi.ListImagesRequest, ...grpc.CallOption) (*runtimeapi.ListImagesResponse, error) {
 	return &runtimeapi.ListImagesResponse{Images: p}, nil
+}
+
+// An image that is pulled while images are listed keeps its record, also if it is pulled in the second in which the list began.
+func TestPulledDuringList(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, root, "")
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the bubble's
+		began := time.Now()
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the bubble's
+		pull(t, s, new(secret("a", "h1")))
+		s.Prune(nil, began)
+		must(t, s, "another pod", app, true)
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's
+		s.Prune(nil, time.Now())
+		must(t, s, "the image is gone", app, false)
+	})
 }
 
 func TestSettleAndPrune(t *testing.T) {
