@@ -18,6 +18,10 @@ import (
 // slowFactsAge is the maximum age of facts that need a call.
 const slowFactsAge = 30 * time.Second
 
+// imagesWait is how long a status waits for the list of images. A runtime that does not answer delays neither the node's conditions nor its
+// registration: images that are listed later are in the next status.
+const imagesWait = time.Second
+
 // maxImageNames limits the names of an image in the status.
 const maxImageNames = 5
 
@@ -95,17 +99,13 @@ func setPlatform(node *v1.Node) {
 
 // refresh renews the facts that need a call, if they are too old.
 func (n *Node) refresh(ctx context.Context, node *v1.Node) {
+	n.takeImages(ctx)
 	now := time.Now()
 	if !n.slow.at.IsZero() && now.Sub(n.slow.at) < slowFactsAge {
 		return
 	}
 	n.slow.at = now
-	images, err := n.cfg.Images(ctx)
-	if err == nil {
-		n.slow.images = imageList(images, n.cfg.MaxImages)
-	} else {
-		n.log(ctx, trace.LevelWarn, "the images are not known for the node's status", trace.KV{K: "error", V: err.Error()})
-	}
+	n.listImages(ctx)
 	addresses, err := n.where.addresses(ctx, node)
 	if err == nil {
 		n.slow.addresses, n.slow.problem = addresses, ""
@@ -115,6 +115,62 @@ func (n *Node) refresh(ctx context.Context, node *v1.Node) {
 		n.slow.problem = err.Error()
 		n.log(ctx, trace.LevelError, "the node's addresses are not known", trace.KV{K: "error", V: err.Error()})
 	}
+}
+
+// listing is a request for the list of images. images and err are set before done is closed.
+type listing struct {
+	done   chan struct{}
+	images []Image
+	err    error
+}
+
+// listImages requests the list of images, unless an earlier request has no answer yet, and waits for it. An answer that comes later wakes the
+// status.
+func (n *Node) listImages(ctx context.Context) {
+	if n.listing == nil {
+		l := &listing{done: make(chan struct{})}
+		n.listing = l
+		began := time.Now()
+		go func() {
+			l.images, l.err = n.cfg.Images(ctx)
+			close(l.done)
+			if time.Since(began) >= imagesWait {
+				n.Changed()
+			}
+		}()
+	}
+	timer := time.NewTimer(imagesWait)
+	defer timer.Stop()
+	select {
+	case <-n.listing.done:
+		n.takeImages(ctx)
+	case <-timer.C:
+		n.unlisted(ctx, fmt.Errorf("the runtime has not listed them within %s", imagesWait))
+	}
+}
+
+// takeImages takes the answer to a request for the list of images, if there is one.
+func (n *Node) takeImages(ctx context.Context) {
+	l := n.listing
+	if l == nil {
+		return
+	}
+	select {
+	case <-l.done:
+	default:
+		return
+	}
+	n.listing = nil
+	if l.err != nil {
+		n.unlisted(ctx, l.err)
+		return
+	}
+	n.slow.images = imageList(l.images, n.cfg.MaxImages)
+}
+
+// unlisted publishes why the status has the images of an earlier list, or none.
+func (n *Node) unlisted(ctx context.Context, err error) {
+	n.log(ctx, trace.LevelWarn, "the images are not known for the node's status", trace.KV{K: "error", V: err.Error()})
 }
 
 // setStatus sets node's status from the facts and returns the reasons of the events to record. It is pure.

@@ -57,7 +57,7 @@ type Config struct {
 	// Fresh reports whether the node was made anew: then an existing object's extended resources are of an earlier one, and are set to
 	// zero when the node is registered. May be nil.
 	Fresh func() bool
-	// Images lists the images; it is called at most every 30 s.
+	// Images lists the images; it is called at most every 30 s, in a goroutine of its own, and returns when the context ends.
 	Images func(context.Context) ([]Image, error)
 	// Runtime returns what the runtime reports about itself. It may be called from several goroutines.
 	Runtime func() Runtime

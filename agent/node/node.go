@@ -34,6 +34,7 @@ type Node struct {
 
 	// Used only by the status goroutine.
 	slow       slowFacts
+	listing    *listing // the request for the images that has no answer yet; nil for none
 	where      whereabouts
 	lastReport time.Time
 	delay      time.Duration        // in addition to ReportFrequency, so that nodes do not report all at once

@@ -680,6 +680,40 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// A runtime that does not list its images delays neither the registration nor a condition. What it lists later is in the status at once.
+func TestImagesHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan []Image)
+		w := newWorld(t, func(c *Config) {
+			c.Images = func(ctx context.Context) ([]Image, error) {
+				select {
+				case images := <-answer:
+					return images, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		})
+		w.run()
+		w.pass(imagesWait)
+		if !w.Ready() {
+			t.Fatal("not registered")
+		}
+		w.pass(slowFactsAge)
+		w.ready.Store(false)
+		w.Changed()
+		w.pass(imagesWait)
+		if w.Ready() {
+			t.Error("still ready")
+		}
+		answer <- []Image{{Tags: []string{"app:1"}, Size: 7}}
+		w.pass(time.Millisecond)
+		if images := w.stored().Status.Images; len(images) != 1 || images[0].SizeBytes != 7 {
+			t.Errorf("images %v", images)
+		}
+	})
+}
+
 func TestKubeletVersion(t *testing.T) {
 	for own, want := range map[string]string{
 		"v0.3.0": "v1.37.1+kubeloupe.0.3.0", "": "v1.37.1+kubeloupe", "(devel)": "v1.37.1+kubeloupe.-devel-", "0.1.0-dirty+x": "v1.37.1+kubeloupe.0.1.0-dirty-x",
