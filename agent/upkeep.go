@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,13 +22,27 @@ func (p *parts) gcConfig() gc.Config {
 	return gc.Config{
 		Present: present,
 		Runtime: p.client.Runtime, Images: p.client.Image, Pods: p.pods.manager, Warn: p.warnNode, Bus: p.cfg.Bus,
-		VolumeImages: p.volumes.Images,
+		VolumeImages: p.imagesOfVolumes,
 		PodLogDir:    k.Pods.LogsDir, ContainerLogDir: p.logLinks(),
 		ContainerPolicy: gc.ContainerPolicy{
 			MinAge: k.Containers.MinimumAge, MaxPerContainer: int(k.Containers.MaxPerContainer), MaxTotal: int(k.Containers.MaxTotal),
 		},
 		ImagePolicy: p.imagePolicy(), FSInfo: p.fsInfo(),
 	}
+}
+
+// imagesOfVolumes returns the images of image volumes: those that pods have, and those that containers have mounted. After a start of the agent,
+// only the runtime knows of the pods whose source has not delivered them, for example because the API server does not answer.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, handleImageVolumes.
+func (p *parts) imagesOfVolumes() []string {
+	out := p.volumes.Images()
+	for _, pod := range p.pleg.Cache().All() {
+		for i := range pod.Containers {
+			out = slices.AppendSeq(out, maps.Values(pod.Containers[i].ImageMounts))
+		}
+	}
+	return out
 }
 
 // simulatedDisk is the size of the simulated image file system, in bytes.
