@@ -90,6 +90,9 @@ func (s *Stats) withoutSandboxes(ctx context.Context, failed error) (map[string]
 	for _, c := range containers.Stats {
 		l := c.GetAttributes().GetLabels()
 		uid := l[kubelettypes.KubernetesPodUIDLabel]
+		if uid == "" || hasExited(c) { // no pod of a kubelet, or one that may have ended
+			continue
+		}
 		if out[uid] == nil {
 			out[uid] = sandboxOf(uid, l[kubelettypes.KubernetesPodNameLabel], l[kubelettypes.KubernetesPodNamespaceLabel])
 		}
@@ -172,8 +175,8 @@ func (s *Stats) pod(sb *runtimeapi.PodSandboxStats, cgroup string, brief bool, n
 // Upstream: pkg/kubelet/stats/cri_stats_provider.go, removeTerminatedContainers.
 func running(sb *runtimeapi.PodSandboxStats) (out []*runtimeapi.ContainerStats) {
 	for _, c := range sb.GetLinux().GetContainers() {
-		if c.GetCpu() == nil && c.GetMemory() == nil {
-			continue // it has exited
+		if hasExited(c) {
+			continue
 		}
 		meta := c.GetAttributes().GetMetadata()
 		i := slices.IndexFunc(out, func(o *runtimeapi.ContainerStats) bool {
@@ -188,6 +191,9 @@ func running(sb *runtimeapi.PodSandboxStats) (out []*runtimeapi.ContainerStats) 
 	}
 	return out
 }
+
+// hasExited reports whether a container has exited: then the runtime has only the size of its writable layer.
+func hasExited(c *runtimeapi.ContainerStats) bool { return c.GetCpu() == nil && c.GetMemory() == nil }
 
 // container translates CPU, memory and I/O of a container of the pod with the cgroup.
 func (s *Stats) container(c *runtimeapi.ContainerStats, cgroup string, brief bool, now time.Time) statsapi.ContainerStats {

@@ -297,6 +297,22 @@ func TestSandboxWithoutStats(t *testing.T) {
 	}
 }
 
+// With the statistics of containers only, too, a pod whose containers have all exited has none, and neither have containers of others.
+func TestEndedPodWithoutPodStats(t *testing.T) {
+	s, runtime := world(t)
+	of := func(uid, name string) *runtimeapi.ContainerStats {
+		c := containerStats("c-"+name, 0)
+		c.Attributes.Labels = map[string]string{"io.kubernetes.pod.uid": uid, "io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "shop"}
+		return c
+	}
+	runtime.err = errors.New("no metrics")
+	runtime.containers = []*runtimeapi.ContainerStats{containerStats("c1", 1), exited(of("u2", "job"), 1<<20), of("", "")}
+	pods, err := s.Pods(t.Context(), nil)
+	if err != nil || len(pods) != 1 || pods[0].PodRef.Name != "web" {
+		t.Errorf("%+v, %v", pods, err)
+	}
+}
+
 func TestRates(t *testing.T) {
 	r, at := newRates(), time.Unix(1000, 0)
 	if v := r.nanoCores("a", at, 100); v != nil {
