@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"github.com/distribution/reference"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
@@ -49,11 +50,29 @@ func (c *checker) imageCredentials() {
 		c.add("preloadedImagesVerificationAllowlist", "needs imagePullCredentialsVerificationPolicy to be %s", kubeletv1beta1.NeverVerifyAllowlistedImages)
 	}
 	for i, p := range c.kc.PreloadedImagesVerificationAllowlist {
-		name, wild := strings.CutSuffix(p, "/*")
-		if name == "" || strings.Contains(name, "*") || strings.TrimSpace(name) != name {
-			c.add(index("preloadedImagesVerificationAllowlist", i), "%q must be an image name; only a final /* is a wildcard", p)
-		} else if last := name[strings.LastIndex(name, "/")+1:]; !wild && strings.ContainsAny(last, "@:") {
-			c.add(index("preloadedImagesVerificationAllowlist", i), "%q must not carry a tag or digest", p)
-		}
+		c.allowedImage(index("preloadedImagesVerificationAllowlist", i), p)
+	}
+}
+
+// allowedImage checks a pattern of image names.
+//
+// Upstream: pkg/kubelet/images/pullmanager/image_pull_policies.go, getAllowlistImagePattern.
+func (c *checker) allowedImage(at, pattern string) {
+	name, wild := strings.CutSuffix(pattern, "/*")
+	if name == "" || strings.Contains(name, "*") || strings.TrimSpace(name) != name {
+		c.add(at, "%q must be an image name; only a final /* is a wildcard", pattern)
+		return
+	}
+	if wild {
+		return
+	}
+	ref, err := reference.Parse(name)
+	_, tagged := ref.(reference.Tagged)
+	_, digested := ref.(reference.Digested)
+	switch {
+	case err != nil:
+		c.add(at, "%q is not an image name: %v", pattern, err)
+	case tagged || digested:
+		c.add(at, "%q must not carry a tag or digest", pattern)
 	}
 }

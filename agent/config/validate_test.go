@@ -36,6 +36,7 @@ func TestRules(t *testing.T) {
 		"{maxParallelImagePulls: 2, serializeImagePulls: true}": `maxParallelImagePulls: 2 needs serializeImagePulls to be false`,
 		"preloadedImagesVerificationAllowlist: [a/b]":           `preloadedImagesVerificationAllowlist: needs imagePullCredentialsVerificationPolicy to be NeverVerifyAllowlistedImages`,
 		"{imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages, preloadedImagesVerificationAllowlist: ['r:5000/a/*', 'a:1']}": `preloadedImagesVerificationAllowlist[1]: "a:1" must not carry a tag or digest`,
+		"{imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages, preloadedImagesVerificationAllowlist: [r.io/a, r.io/App]}":    `preloadedImagesVerificationAllowlist[1]: "r.io/App" is not an image name: repository name must be lowercase`,
 
 		"evictionHard: {nodefs.available: 0%}":                                                 "",
 		"evictionSoft: {nodefs.available: 0%, pid.available: 100%}":                            "",
