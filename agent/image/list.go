@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -21,7 +22,7 @@ type Info struct {
 	Digests []string `json:"digests,omitempty"`
 	Bytes   uint64   `json:"bytes"`
 	Pinned  bool     `json:"pinned,omitempty"`
-	// UsedBy are the pods with a container of this image.
+	// UsedBy are the pods with a container of this image, or one that has it mounted.
 	UsedBy []string `json:"used_by,omitempty"`
 }
 
@@ -41,7 +42,7 @@ func List(ctx context.Context, images Lister, pods map[types.UID]*podstate.Pod) 
 		name := pod.Namespace + "/" + pod.Name
 		for i := range pod.Containers {
 			c := &pod.Containers[i]
-			for _, id := range []string{c.ImageID, c.Image} {
+			for _, id := range slices.AppendSeq([]string{c.ImageID, c.Image}, maps.Values(c.ImageMounts)) {
 				if id != "" && !slices.Contains(used[id], name) {
 					used[id] = append(used[id], name)
 				}
