@@ -290,17 +290,16 @@ func (s *Store) Newest(uid types.UID) (pod *v1.Pod) {
 	return pod
 }
 
-// Pod returns a copy of the pod with this name and its status, or nil. If there are two, it copies only the one that has not
-// terminated.
+// Pod returns a copy of the pod with this name and its status, or nil. If there are two, because one was replaced and still terminates, it is
+// the new one.
+//
+// Upstream: pkg/kubelet/pod/pod_manager.go, GetPodByName.
 func (s *Store) Pod(namespace, name string) *v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found *entry
 	for _, e := range s.pods {
-		if e.pod.Namespace != namespace || e.pod.Name != name {
-			continue
-		}
-		if found == nil || e.status.Phase != v1.PodSucceeded && e.status.Phase != v1.PodFailed {
+		if e.pod.Namespace == namespace && e.pod.Name == name && (found == nil || e.replaces(found)) {
 			found = e
 		}
 	}
@@ -308,6 +307,19 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 		return nil
 	}
 	return found.copied()
+}
+
+// replaces reports whether other, which has the same name, is the earlier pod: no source has it any more, or it has ended, or it was seen
+// before.
+func (e *entry) replaces(other *entry) bool {
+	over := func(e *entry) bool { return e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed }
+	switch {
+	case e.removed != other.removed:
+		return other.removed
+	case over(e) != over(other):
+		return over(other)
+	}
+	return e.seenAt.After(other.seenAt)
 }
 
 // copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set, and the health of volumes, as the

@@ -80,3 +80,36 @@ func TestStoreHasForeignStatus(t *testing.T) {
 		}
 	}
 }
+
+// Of two pods of the same name, a request is about the new one: the other one was deleted by force, or its manifest has changed, and it still
+// terminates.
+func TestStoreOfOneName(t *testing.T) {
+	removed := func(e *entry) { e.ended, e.removed = time.Now(), true }
+	phase := func(p v1.PodPhase) func(*entry) { return func(e *entry) { e.status.Phase = p } }
+	for name, c := range map[string]struct {
+		first, second []func(*entry)
+		want          types.UID
+	}{
+		"the first still runs":            {[]func(*entry){phase(v1.PodRunning), removed}, []func(*entry){phase(v1.PodPending)}, "u2"},
+		"the second was rejected":         {[]func(*entry){phase(v1.PodRunning), removed}, []func(*entry){phase(v1.PodFailed)}, "u2"},
+		"the first is not removed yet":    {[]func(*entry){phase(v1.PodRunning)}, []func(*entry){phase(v1.PodPending)}, "u2"},
+		"the first has ended":             {[]func(*entry){phase(v1.PodSucceeded)}, []func(*entry){phase(v1.PodRunning)}, "u2"},
+		"the second was removed":          {[]func(*entry){phase(v1.PodRunning)}, []func(*entry){phase(v1.PodRunning), removed}, "u1"},
+		"the second has ended, not first": {[]func(*entry){phase(v1.PodRunning)}, []func(*entry){phase(v1.PodFailed)}, "u1"},
+	} {
+		s, now := NewStore(), time.Now()
+		s.put(podOf("a", "u1"), now)
+		s.put(podOf("a", "u2"), now.Add(time.Second))
+		for uid, edits := range map[types.UID][]func(*entry){"u1": c.first, "u2": c.second} {
+			for _, edit := range edits {
+				s.with(uid, edit)
+			}
+		}
+		for range 50 { // a map has no order
+			if got := s.Pod("default", "a"); got.UID != c.want {
+				t.Errorf("%s: %s, want %s", name, got.UID, c.want)
+				break
+			}
+		}
+	}
+}

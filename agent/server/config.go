@@ -37,7 +37,7 @@ type Config struct {
 	Auth Auth
 	// Pods are the node's pods with their statuses.
 	Pods func() []v1.Pod
-	// Pod returns the pod with this name, or nil. If there are two, it returns the one that has not terminated.
+	// Pod returns the pod with this name, or nil. If there are two, it returns the new one, and not the one that still terminates.
 	Pod func(namespace, name string) *v1.Pod
 	// Allocated are the pods with their allocated resources, for /allocatedPods; nil disables it.
 	Allocated Allocated
