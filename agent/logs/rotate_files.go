@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,10 +49,21 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 		return fmt.Errorf("rotate: %w", err)
 	}
 	if err := r.reopen(ctx, c.ID); err != nil {
-		// Rename it back, to retry: the container still writes to it.
-		return errors.Join(err, os.Rename(away, c.Path))
+		return errors.Join(err, putBack(away, c.Path))
 	}
 	return nil
+}
+
+// putBack gives a log its name back, to retry: the container still writes to it. A new log keeps the name: then the runtime has opened it,
+// and only its answer was lost, for example because the agent ends. The container would write to a file without a name.
+func putBack(away, path string) error {
+	switch err := os.Link(away, path); {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil: // a file system without links
+		return os.Rename(away, path)
+	}
+	return os.Remove(away)
 }
 
 // planRotation decides which files to keep. It removes incomplete files of an interrupted rotation, and logs that also

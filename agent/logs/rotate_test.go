@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -84,5 +85,39 @@ func TestHungRotation(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// lateReopener opens a new log, and its answer is lost.
+type lateReopener struct{ path string }
+
+func (r lateReopener) ReopenContainerLog(context.Context, *runtimeapi.ReopenContainerLogRequest, ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error) {
+	if err := os.WriteFile(r.path, []byte("new"), 0o640); err != nil {
+		return nil, err
+	}
+	return nil, context.Canceled
+}
+
+// A log that the runtime has opened is not replaced by the old one, although its answer was lost: the container writes to the new one.
+func TestLostAnswerOfReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	r, err := NewRotator(RotatorConfig{
+		MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Minute, Runtime: lateReopener{path},
+		Containers: func() []Container { return []Container{{ID: "c", Path: path}} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "older")
+	r.pass(t.Context())
+	r.work.Wait()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for i, want := range []string{"new", "older"} {
+		if text, err := os.ReadFile(files[i]); err != nil || string(text) != want {
+			t.Errorf("%s has %q, %v, want %q", files[i], text, err, want)
+		}
 	}
 }
