@@ -42,6 +42,7 @@ type authority struct {
 	last atomic.Pointer[string] // the last request
 	fail atomic.Pointer[error]
 	hold atomic.Bool // requests are not approved
+	bare atomic.Bool // certificates have no names
 }
 
 func newAuthority(t *testing.T, ttl time.Duration) *authority {
@@ -56,6 +57,9 @@ func newAuthority(t *testing.T, ttl time.Duration) *authority {
 			return true, nil, *err
 		}
 		n := a.made.Add(1)
+		if n > 500 {
+			return true, nil, errors.New("too many requests")
+		}
 		o := action.(clienttesting.CreateAction).GetObject().(*certificatesv1.CertificateSigningRequest)
 		if o.Name == "" {
 			o.Name = o.GenerateName + string(rune('a'+n))
@@ -85,7 +89,10 @@ func (a *authority) sign(o *certificatesv1.CertificateSigningRequest) {
 func (a *authority) issue(subject pkix.Name, public any, req *x509.CertificateRequest) []byte {
 	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: subject, NotBefore: time.Now(), NotAfter: time.Now().Add(a.ttl)}
 	if req != nil {
-		template.DNSNames, template.IPAddresses = req.DNSNames, req.IPAddresses
+		template.IPAddresses = req.IPAddresses
+		if !a.bare.Load() {
+			template.DNSNames = req.DNSNames
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{Subject: pkix.Name{CommonName: "ca"}}, public, a.key)
 	if err != nil {
@@ -317,6 +324,42 @@ func TestServingAsksAgain(t *testing.T) {
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the bubble's
 		if c, err := s.GetCertificate(nil); err != nil || c.Leaf.IPAddresses[0].String() != "10.0.0.6" || a.made.Load() != 2 {
 			t.Errorf("%v after %d requests", err, a.made.Load())
+		}
+		cancel()
+		<-done
+	})
+}
+
+// If the signer leaves out a name, the certificate is used, and another one is requested with pauses.
+func TestSignerLeavesOutNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t, 24*time.Hour)
+		a.bare.Store(true)
+		s, err := NewServing(ServingConfig{
+			Bootstrap: true, Dir: t.TempDir(), NodeName: "lab-1", Client: fakeapi.Of(a),
+			Addresses: func() []v1.NodeAddress {
+				return []v1.NodeAddress{{Type: v1.NodeHostName, Address: "lab-1"}, {Type: v1.NodeInternalIP, Address: "10.0.0.5"}}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // the bubble's
+		if n := a.made.Load(); n < 10 || n > 30 {
+			t.Errorf("%d requests in 10 minutes", n)
+		}
+		if c, err := s.GetCertificate(nil); err != nil || len(c.Leaf.DNSNames) != 0 || len(c.Leaf.IPAddresses) != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+		a.bare.Store(false)
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's
+		n := a.made.Load()
+		time.Sleep(time.Hour) //nolint:forbidigo // the bubble's
+		if c, err := s.GetCertificate(nil); err != nil || len(c.Leaf.DNSNames) != 1 || a.made.Load() != n {
+			t.Errorf("with all names: %v, %d requests more", err, a.made.Load()-n)
 		}
 		cancel()
 		<-done

@@ -75,6 +75,7 @@ func (r *rotator) run(ctx context.Context) error {
 		pauses = first
 		of     *tls.Certificate // the certificate of the deadline
 		when   time.Time
+		fresh  bool // the certificate was signed since the last pause
 	)
 	for {
 		now, current := time.Now(), r.current.Load()
@@ -85,11 +86,19 @@ func (r *rotator) run(ctx context.Context) error {
 		template := r.template()
 		reason := r.due(template, current, when, now)
 		if reason == "" || template == nil {
+			pauses, fresh = first, false
 			d := time.Duration(math.MaxInt64)
 			if template != nil {
 				d = clock.Until(when)
 			}
 			if !r.sleep(ctx, d) {
+				return nil
+			}
+			continue
+		}
+		if fresh { // a signer may leave out names, or issue certificates that have almost expired: the next one would be the same
+			fresh = false
+			if !r.waitAgain(ctx, pauses.Step(), fmt.Errorf("the certificate that was signed just now must be replaced: %s", reason)) {
 				return nil
 			}
 			continue
@@ -103,7 +112,7 @@ func (r *rotator) run(ctx context.Context) error {
 			err = r.recover(ctx, current, err)
 		}
 		if err == nil {
-			pauses = first
+			fresh = true
 			r.rotated()
 			continue
 		}
