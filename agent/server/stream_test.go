@@ -196,6 +196,11 @@ func TestTranslatedStreams(t *testing.T) {
 			[]string{"\x04" + `{"Width":80,"Height":24}` + "\n", "\x04" + `{"Width":100,"Height":30}` + "\n"},
 			[]string{"\x01", "\x0180×24 ", "\x01100×30 ", "\x03" + `{"metadata":{},"status":"Success"}`},
 		},
+		{ // what is no size ends the sizes, and neither the input nor its end
+			"broken sizes", "/exec/shop/web/web?command=cat&input=1&output=1&tty=1",
+			[]string{"\x04" + `{"Width":-1}`, "\x04{}", "\x04{}", "\x00hello", "\xff\x00"},
+			[]string{"\x01", "\x01c1 [cat] ", "\x01hello", "\x03" + `{"metadata":{},"status":"Success"}`},
+		},
 		{ // without a terminal, sizes are ignored and block nothing
 			"sizes for nothing", "/exec/shop/web/web?command=cat&input=1&output=1",
 			[]string{"\x04{}", "\x04{}", "\x04{}", "\x00hello", "\xff\x00"},

@@ -128,19 +128,62 @@ func overSPDY(ctx context.Context, where *url.URL, streams []io.ReadWriteCloser,
 		copied.Stderr = streams[constants.StreamStdErr]
 	}
 	if opts.TTY {
-		copied.TerminalSizeQueue = &sizes{json.NewDecoder(streams[constants.StreamResize])}
+		copied.TerminalSizeQueue = readSizes(streams[constants.StreamResize])
 	}
 	return runtime.StreamWithContext(ctx, copied)
 }
 
+const (
+	// maxSize is the length of a terminal's size in JSON, in bytes; a longer one counts as none.
+	maxSize = 1 << 10
+	// maxSizes is how many sizes wait for the runtime. kubectl sends two at the begin, whose difference makes a program draw its screen.
+	maxSizes = 16
+)
+
 // sizes are a terminal's sizes, as the client sends them.
-type sizes struct{ from *json.Decoder }
+type sizes chan client.TerminalSize
+
+// readSizes reads sizes until their stream ends; after one that is none, what follows is ignored. It always reads: the client's streams come
+// over one connection, on which a size that nobody takes would stop its input and hide its end.
+func readSizes(from io.Reader) sizes {
+	s := make(sizes, maxSizes)
+	go func() {
+		defer io.Copy(io.Discard, from) //nolint:errcheck // a pipe, which ends without an error
+		defer close(s)
+		one := &io.LimitedReader{R: from}
+		decoder := json.NewDecoder(one)
+		for {
+			var size client.TerminalSize
+			one.N = maxSize
+			if decoder.Decode(&size) != nil {
+				return // closed, or not a size
+			}
+			s.add(size)
+		}
+	}()
+	return s
+}
+
+// add adds a size. If too many wait, the oldest one is forgotten.
+func (s sizes) add(size client.TerminalSize) {
+	for {
+		select {
+		case s <- size:
+			return
+		default:
+		}
+		select {
+		case <-s:
+		default:
+		}
+	}
+}
 
 // Next implements remotecommand.TerminalSizeQueue.
-func (s *sizes) Next() *client.TerminalSize {
-	var size client.TerminalSize
-	if s.from.Decode(&size) != nil {
-		return nil // closed, or not a size
+func (s sizes) Next() *client.TerminalSize {
+	size, ok := <-s
+	if !ok {
+		return nil
 	}
 	return &size
 }
