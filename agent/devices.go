@@ -77,6 +77,11 @@ type podsWithResources struct {
 // Active implements podresources.Pods.
 func (p podsWithResources) Active() []*v1.Pod { return p.Store.Active(p.workers.State) }
 
+// Named implements podresources.Pods.
+func (p podsWithResources) Named(namespace, name string) *v1.Pod {
+	return p.ActiveNamed(namespace, name, p.workers.State)
+}
+
 // addLocal adds the servers for programs on this node.
 func (p *parts) addLocal() error {
 	of, err := podresources.New(podresources.Config{

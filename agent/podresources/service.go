@@ -32,6 +32,8 @@ type Pods interface {
 	Active() []*v1.Pod
 	// Everyone returns all pods, also those that have ended.
 	Everyone() []*v1.Pod
+	// Named returns the active pod of that name, or nil. If there are two, it is the new one, and not the one that still terminates.
+	Named(namespace, name string) *v1.Pod
 }
 
 // Devices are the devices of device plugins.
@@ -105,10 +107,8 @@ func (s *Service) List(ctx context.Context, _ *api.ListPodResourcesRequest) (*ap
 // Get returns what the containers of one pod have that has not ended. The error is upstream's.
 func (s *Service) Get(ctx context.Context, req *api.GetPodResourcesRequest) (*api.GetPodResourcesResponse, error) {
 	s.settle(ctx)
-	for _, pod := range s.cfg.Pods.Active() {
-		if pod.Namespace == req.GetPodNamespace() && pod.Name == req.GetPodName() {
-			return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil
-		}
+	if pod := s.cfg.Pods.Named(req.GetPodNamespace(), req.GetPodName()); pod != nil {
+		return &api.GetPodResourcesResponse{PodResources: s.pod(pod)}, nil
 	}
 	return nil, fmt.Errorf("pod %s in namespace %s not found", req.GetPodName(), req.GetPodNamespace())
 }

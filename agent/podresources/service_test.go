@@ -25,6 +25,15 @@ type fakes struct {
 }
 
 func (f *fakes) Active() []*v1.Pod { return f.pods }
+func (f *fakes) Named(namespace, name string) *v1.Pod { // the last one
+	for _, pod := range slices.Backward(f.pods) {
+		if pod.Namespace == namespace && pod.Name == name {
+			return pod
+		}
+	}
+	return nil
+}
+
 func (f *fakes) Everyone() []*v1.Pod {
 	return append(slices.Clone(f.pods), &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "ended"}})
 }
@@ -232,4 +241,20 @@ func TestPatience(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of two pods of the same name, Get returns the new one.
+func TestGetOfOneName(t *testing.T) {
+	named := func(uid types.UID) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: uid}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}}}}
+	}
+	f := &fakes{pods: []*v1.Pod{named("u1"), named("u2")}}
+	s, err := New(Config{Pods: f, Devices: f, CPUs: cpus(false), Memory: memory(false), Claims: f, Complete: known()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Get(t.Context(), &api.GetPodResourcesRequest{PodNamespace: "shop", PodName: "web"})
+	if err != nil || got.PodResources.Containers[0].Devices[0].DeviceIds[0] != "u2-app" {
+		t.Errorf("%v, %v", got, err)
+	}
 }

@@ -261,6 +261,19 @@ func (s *Store) Active(workerState func(types.UID) worker.State) []*v1.Pod {
 	})
 }
 
+// ActiveNamed returns the pod of that name, which of two is that of Pod, if it is one of Active; otherwise nil. It must not be changed.
+func (s *Store) ActiveNamed(namespace, name string, workerState func(types.UID) worker.State) *v1.Pod {
+	meant := s.Pod(namespace, name)
+	if meant == nil {
+		return nil
+	}
+	active := s.Active(workerState)
+	if i := slices.IndexFunc(active, func(pod *v1.Pod) bool { return pod.UID == meant.UID }); i >= 0 {
+		return active[i]
+	}
+	return nil
+}
+
 // phases returns all pods, and which of them have a terminal phase.
 func (s *Store) phases() (all []*v1.Pod, over map[types.UID]bool) {
 	s.mu.Lock()

@@ -111,5 +111,14 @@ func TestStoreOfOneName(t *testing.T) {
 				break
 			}
 		}
+		for state, want := range map[worker.State]types.UID{worker.Syncing: c.want, worker.Terminated: ""} {
+			var got types.UID
+			if p := s.ActiveNamed("default", "a", func(types.UID) worker.State { return state }); p != nil {
+				got = p.UID
+			}
+			if got != want {
+				t.Errorf("%s, workers %s: %q is active, want %q", name, state, got, want)
+			}
+		}
 	}
 }
