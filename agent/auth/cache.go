@@ -51,11 +51,9 @@ func newVerdicts[V any](limit *limit, good func(V) bool) *verdicts[V] {
 // get returns the cached verdict, or requests a review on behalf of source. Errors are not cached.
 func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(context.Context) (V, time.Duration, error)) (V, error) {
 	began := time.Now()
-	for _, list := range []*cache.LRUExpireCache{c.kept, c.refused} {
-		if v, ok := list.Get(k); ok {
-			c.counter.hit(began)
-			return v.(V), nil //nolint:forcetypeassert // put takes nothing else
-		}
+	if v, ok := c.known(k); ok {
+		c.counter.hit(began)
+		return v, nil
 	}
 	defer c.counter.miss(began)()
 	var none V
@@ -78,8 +76,18 @@ func (c *verdicts[V]) get(ctx context.Context, k key, source string, ask func(co
 	}
 }
 
-// start begins a review, unless another caller has begun it meanwhile. Others may wait for the result, so it does not
-// end with the first caller.
+// known returns the cached verdict.
+func (c *verdicts[V]) known(k key) (v V, ok bool) {
+	for _, list := range []*cache.LRUExpireCache{c.kept, c.refused} {
+		if v, ok := list.Get(k); ok {
+			return v.(V), true //nolint:forcetypeassert // put takes nothing else
+		}
+	}
+	return v, false
+}
+
+// start begins a review, unless another caller has begun it meanwhile, or its verdict is known by now. Others may wait for the result, so it
+// does not end with the first caller.
 func (c *verdicts[V]) start(ctx context.Context, k key, give func(good bool), ask func(context.Context) (V, time.Duration, error)) *flight[V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,6 +96,12 @@ func (c *verdicts[V]) start(ctx context.Context, k key, give func(good bool), as
 		return f
 	}
 	f := &flight[V]{done: make(chan struct{})}
+	if v, ok := c.known(k); ok {
+		give(true)
+		f.value = v
+		close(f.done)
+		return f
+	}
 	c.flights[k] = f
 	reviewed := c.counter.review()
 	go func() {

@@ -143,6 +143,49 @@ func TestOneReviewForTheSame(t *testing.T) {
 	})
 }
 
+// timedTokens accepts each token, after its time.
+type timedTokens struct {
+	takes map[string]time.Duration
+	asked atomic.Int64
+}
+
+func (s *timedTokens) Create(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+	s.asked.Add(1)
+	time.Sleep(s.takes[r.Spec.Token])
+	out := r.DeepCopy()
+	out.Status.Authenticated, out.Status.User.Username = true, "ann"
+	return out, nil
+}
+
+// Callers that wait while other reviews of their source are slow do not request a review whose verdict is known by their turn.
+func TestKnownWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reviews := &timedTokens{takes: map[string]time.Duration{"slow 1": 9 * time.Second, "slow 2": 9 * time.Second, "other": time.Second, "same": time.Second}}
+		a, err := New(Config{Tokens: reviews, TokenTTL: 2 * time.Minute, AlwaysAllow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for _, token := range []string{"slow 1", "slow 2", "other"} {
+			go func() { _, _ = a.Authenticate(from("10.0.0.1:1", token)) }()
+		}
+		synctest.Wait()
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if u, err := a.Authenticate(from("10.0.0.1:1", "same")); u == nil || err != nil {
+					t.Errorf("%+v, %v after %s", u, err, time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		if n := reviews.asked.Load(); n != 4 || time.Since(began) != 2*time.Second {
+			t.Errorf("%d reviews in %s, want 4 in 2 s", n, time.Since(began))
+		}
+		time.Sleep(time.Minute) // the slow ones end
+	})
+}
+
 // A very large token is not sent to the API server.
 func TestHugeToken(t *testing.T) {
 	reviews := &slowTokens{}
