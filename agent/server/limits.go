@@ -90,4 +90,5 @@ const (
 	maxPath   = 512
 	maxUser   = 256
 	maxReason = 512
+	maxStack  = 8 << 10 // of a handler that panicked
 )

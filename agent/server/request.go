@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -104,6 +105,7 @@ func (s *Server) traced(server trace.ServerName, h http.Handler) http.Handler {
 		rec.pause()
 		q.span = trace.Begin(bus, trace.FromContext(r.Context()), q.ServerRequest)
 		defer func() {
+			broken := broke(bus, q, rec, recover())
 			rec.end()
 			if q.give != nil {
 				q.give()
@@ -113,12 +115,33 @@ func (s *Server) traced(server trace.ServerName, h http.Handler) http.Handler {
 				q.Code = http.StatusOK
 			}
 			trace.End(bus, q.span, q.ServerRequest)
+			if broken != nil {
+				panic(broken)
+			}
 		}()
 		ctx := context.WithValue(trace.ContextWith(r.Context(), q.span), requestKey{}, q)
 		r = r.WithContext(ctx)
 		unreadBody(rec, r)
 		s.admit(rec, r, h)
 	})
+}
+
+// broke publishes why a handler panicked, if it did not abort the request: net/http would say it only in its log, which has the failed
+// handshakes of scanners, too. It returns a panic that ends the connection.
+func broke(bus *trace.Bus, q *request, rec *recorder, why any) any {
+	if why == nil || why == http.ErrAbortHandler { //nolint:errorlint // it is no error of a chain
+		return why
+	}
+	if rec.code == 0 {
+		rec.code = http.StatusInternalServerError
+	}
+	q.Reason = fmt.Sprintf("panic: %v", why)
+	stack := debug.Stack()
+	trace.Point(bus, q.span, trace.Log{
+		Level: trace.LevelError, Message: "the handler of a request has panicked",
+		Attrs: []trace.KV{{K: "path", V: q.Path}, {K: "panic", V: clip(fmt.Sprint(why), maxReason)}, {K: "stack", V: string(stack[:min(len(stack), maxStack)])}},
+	})
+	return http.ErrAbortHandler
 }
 
 // admit handles a request, unless there are too many of unknown connections.

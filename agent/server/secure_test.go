@@ -615,6 +615,47 @@ func TestRequestsArePublished(t *testing.T) {
 	}
 }
 
+// A handler that panics is an error that people see, and the connection ends.
+func TestPanic(t *testing.T) {
+	w := start(t, func(c *Config) {
+		c.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oops") })
+	})
+	cur := w.bus.Subscribe(trace.FromNow)
+	rt, err := rest.TransportFor(w.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := rt.RoundTrip(req); err == nil {
+		res.Body.Close()
+		t.Errorf("status %d", res.StatusCode)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said := ""
+	for {
+		recs, _, err := cur.Next(ctx, make([]trace.Record, 0, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := recs[0].Event.(type) {
+		case *trace.Log:
+			said += fmt.Sprint(e.Level, e.Message, e.Attrs)
+		case *trace.ServerRequest:
+			if recs[0].Edge != trace.EdgeEnd {
+				continue
+			}
+			if e.Code != 500 || e.Reason != "panic: oops" || !strings.Contains(said, "TestPanic") {
+				t.Errorf("%+v after %s", e, said)
+			}
+			return
+		}
+	}
+}
+
 // TestWhatBecomesOfRequests checks the records for each server and each verdict.
 func TestWhatBecomesOfRequests(t *testing.T) {
 	w := allPorts(t, nil)
