@@ -287,7 +287,7 @@ func (f *Fold) podOf(e *klog.Entry) *pod {
 }
 
 func (ps *pods) add(f *Fold, id trace.Pod) *pod {
-	if len(ps.byName) >= maxPods {
+	if ps.order.Len() >= maxPods { // earlier pods of a name are known by their UIDs alone
 		if old, ok := ps.order.Front().Value.(*pod); ok {
 			ps.drop(old)
 		}
