@@ -141,7 +141,7 @@ func TestRecords(t *testing.T) {
 		"a start at V4": {
 			lines(
 				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
-				`00:01.001 I "SyncPod enter" pod="shop/web" podUID="u1"`,
+				`00:01.001 I "SyncPod enter" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555"`,
 				`00:01.002 I "Waiting for volumes to attach and mount for pod" pod="shop/web"`,
 				`00:01.1 I "operationExecutor.VerifyControllerAttachedVolume started `+volumeA,
 				`00:01.2 I "operationExecutor.MountVolume started `+volumeA,
@@ -154,7 +154,7 @@ func TestRecords(t *testing.T) {
 				`00:02.5 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Pulled" message="Successfully pulled image \"r/i:1\" in 990ms (990ms including waiting). Image size: 42 bytes."`,
 				`00:02.6 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Created" message="Container created"`,
 				`00:02.7 I "Event occurred" object="shop/web" fieldPath="spec.containers{main}" kind="Pod" apiVersion="v1" type="Normal" reason="Started" message="Container started"`,
-				`00:02.701 I "SyncPod exit" pod="shop/web" podUID="u1" isTerminal=false`,
+				`00:02.701 I "SyncPod exit" pod="shop/web" podUID="11111111-2222-3333-4444-555555555555" isTerminal=false`,
 			),
 			[]string{
 				"00:01.000 web pod.milestone: seen",
@@ -222,7 +222,7 @@ func TestRecords(t *testing.T) {
 		},
 		"a start and an end at V2": {
 			lines(
-				`00:01.0 I "SyncLoop ADD" source="file" pods=["shop/web"]`,
+				`00:01.0 I "SyncLoop ADD" source="api" pods=["shop/web"]`,
 				`00:01.1 I "No sandbox for pod can be found. Need to start a new one" pod="shop/web"`,
 				`00:02.0 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"aaaaaaaaaaaa"}`,
 				`00:02.0001 I "SyncLoop (PLEG): event for pod" pod="shop/web" event={"ID":"u1","Type":"ContainerStarted","Data":"bbbbbbbbbbbb"}`,

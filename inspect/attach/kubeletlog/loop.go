@@ -1,6 +1,7 @@
 package kubeletlog
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -26,30 +27,30 @@ func (f *Fold) podsIn(e *klog.Entry) (out []*pod) {
 // added is pods that a source has. A pod that is known begins another life, unless the kubelet was restarted: it adds all its pods once more,
 // also those that are terminating.
 func (f *Fold) added(e *klog.Entry, at int64) bool {
+	from := source(e.Get("source"))
 	for _, s := range e.List("pods") {
 		p := f.named(s, "")
-		if p == nil {
+		if p == nil || f.mirrored(p, from) {
 			continue
 		}
 		carried := p.carried
 		p.carried = false
 		switch {
 		case carried && p.ending && !p.gone:
-			p.again, p.source = at, source(e.Get("source"))
+			p.again, p.source = at, from
+			continue
+		case p.ending && !p.gone && len(p.uids) > 0 && !p.missed: // the next UID tells whether it is another one
+			p.next, p.source = at, from
 			continue
 		case !p.gone && !p.ending && (p.seen || carried && (p.started || p.ready)):
-			p.seen = true
+			p.seen, p.source = true, from
 			continue
 		case p.seen || p.gone || p.ending:
-			id := p.id
-			if _, _, uid, _ := ref(s); uid != id.UID {
-				id.UID = uid
-			}
-			f.pods.drop(p)
-			p = f.pods.add(f, id)
+			_, _, uid, _ := ref(s)
+			p = f.anew(p, uid, from)
 		}
-		p.seen = true
-		f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: source(e.Get("source"))})
+		p.seen, p.source = true, from
+		f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: from})
 	}
 	return config(trace.LoopAdd)(f, e, at)
 }
@@ -91,18 +92,30 @@ func (f *Fold) loop(at int64, l *trace.Loop, names []string) {
 }
 
 func (f *Fold) deleted(e *klog.Entry, at int64) bool {
+	from := source(e.Get("source"))
 	for _, p := range f.podsIn(e) {
+		if f.mirrored(p, from) {
+			continue
+		}
+		if p.next != 0 {
+			p = f.comesAgain(p)
+		}
 		f.ends(p, at)
-		p.inAPI = e.Get("source") == "api"
+		p.inAPI = from == trace.SourceAPI
 	}
 	return config(trace.LoopDelete)(f, e, at)
 }
 
 func (f *Fold) removed(e *klog.Entry, at int64) bool {
+	from := source(e.Get("source"))
 	for _, p := range f.podsIn(e) {
-		if p.ending {
+		switch {
+		case f.mirrored(p, from):
+		case p.next != 0: // nothing of the pod that was added was seen
+			p.next = 0
+		case p.ending:
 			f.isGone(p, at, micros)
-		} else {
+		default:
 			f.ends(p, at)
 		}
 	}
@@ -139,6 +152,9 @@ func (f *Fold) isGone(p *pod, at int64, precision time.Duration) {
 	f.end(p.unmount, at, micros, nil)
 	p.unmount = nil
 	f.point(p, at, precision, &trace.Milestone{Name: trace.MilestoneGone})
+	if p.next != 0 {
+		f.comesAgain(p)
+	}
 }
 
 // gone is the end of a pod's last pass. The object of one that was deleted in the API may stay, as by a finalizer: a log that has DELETE has
@@ -163,16 +179,57 @@ func (f *Fold) deletedInAPI(e *klog.Entry, at int64) bool {
 	return true
 }
 
-// replaces begins the life of a pod that was added when the kubelet had been restarted, if it is not the one of its name that was
-// terminating before.
+// replaces begins the life of a pod that was added while the one of its name was terminating, and is not that one. Where the kubelet had been
+// restarted before, nothing more follows of that one.
 func (f *Fold) replaces(old, p *pod) {
-	if old.again == 0 {
+	at := old.next
+	if at == 0 && old.again != 0 {
+		at = old.again
+		f.isGone(old, at, relist)
+	}
+	if at == 0 {
 		return
 	}
-	f.isGone(old, old.again, relist)
-	p.seen, p.fresh = true, true
-	f.point(p, old.again, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: old.source})
-	old.again = 0
+	p.seen, p.fresh, p.source = true, true, old.source
+	f.point(p, at, micros, &trace.Milestone{Name: trace.MilestoneSeen, Source: old.source})
+	old.again, old.next = 0, 0
+}
+
+// isAgain is a pod of which a container was found running. Where one of its name was added while it was terminating, and nothing of it runs any
+// more, it is the added one: a static pod with the UID of before.
+func (f *Fold) isAgain(p *pod, at int64) *pod {
+	if p.next == 0 || p.runs() {
+		return p
+	}
+	f.isGone(p, cmp.Or(p.leftAt, at), relist)
+	return f.pods.byName[p.id.Namespace+"/"+p.id.Name]
+}
+
+// comesAgain begins the life of a pod that was added while the one of its name was terminating, where no line has told its UID.
+func (f *Fold) comesAgain(old *pod) *pod {
+	p := f.anew(old, "", old.source)
+	f.replaces(old, p)
+	return p
+}
+
+// anew is another life of a pod's name. The earlier pod stays known by its UID where that is never used again: a static pod may have it once
+// more.
+func (f *Fold) anew(old *pod, uid string, from trace.SourceName) *pod {
+	if from != trace.SourceAPI || len(old.uids) == 0 {
+		f.pods.drop(old)
+	}
+	return f.pods.add(f, trace.Pod{Namespace: old.id.Namespace, Name: old.id.Name, UID: uid})
+}
+
+// hashUID is the UID of a static pod, which the kubelet makes. Upstream: pkg/kubelet/config/common.go.
+var hashUID = pattern.New(`^[0-9a-f]{32}$`)
+
+// mirrored reports whether what a source tells of a pod's name is told of the mirror of a static pod: that is in the API, and its deletion is
+// not the pod's.
+func (f *Fold) mirrored(p *pod, from trace.SourceName) bool {
+	uid := firstOf(p.id.UID, f.specs.byName[p.id.Namespace+"/"+p.id.Name].uid)
+	static := p.source == trace.SourceFile || p.source == trace.SourceHTTP || hashUID.MatchString(uid)
+	return static && !p.gone && from == trace.SourceAPI
 }
 
 // restarted is a kubelet's start: what it did before is over.
@@ -207,6 +264,10 @@ func (f *Fold) pleg(e *klog.Entry, at int64) bool {
 	p := f.named(e.Get("pod"), ev.ID)
 	if p == nil || ev.Type == "" {
 		return false
+	}
+	if ev.Type == "ContainerStarted" {
+		p = f.isAgain(p, at)
+		f.pods.learn(p, ev.ID)
 	}
 	f.loop(at, &trace.Loop{Case: trace.LoopPLEG, Pods: 1}, []string{e.Get("pod")})
 	f.point(p, at, relist, &trace.PLEGEvent{Type: trace.PLEGType(ev.Type), Container: ev.Data, Name: p.nameOf(ev.Data), From: "relist"})

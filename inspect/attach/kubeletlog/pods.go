@@ -32,7 +32,7 @@ type pod struct {
 	syncs  int
 	why    trace.SandboxFault // what is wrong with the sandbox; "" where there is none
 	inAPI  bool               // it was deleted in the API, and its object may be there
-	source trace.SourceName   // which source added it again
+	source trace.SourceName   // which source added it last
 	kept   bool               // its directory cannot be removed
 	mounts string             // what is mounted there
 	exit   string             // the code of the container that ended last
@@ -82,13 +82,14 @@ type moments struct {
 	refused              int64         // the node's conditions did not admit it
 	leftAt               int64         // something of it ended while it was ending
 	again                int64         // a restarted kubelet added it while it was terminating: it, or another pod of its name
+	next                 int64         // a source added a pod of its name while it was terminating: another one, or a static pod once more
 }
 
 // notAfter is for a clock that was set back to t: what is later would be waited for until then.
 func (m *moments) notAfter(t int64) {
 	for _, at := range []*int64{
 		&m.lastStart, &m.backAt, &m.startedAt, &m.needed, &m.asked, &m.passed, &m.passFrom, &m.passTo, &m.orphaned, &m.firstVolume, &m.mounted,
-		&m.failedAt, &m.volumesAt, &m.refused, &m.leftAt, &m.again,
+		&m.failedAt, &m.volumesAt, &m.refused, &m.leftAt, &m.again, &m.next,
 	} {
 		*at = min(*at, t)
 	}
@@ -173,11 +174,13 @@ func (f *Fold) named(s, uid string) *pod {
 	}
 	p := f.pods.byName[ns+"/"+name]
 	var earlier *pod
-	if p != nil && uid != "" && p.id.UID != "" && p.id.UID != uid {
-		if old := f.pods.byUID[uid]; old != nil { // an earlier pod of the name
+	if p != nil && uid != "" && f.pods.byUID[uid] != p {
+		switch old := f.pods.byUID[uid]; {
+		case old != nil && (len(p.uids) > 0 || old.ending && old.id.Namespace == ns && old.id.Name == name): // an earlier pod of the name
 			return old
+		case len(p.uids) > 0:
+			earlier, p = p, nil
 		}
-		earlier, p = p, nil
 	}
 	if p == nil && uid != "" {
 		if q := f.pods.byUID[uid]; q != nil && (q.id.Namespace == noNamespace || q.id.Name == name && q.id.Namespace == ns) {
@@ -270,9 +273,19 @@ func (f *Fold) adopted(ns, name string) *pod {
 // podName is what a pod may be called.
 var podName = pattern.New(`^[a-z0-9][-a-z0-9.]{0,252}$`)
 
+// ofMirror are messages about the mirror of a static pod, with the UID that this has in the API.
+var ofMirror = map[string]bool{"Trying to delete pod": true, "Deleting a mirror pod": true}
+
 // podOf returns the pod that an entry's keys name; nil where they name none.
 func (f *Fold) podOf(e *klog.Entry) *pod {
-	uid := e.Get("podUID")
+	if ofMirror[e.Msg] {
+		return f.podBy(e, "")
+	}
+	return f.podBy(e, e.Get("podUID"))
+}
+
+// podBy is podOf where the pod's UID is known.
+func (f *Fold) podBy(e *klog.Entry, uid string) *pod {
 	for _, k := range []string{"pod", "podName", "object"} {
 		if v := e.Get(k); strings.Contains(v, "/") || strings.HasSuffix(v, ")") {
 			if k == "object" && e.Get("kind") != "Pod" {

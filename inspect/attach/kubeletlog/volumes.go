@@ -55,10 +55,7 @@ func (f *Fold) text(e *klog.Entry, at int64) bool {
 	if p := f.pods.byUID[uid]; p != nil && p.id.Namespace == noNamespace {
 		f.named(e.Get("pod"), uid)
 	}
-	p := f.podOf(e)
-	if p != nil && f.pods.byUID[uid] == nil {
-		f.pods.learn(p, uid)
-	}
+	p := f.podBy(e, uid)
 	if p == nil {
 		if p = f.ofUID(uid); p == nil && m[5] != "" && m[5] != uid {
 			return false // of a pod of which only the name is known, not the namespace
