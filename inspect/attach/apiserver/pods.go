@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kubeloupe/kubeloupe/inspect/attach/podobject"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -30,7 +31,7 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 	now := time.Now()
 	there := map[string]bool{}
 	for i := range list.Items {
-		there[string(list.Items[i].UID)] = true
+		there[podobject.UID(&list.Items[i])] = true
 		putAll(a.pod(&list.Items[i], now), put)
 	}
 	a.mu.Lock()
@@ -52,7 +53,7 @@ func (a *API) Pods(ctx context.Context, put func(trace.Record)) error {
 func (a *API) pod(pod *v1.Pod, now time.Time) []trace.Record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return append(a.pods.Apply(pod, now), a.wait.take(string(pod.UID))...)
+	return append(a.pods.Apply(pod, now), a.wait.take(podobject.UID(pod))...)
 }
 
 // gone takes in that a pod's object is gone.

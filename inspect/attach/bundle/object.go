@@ -24,6 +24,11 @@ type object struct {
 		Deleted    time.Time         `json:"deletionTimestamp"`
 		Finalizers []string          `json:"finalizers"`
 		Labels     map[string]string `json:"labels"`
+		// Annotations are those of static pods, which their mirrors in the API have, too.
+		Annotations struct {
+			Mirror string `json:"kubernetes.io/config.mirror"`
+			Source string `json:"kubernetes.io/config.source"`
+		} `json:"annotations"`
 	} `json:"metadata"`
 	// Of Events.
 	Involved  reference `json:"involvedObject"`
@@ -207,7 +212,8 @@ func (m *objectRecords) event(o *object) bool {
 
 // pod makes records of a pod as it was: when the kubelet took it, when its containers started, when it was ready, and what it waits for.
 func (m *objectRecords) pod(o *object) bool {
-	pod := kubeevent.Name(o.Metadata.Namespace, o.Metadata.Name, o.Metadata.UID)
+	uid := podobject.UIDOf(o.Metadata.UID, o.Metadata.Annotations.Mirror)
+	pod := kubeevent.Name(o.Metadata.Namespace, o.Metadata.Name, uid)
 	if m.pods[pod] || o.Status.Start.IsZero() { // no kubelet has it
 		return false
 	}
@@ -224,7 +230,7 @@ func (m *objectRecords) pod(o *object) bool {
 		spec.Objects, spec.Clipped = podobject.Objects(o.Metadata.Name, o.Spec.whole)
 	}
 	m.specs = append(m.specs, podSpecOf{pod, spec})
-	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: trace.SourceAPI, Spec: spec, Labels: trace.LabelsOf(o.Metadata.Labels)})
+	m.put(pod, o.Status.Start, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneSeen, Source: podobject.Source(o.Metadata.Annotations.Source), Spec: spec, Labels: trace.LabelsOf(o.Metadata.Labels)})
 	started, all := o.Status.Start, len(o.Status.Containers) > 0
 	latest := o.Status.Start
 	for _, c := range o.Status.Containers {
@@ -242,7 +248,7 @@ func (m *objectRecords) pod(o *object) bool {
 		}
 		latest = later(latest, c.Since)
 	}
-	if !o.Metadata.Deleted.IsZero() {
+	if !o.Metadata.Deleted.IsZero() && uid == o.Metadata.UID { // else the mirror of a static pod is deleted
 		m.put(pod, o.Metadata.Deleted, trace.EdgePoint, &trace.Milestone{Name: trace.MilestoneTerminating})
 	}
 	for _, c := range o.Status.InitContainers {

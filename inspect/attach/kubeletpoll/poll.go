@@ -215,7 +215,7 @@ func (p *Poll) list(ctx context.Context) error {
 	}
 	p.listed = before
 	for i := range list.Items {
-		there[string(list.Items[i].UID)] = true
+		there[podobject.UID(&list.Items[i])] = true
 		for _, r := range p.pods.Apply(&list.Items[i], now) {
 			p.put(r)
 		}

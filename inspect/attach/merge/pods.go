@@ -48,11 +48,11 @@ func newPods() pods {
 
 // of returns the identity of a pod, made where it is new.
 func (ps *pods) of(p trace.Pod, t trace.TraceID) *identity {
-	if id := ps.byUID[p.UID]; id != nil && p.UID != "" {
+	if id := ps.byUID[p.UID]; id != nil && p.UID != "" && id.mayBe(p) {
 		return id
 	}
 	name := p.String()
-	if id := ps.byName[name]; id != nil && (p.UID == "" || id.pod.UID == "") {
+	if id := ps.byName[name]; id != nil && (p.UID == "" || id.pod.UID == "" || id.pod.UID == p.UID) {
 		if p.UID != "" && ps.byUID[p.UID] == nil {
 			if id.uid != "" {
 				delete(ps.byUID, id.uid)
@@ -63,7 +63,7 @@ func (ps *pods) of(p trace.Pod, t trace.TraceID) *identity {
 	}
 	id := &identity{pod: p, uid: p.UID, trace: t}
 	ps.byName[name] = id
-	if p.UID != "" {
+	if p.UID != "" && ps.byUID[p.UID] == nil {
 		ps.byUID[p.UID] = id
 	}
 	if ps.order = append(ps.order, id); len(ps.order) > maxPods {
@@ -71,6 +71,15 @@ func (ps *pods) of(p trace.Pod, t trace.TraceID) *identity {
 		ps.order = ps.order[1:]
 	}
 	return id
+}
+
+// noNamespace stands for the namespace of a pod of which the kubelet's log does not tell it, nor always the name.
+const noNamespace = "_"
+
+// mayBe reports whether a pod with the UID is this one. Whoever creates pods may write an annotation from which the UID of a mirror is taken,
+// but cannot choose the name of another pod.
+func (id *identity) mayBe(p trace.Pod) bool {
+	return id.pod.Namespace == noNamespace || p.Namespace == noNamespace || id.pod.Namespace == p.Namespace && id.pod.Name == p.Name
 }
 
 func (ps *pods) forget(id *identity) {

@@ -45,15 +45,22 @@ func (f *Fold) Knows(uid string) bool {
 	return ok
 }
 
-// Gone takes in that a pod's object is gone.
-func (f *Fold) Gone(pod *v1.Pod) { delete(f.known, string(pod.UID)) }
+// Gone takes in that a pod's object is gone. A static pod stays when its mirror is deleted, and the kubelet makes another mirror.
+func (f *Fold) Gone(pod *v1.Pod) {
+	if id := UID(pod); !isMirror(pod) || !f.known[id].started {
+		delete(f.known, id)
+	}
+}
 
 // Apply takes in a pod's object as it was at a time, and returns the records of what changed.
 func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
-	id := string(pod.UID)
+	id := UID(pod)
 	r := trace.Record{Time: now.UnixNano(), Observer: f.by, Precision: trace.PrecisionOf(f.late), Trace: crilist.TraceOf(id), Pod: Name(pod)}
 	was, known := f.known[id]
-	is := stage{started: was.started || HasStarted(pod), ready: IsReady(pod), ending: pod.DeletionTimestamp != nil}
+	if known && isMirror(pod) && pod.Status.StartTime == nil {
+		return nil // it was made anew, and does not have the pod's status yet
+	}
+	is := stage{started: was.started || HasStarted(pod), ready: IsReady(pod), ending: pod.DeletionTimestamp != nil && !isMirror(pod)}
 	if known || len(f.known) < maxPods {
 		f.known[id] = is
 	}
@@ -91,15 +98,16 @@ func (f *Fold) seen(pod *v1.Pod, r trace.Record, fresh bool) trace.Record {
 	if start := pod.Status.StartTime; start != nil && (!fresh || f.late > kubeevent.Precision) {
 		r.Time, r.Precision = min(r.Time, start.UnixNano()), trace.PrecisionOf(kubeevent.Precision)
 	}
-	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: source(pod), Spec: Spec(pod), Labels: trace.LabelsOf(pod.Labels)}
+	r.Span, r.Event = trace.NewSpanID(), &trace.Milestone{Name: trace.MilestoneSeen, Source: Source(pod.Annotations[sourceKey]), Spec: Spec(pod), Labels: trace.LabelsOf(pod.Labels)}
 	return r
 }
 
 // sourceKey is where the kubelet notes the source of a pod. Upstream: pkg/kubelet/types/pod_update.go.
 const sourceKey = "kubernetes.io/config.source"
 
-func source(pod *v1.Pod) trace.SourceName {
-	switch pod.Annotations[sourceKey] {
+// Source is the source of a pod by what the kubelet noted.
+func Source(noted string) trace.SourceName {
+	switch noted {
 	case "file":
 		return trace.SourceFile
 	case "http":

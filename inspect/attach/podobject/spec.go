@@ -14,9 +14,27 @@ import (
 const maxListed = 64
 
 // Name is a pod's identity.
-func Name(pod *v1.Pod) trace.Pod {
-	return kubeevent.Name(pod.Namespace, pod.Name, string(pod.UID))
+func Name(pod *v1.Pod) trace.Pod { return kubeevent.Name(pod.Namespace, pod.Name, UID(pod)) }
+
+// UID is the one by which the kubelet and its runtime know a pod: that of a static pod is in an annotation of its mirror, the object in the
+// API. Upstream: pkg/kubelet/pod/mirror_client.go.
+func UID(pod *v1.Pod) string {
+	return UIDOf(string(pod.UID), pod.Annotations[v1.MirrorPodAnnotationKey])
 }
+
+// UIDOf is UID by an object's UID and that annotation. Whoever creates pods may write it.
+func UIDOf(own, mirror string) string {
+	if mirror == "" || len(mirror) > maxUID {
+		return own
+	}
+	return mirror
+}
+
+// maxUID is how long a static pod's UID may be: the kubelet makes 32 digits, a manifest may have another one.
+const maxUID = 64
+
+// isMirror reports whether an object is the mirror of a static pod.
+func isMirror(pod *v1.Pod) bool { return UID(pod) != string(pod.UID) }
 
 // Spec is what views and causes need of a pod's spec.
 func Spec(pod *v1.Pod) *trace.PodSpec {
