@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +23,24 @@ type Job struct {
 	// Old is the verbosity to put back, Until when at the latest.
 	Old   int
 	Until time.Time
+}
+
+// absolute makes the names of files independent of the directory of the process.
+func (j *Job) absolute() (err error) {
+	j.Pins = slices.Clone(j.Pins)
+	names := []*string{&j.Cert, &j.Key, &j.Kubeconfig, &j.Token}
+	for i := range j.Pins {
+		names = append(names, &j.Pins[i])
+	}
+	for _, name := range names {
+		if *name == "" {
+			continue
+		}
+		if *name, err = filepath.Abs(*name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Verbosity is that of the kubelet's configuration in use: what was set in the meantime cannot be read.
@@ -46,6 +66,12 @@ func (j *Job) Verbosity(ctx context.Context) (int, error) {
 func (j *Job) Set(ctx context.Context, level int) error {
 	_, err := j.Do(ctx, http.MethodPut, "/debug/flags/v", strconv.Itoa(level))
 	return needed(err)
+}
+
+// refused reports whether the kubelet has refused a request: then it has not changed anything, and will not do so later.
+func refused(err error) bool {
+	answer, ok := errors.AsType[*kubeletapi.StatusError](err)
+	return errors.Is(err, kubeletapi.ErrDenied) || ok && answer.Code >= 400 && answer.Code < 500
 }
 
 // needed adds what right is missing.

@@ -40,7 +40,11 @@ func (j *Job) RaiseByTimer(ctx context.Context, level int, t Timer) (*Raised, er
 		return nil, errors.Join(ErrNotArmed, err)
 	}
 	if err := j.Set(ctx, level); err != nil {
-		return nil, errors.Join(err, t.stop())
+		// A kubelet that did not answer may have raised it, or do so later. If it does not take the old value either, the timer stays.
+		if refused(err) || j.Set(context.WithoutCancel(ctx), j.Old) == nil {
+			err = errors.Join(err, t.stop())
+		}
+		return nil, err
 	}
 	released := make(chan struct{})
 	r := &Raised{Done: make(chan struct{}), life: closer(released), until: j.Until}
@@ -63,7 +67,11 @@ func (c closer) Close() error {
 }
 
 func (t *Timer) arm(ctx context.Context, j *Job) error {
-	text, err := json.Marshal(j)
+	timers := *j
+	if err := timers.absolute(); err != nil { // its command runs in another directory
+		return err
+	}
+	text, err := json.Marshal(&timers)
 	if err != nil {
 		return err
 	}

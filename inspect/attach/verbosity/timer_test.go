@@ -3,6 +3,8 @@ package verbosity
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,6 +72,19 @@ func TestArm(t *testing.T) {
 	if strings.ContainsAny(arg, "$% \\\"'") {
 		t.Errorf("a unit reads %s as something else", arg)
 	}
+	job.Kubeconfig, job.Pins = "mine.conf", []string{"pki/kubelet.crt"} // its command runs in another directory
+	if err := timer.arm(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, relative, _ := strings.Cut(ran.all[1], " put-back ")
+	if got, err := decode(relative); err != nil || got.Kubeconfig != filepath.Join(dir, "mine.conf") || got.Pins[0] != filepath.Join(dir, "pki/kubelet.crt") || job.Kubeconfig != "mine.conf" || job.Pins[0] != "pki/kubelet.crt" {
+		t.Errorf("the job is %+v, %v", got, err)
+	}
+	job.Kubeconfig = "/etc/kubernetes/$a %d.conf"
 	got, err := decode(arg)
 	if err != nil || got.Address != job.Address || got.Kubeconfig != job.Kubeconfig || got.Old != 2 {
 		t.Errorf("the job is %+v, %v", got, err)

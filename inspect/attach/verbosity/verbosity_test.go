@@ -65,6 +65,8 @@ type kubelet struct {
 	mu     sync.Mutex
 	was    []string
 	fail   int // how many requests fail first, once it was raised
+	denied bool
+	torn   int // how many requests it takes without an answer
 	change chan struct{}
 }
 
@@ -83,9 +85,17 @@ func newKubelet(t *testing.T) *kubelet {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
+			if k.denied {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
 			b, _ := io.ReadAll(r.Body)
 			k.was = append(k.was, string(b))
 			k.change <- struct{}{}
+			if k.torn > 0 {
+				k.torn--
+				panic(http.ErrAbortHandler)
+			}
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -249,6 +259,46 @@ func TestNeverArmed(t *testing.T) {
 			}
 			k.unchanged(t)
 		})
+	}
+}
+
+// TestRefused: a kubelet that refuses has raised nothing, and nothing is to be put back.
+func TestRefused(t *testing.T) {
+	k := newKubelet(t)
+	k.denied = true
+	began := time.Now()
+	if _, err := k.job.Raise(t.Context(), 4, watchdog()); !errors.Is(err, kubeletapi.ErrDenied) || !strings.Contains(err.Error(), "update of nodes/proxy") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > time.Minute { // it is retried for ten minutes
+		t.Errorf("it took %v", took)
+	}
+	run := func(context.Context, string, ...string) error { return nil }
+	if _, err := k.job.RaiseByTimer(t.Context(), 4, verbosity.Timer{Run: run}); !errors.Is(err, kubeletapi.ErrDenied) {
+		t.Errorf("with a timer: %v", err)
+	}
+	k.unchanged(t)
+}
+
+// TestNoAnswer: a kubelet may have raised its verbosity where nobody got the answer. It is put back, by the timer if not at once.
+func TestNoAnswer(t *testing.T) {
+	for _, c := range []struct {
+		torn, changes int
+		was, ran      string
+	}{{1, 2, "4 2", "systemd-run systemctl"}, {2, 2, "4 2", "systemd-run"}} {
+		k := newKubelet(t)
+		k.torn = c.torn
+		var ran []string
+		run := func(_ context.Context, program string, _ ...string) error {
+			ran = append(ran, program)
+			return nil
+		}
+		if _, err := k.job.RaiseByTimer(t.Context(), 4, verbosity.Timer{Run: run}); err == nil {
+			t.Error("it is raised")
+		}
+		if got := k.saw(t, c.changes); got != c.was || strings.Join(ran, " ") != c.ran {
+			t.Errorf("the verbosity was %s, it ran %q", got, ran)
+		}
 	}
 }
 

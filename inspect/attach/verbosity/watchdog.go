@@ -132,16 +132,36 @@ func (j *Job) Raise(ctx context.Context, level int, watchdog *exec.Cmd) (_ *Rais
 		r.Close() //nolint:errcheck // the other error counts
 		return nil, errors.Join(ErrNotArmed, err, r.err)
 	}
-	if err := j.raise(ctx, level); err != nil {
-		return nil, errors.Join(err, r.Close())
+	switch err := j.raise(ctx, level); {
+	case err == nil:
+		return r, nil
+	case refused(err):
+		watchdog.Process.Kill() //nolint:errcheck // it may have ended
+		<-r.Done
+		return nil, err
+	default:
+		return nil, errors.Join(err, r.closeWithin(settling))
 	}
-	return r, nil
+}
+
+// settling is how long Raise waits, after it failed, until the verbosity was put back. The watchdog continues.
+const settling = 15 * time.Second
+
+// closeWithin is Close that waits for a limited time.
+func (r *Raised) closeWithin(d time.Duration) error {
+	r.Release()
+	select {
+	case <-r.Done:
+		return r.err
+	case <-time.After(d):
+		return fmt.Errorf("the kubelet does not answer: a watchdog tries for %v to put its verbosity back", patience)
+	}
 }
 
 // raise sets the verbosity. If the job's time is over then, the watchdog may have put it back before, and it is put back once more.
 func (j *Job) raise(ctx context.Context, level int) error {
 	err := j.Set(ctx, level)
-	if time.Now().Before(j.Until) {
+	if refused(err) || time.Now().Before(j.Until) {
 		return err
 	}
 	return errors.Join(ErrOver, err, j.putBack())
