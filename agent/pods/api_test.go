@@ -134,6 +134,27 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// A pod that somebody else has made Failed or Succeeded terminates. It does not keep what counts as free.
+func TestPhaseOfOthers(t *testing.T) {
+	for _, op := range []podsource.Op{podsource.OpReconcile, podsource.OpUpdate} {
+		synctest.Test(t, func(t *testing.T) {
+			b, _ := apiBench(t)
+			b.send(podsource.OpAdd, podOf("web", "u1", fromAPI), podOf("log", "u2", fromAPI))
+			pass(time.Second)
+			b.rt.took()
+			b.send(op, podOf("web", "u1", fromAPI, func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }))
+			b.send(op, podOf("log", "u2", fromAPI, func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
+			pass(time.Second)
+			calls := b.rt.took()
+			if !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "kill web ") }) || !slices.Contains(calls, "clean web remove=false") ||
+				slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "kill log ") }) {
+				t.Errorf("%s: did %q", op, calls)
+			}
+			b.stop()
+		})
+	}
+}
+
 // The last phase of a pod does not wait for the cleanup: the volumes of a driver that does not respond may stay for long.
 func TestLastPhaseBeforeCleanup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

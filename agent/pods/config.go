@@ -90,7 +90,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 	m.cfg.Workers.Ask(pod.UID, worker.Ask{Pod: m.allocate(pod), Cause: worker.Cause{Text: "ADD", Span: span}})
 }
 
-// over reports whether the pod finished before this agent started.
+// over reports whether the pod has finished, according to its source: before this agent started, or because somebody else has set its phase.
 func over(pod *v1.Pod) bool {
 	return !podspec.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
 }
@@ -106,7 +106,7 @@ func (m *Manager) register(pod *v1.Pod) {
 	}
 }
 
-// reconcile handles a status that has changed in the API, usually written by this agent. Only conditions that others
+// reconcile handles a status that has changed in the API, usually written by this agent. Only conditions and a phase that others
 // set may need work.
 //
 // Upstream: pkg/kubelet/kubelet.go, HandlePodReconcile.
@@ -117,7 +117,7 @@ func (m *Manager) reconcile(ctx context.Context, pod *v1.Pod) {
 	if disrupted && m.cfg.PublishStatus != nil && !m.rejected[pod.UID] {
 		m.cfg.PublishStatus(ctx, pod.UID)
 	}
-	if (len(pod.Spec.ReadinessGates) > 0 || claims) && !m.rejected[pod.UID] {
+	if (len(pod.Spec.ReadinessGates) > 0 || claims || over(pod)) && !m.rejected[pod.UID] {
 		m.cfg.Workers.Wake(pod.UID, worker.Cause{Text: "RECONCILE", Span: trace.FromContext(ctx)})
 	}
 }

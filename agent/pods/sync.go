@@ -18,7 +18,7 @@ import (
 // Upstream: pkg/kubelet/kubelet.go, SyncPod.
 func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Result, error) {
 	deadline := s.deadline(ctx, pod)
-	if deadline.over {
+	if deadline.over || s.over(pod) {
 		s.publishStatus(ctx, pod)
 		return worker.Result{Over: true}, nil
 	}
@@ -61,6 +61,14 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		res.Wait = waitFor(s.cfg.Runtime.Reasons(pod.UID))
 	}
 	return deadline.bound(res), err
+}
+
+// over reports whether the API says that the pod has finished: somebody else has set its phase, and the node's resources count as free.
+//
+// Upstream: pkg/kubelet/pod_workers.go, UpdatePod.
+func (s *Syncer) over(pod *v1.Pod) (is bool) {
+	s.cfg.Store.with(pod.UID, func(e *entry) { is = over(e.pod) })
+	return is
 }
 
 // starting reports the work for a pod that has not started, until the result is called.
