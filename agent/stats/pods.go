@@ -66,6 +66,9 @@ func (s *Stats) sandboxes(ctx context.Context) (map[string]*runtimeapi.PodSandbo
 	newest := map[string]*runtimeapi.PodSandboxStats{}
 	for _, sb := range list.Stats {
 		m := sb.GetAttributes().GetMetadata()
+		if m.GetUid() == "" {
+			continue // the runtime does not say whose they are
+		}
 		if old := newest[m.GetUid()]; old == nil || old.Attributes.Metadata.Attempt < m.GetAttempt() {
 			newest[m.GetUid()] = sb
 		}

@@ -297,6 +297,16 @@ func TestSandboxWithoutStats(t *testing.T) {
 	}
 }
 
+// Statistics of which the runtime does not say whose they are do no harm.
+func TestStatsOfNobody(t *testing.T) {
+	s, runtime := world(t)
+	runtime.pods = append(runtime.pods, &runtimeapi.PodSandboxStats{}, &runtimeapi.PodSandboxStats{})
+	pods, err := s.Pods(t.Context(), nil)
+	if err != nil || len(pods) != 1 || pods[0].PodRef.Name != "web" {
+		t.Errorf("%+v, %v", pods, err)
+	}
+}
+
 // With the statistics of containers only, too, a pod whose containers have all exited has none, and neither have containers of others.
 func TestEndedPodWithoutPodStats(t *testing.T) {
 	s, runtime := world(t)
