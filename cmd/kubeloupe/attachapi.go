@@ -25,13 +25,14 @@ func (a *attaching) access() error {
 	return nil
 }
 
-// observers are those beside the logs that need rights. What cannot be used is said on the bus.
-func (a *attaching) observers(found *discover.Found, bus *trace.Bus) (all []watch.Observer) {
+// observers are those beside the logs that need rights. now is the kubelet that runs, when they do. What cannot be used is said on the bus.
+func (a *attaching) observers(found *discover.Found, now func() *discover.Found, bus *trace.Bus) (all []watch.Observer) {
 	if a.spans != nil {
 		all = append(all, watch.Observer{Name: "the span receiver", Late: a.spanDelay, Run: a.spans.Watch})
 	}
-	if c := kubeletClient(found); c != nil {
-		poll := kubeletpoll.New(c, found.PodsAPI == "" && found.Access == nil)
+	if kubeletClient(found) != nil {
+		client := func() *kubeletapi.Client { return kubeletClient(now()) }
+		poll := kubeletpoll.New(client, found.PodsAPI == "" && found.Access == nil)
 		all = append(all, watch.Observer{Name: "the kubelet's API", Run: patiently(poll.Run)})
 	}
 	if found.Access == nil {

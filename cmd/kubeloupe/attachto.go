@@ -274,8 +274,10 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trace.Bus, b *beside) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	with := append([]watch.Observer{watch.Kernel(found, discover.Machine{}, bus)}, a.observers(found, bus)...)
-	w := watch.New(watch.Config{Found: found, Bus: bus, Observers: with})
+	var w *watch.Watch
+	now := func() *discover.Found { return w.Found() }
+	with := append([]watch.Observer{watch.Kernel(found, discover.Machine{}, bus)}, a.observers(found, now, bus)...)
+	w = watch.New(watch.Config{Found: found, Bus: bus, Observers: with})
 	var wg sync.WaitGroup
 	wg.Go(func() { b.run(ctx) })
 	wg.Go(func() { w.Run(ctx) }) //nolint:errcheck // what fails it publishes

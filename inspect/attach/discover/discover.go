@@ -56,6 +56,14 @@ type Found struct {
 	Sources []Source
 
 	administrator string // an administrator's kubeconfig, as the kubelet's process sees it; "" for none
+	options       Options
+}
+
+// Again finds the kubelet that was started in the place of this one: with the same root directory, and with what the user named.
+func (f *Found) Again(v View) (*Found, error) {
+	o := f.options
+	o.PID, o.RootDir = 0, f.Config.RootDir
+	return Discover(v, o)
 }
 
 // Outside is a path of the kubelet as seen from outside.
@@ -130,7 +138,7 @@ func Discover(v View, o Options) (*Found, error) {
 	if c.Process.hidden {
 		return nil, fmt.Errorf("process %d is the kubelet, but this user cannot look at it: attach needs root, in a container also hostPID and CAP_SYS_PTRACE", c.Process.PID)
 	}
-	f := &Found{Kind: c.Kind, Process: c.Process, Version: versionOf(v, c.Process)}
+	f := &Found{Kind: c.Kind, Process: c.Process, Version: versionOf(v, c.Process), options: o}
 	for _, l := range c.Listens {
 		f.Listens = append(f.Listens, l.String())
 	}

@@ -366,6 +366,26 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
+// TestAgain finds the kubelet that was started in the place of another one, with what the user named.
+func TestAgain(t *testing.T) {
+	one := proc{pid: 10, exe: "/usr/bin/kubelet", args: []string{"kubelet"}, tcp: []string{onServer}}
+	f, err := Discover(newMachine(one), Options{PID: 10, InCluster: true, KubeletKubeconfig: "/mine.conf", LogFile: "/var/log/k.log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.pid, one.mounts = 30, "mnt:[9]"
+	other := proc{pid: 20, exe: "/usr/bin/kubelet", args: []string{"kubelet", "--root-dir=/two"}, tcp: []string{onHealthz}}
+	m := newMachine(one, other)
+	for range 2 {
+		if f, err = f.Again(m); err != nil {
+			t.Fatal(err)
+		}
+		if f.Process.PID != 30 || f.Rights == nil || f.Rights.Kubeconfig != "/mine.conf" || f.Access == nil || f.Log.Kind != LogFile || f.Outside("/x") != "/proc/30/root/x" {
+			t.Errorf("got process %d, %+v, %+v, log %+v", f.Process.PID, f.Rights, f.Access, f.Log)
+		}
+	}
+}
+
 // TestNothing sees what is said of a machine without a kubelet, and of hostile names.
 func TestNothing(t *testing.T) {
 	_, err := Discover(newMachine(), Options{})

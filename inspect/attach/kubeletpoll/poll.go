@@ -29,6 +29,7 @@ const (
 
 // Poll asks a kubelet. Use [New].
 type Poll struct {
+	from   func() *kubeletapi.Client
 	client *kubeletapi.Client
 	pods   *podobject.Fold // nil: others show them
 	put    func(trace.Record)
@@ -41,9 +42,13 @@ type Poll struct {
 	health           string
 }
 
-// New returns a poll. pods says whether the kubelet's pods are to be read, too.
-func New(c *kubeletapi.Client, pods bool) *Poll {
-	p := &Poll{client: c, denied: map[string]bool{}}
+// errNone says that nothing permits to ask the kubelet.
+var errNone = errors.New("there are no credentials for the kubelet's API")
+
+// New returns a poll. from is the client of the kubelet that runs now, nil where there is none: each Run calls it, as a kubelet that was started
+// again may have its files and its port elsewhere. pods says whether the kubelet's pods are to be read, too.
+func New(from func() *kubeletapi.Client, pods bool) *Poll {
+	p := &Poll{from: from, denied: map[string]bool{}}
 	if pods {
 		p.pods = podobject.NewFold(trace.ObserverKubeletAPI, Every)
 	}
@@ -52,6 +57,9 @@ func New(c *kubeletapi.Client, pods bool) *Poll {
 
 // Run asks until ctx ends or nothing is permitted, which is an error. put takes the records.
 func (p *Poll) Run(ctx context.Context, put func(trace.Record)) error {
+	if p.client = p.from(); p.client == nil {
+		return errNone
+	}
 	p.put = put
 	clear(p.denied)
 	p.last, p.silent = nil, time.Time{}

@@ -108,13 +108,38 @@ func kubelet(t *testing.T, denied func(path string) bool) *kubeletapi.Client {
 	return c
 }
 
+func always(c *kubeletapi.Client) func() *kubeletapi.Client {
+	return func() *kubeletapi.Client { return c }
+}
+
+// TestStartedAgain asks the kubelet that runs now: one that was started again may have its files below another process.
+func TestStartedAgain(t *testing.T) {
+	first, second := kubelet(t, func(string) bool { return false }), kubelet(t, func(string) bool { return false })
+	first.Pins = []string{filepath.Join(t.TempDir(), "kubelet.crt")} // its process has ended
+	now := first
+	p := New(func() *kubeletapi.Client { return now }, false)
+	if err := p.Run(t.Context(), func(trace.Record) {}); err == nil || !strings.Contains(err.Error(), "serving certificate") {
+		t.Errorf("without the certificate: %v", err)
+	}
+	now = nil
+	if err := p.Run(t.Context(), func(trace.Record) {}); !errors.Is(err, errNone) {
+		t.Errorf("without credentials: %v", err)
+	}
+	now = second
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := p.Run(ctx, func(trace.Record) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // TestRun asks a kubelet twice: settings, health, pods, and a call that took 14 s, of which 14 s less the time between the answers are sure.
 func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	cgroups := 0
-	p := New(kubelet(t, func(string) bool { return false }), true)
+	p := New(always(kubelet(t, func(string) bool { return false })), true)
 	err := p.Run(ctx, func(r trace.Record) {
 		switch e := r.Event.(type) {
 		case *trace.Log:
@@ -153,11 +178,11 @@ func TestRun(t *testing.T) {
 func TestDenied(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := New(kubelet(t, func(string) bool { return true }), true)
+	p := New(always(kubelet(t, func(string) bool { return true })), true)
 	if err := p.Run(ctx, func(trace.Record) {}); !errors.Is(err, kubeletapi.ErrDenied) || !strings.Contains(err.Error(), "nodes/metrics") {
 		t.Error(err)
 	}
-	p = New(kubelet(t, func(path string) bool { return path != "/pods" }), true)
+	p = New(always(kubelet(t, func(path string) bool { return path != "/pods" })), true)
 	got, told := "", 0
 	if err := p.Run(ctx, func(r trace.Record) {
 		if e, ok := r.Event.(*trace.Log); ok {
@@ -182,13 +207,13 @@ func TestMetricsHang(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked := make(chan struct{})
-	p := New(kubelet(t, func(path string) bool {
+	p := New(always(kubelet(t, func(path string) bool {
 		if path == "/metrics" {
 			close(asked)
 			<-ctx.Done()
 		}
 		return false
-	}), true)
+	})), true)
 	told := false
 	go func() {
 		<-asked

@@ -64,7 +64,7 @@ func (w *Watch) restarts(ctx context.Context) error {
 			gone = true
 			w.say(trace.LevelWarn, fmt.Sprintf("the kubelet's process %d has ended", found.Process.PID))
 		case gone:
-			if next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir}); err == nil {
+			if next, err := found.Again(w.cfg.View); err == nil {
 				found, gone, looks = next, false, socketLooks
 				w.now.Store(next)
 				w.agent(next, next.Runtime.Name, next.RuntimeVersion)
@@ -72,7 +72,7 @@ func (w *Watch) restarts(ctx context.Context) error {
 			}
 		case looks > 0:
 			looks--
-			next, err := discover.Discover(w.cfg.View, discover.Options{RootDir: found.Config.RootDir})
+			next, err := found.Again(w.cfg.View)
 			if err == nil && next.Process.PID == found.Process.PID && next.Process.Began == found.Process.Began {
 				found = next
 				w.now.Store(next)
