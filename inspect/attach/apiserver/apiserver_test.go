@@ -134,6 +134,45 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// TestListedAgain lists Events once more when the watch has broken: those that were passed on are not again.
+func TestListedAgain(t *testing.T) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	listed := 0
+	one := func(version, reason string) string {
+		return strings.Replace(fmt.Sprintf(event, "web", "u1", reason, "m", "n1", now), `"resourceVersion": "7"`, `"resourceVersion": "`+version+`"`, 1)
+	}
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("watch") != "" {
+			if r.URL.Query().Get("resourceVersion") == "9" {
+				fmt.Fprintf(w, `{"type": "ADDED", "object": %s}`+"\n", one("10", "Pulled"))
+			}
+			fmt.Fprintln(w, `{"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}}`)
+			return
+		}
+		version, all := "9", []string{one("8", "Scheduled")}
+		switch listed++; listed {
+		case 2:
+			version, all = "12", append(all, one("10", "Pulled"), one("12", "Created"))
+		case 3: // restored from a backup
+			version, all = "3", []string{one("2", "Started")}
+		}
+		fmt.Fprintf(w, `{"kind": "EventList", "apiVersion": "v1", "metadata": {"resourceVersion": %q}, "items": [%s]}`, version, strings.Join(all, ","))
+	}))
+	t.Cleanup(s.Close)
+	a := newAPI(t, s, "token")
+	var got []string
+	for range 3 {
+		if err := a.Events(t.Context(), told(t, &got)); err == nil {
+			t.Error("the watch does not end")
+		}
+	}
+	field := " spec.containers{app}"
+	if diff := cmp.Diff([]string{"shop/web Scheduled" + field, "shop/web Pulled" + field, "shop/web Created" + field, "shop/web Started" + field}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestWaiting keeps a bounded part of the Events about pods that nobody knows.
 func TestWaiting(t *testing.T) {
 	var w waiting

@@ -84,6 +84,7 @@ type API struct {
 	client clients
 	node   string
 	back   time.Duration
+	told   string // the version of the last Event that was passed on; of Events alone
 
 	mu   sync.Mutex
 	pods *podobject.Fold

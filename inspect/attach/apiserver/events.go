@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,7 +38,14 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 			return explain("events", err)
 		}
 		version = list.ResourceVersion
+		before := a.told
+		if isLater(before, version) { // the cluster was restored from a backup
+			before = ""
+		}
 		for i := range list.Items {
+			if before != "" && !isLater(list.Items[i].ResourceVersion, before) {
+				continue // it was passed on before the watch broke
+			}
 			if e := read(&list.Items[i]); !e.At().Before(since) {
 				a.event(&list.Items[i], e.Told(trace.NewSpanID), put)
 			}
@@ -46,9 +54,11 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 			break
 		}
 	}
+	a.told = version
 	return follow(ctx, version, func(ctx context.Context, version string) (watch.Interface, error) {
 		return a.client.events.Watch(ctx, options(selector, version))
 	}, "events", func(kind watch.EventType, in *v1.Event) {
+		a.told = in.ResourceVersion
 		if kind == watch.Deleted {
 			return
 		}
@@ -56,6 +66,13 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 		at, precision := seenAt(e.At(), time.Now())
 		a.event(in, e.Records(at, precision, trace.NewSpanID), put)
 	})
+}
+
+// isLater reports whether one version is later than another. Upstream: k8s.io/apimachinery/pkg/util/resourceversion.
+func isLater(a, b string) bool {
+	x, err := strconv.ParseUint(a, 10, 64)
+	y, err2 := strconv.ParseUint(b, 10, 64)
+	return err == nil && err2 == nil && x > y
 }
 
 // seenAt is when an Event was that came at a time: whoever wrote it down wrote the second, on a clock that may be another one.
