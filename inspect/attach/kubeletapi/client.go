@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -85,10 +86,12 @@ func (c *Client) Do(ctx context.Context, method, path, body string) ([]byte, err
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	defer res.Body.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("ask the kubelet: %w", err)
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("%s: the answer is larger than the limit of %d MiB", path, maxAnswer>>20)
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
 		return nil, fmt.Errorf("%s %s: %w (status %d)", method, path, ErrDenied, res.StatusCode)
 	case res.StatusCode != http.StatusOK:
@@ -158,35 +161,77 @@ func pair(certFile, keyFile string) ([]tls.Certificate, string, error) {
 	return []tls.Certificate{p}, "", err
 }
 
+// kubeconfig is what matters of one.
+type kubeconfig struct {
+	Current  string `json:"current-context"`
+	Contexts []struct {
+		Name    string `json:"name"`
+		Context struct {
+			User string `json:"user"`
+		} `json:"context"`
+	} `json:"contexts"`
+	Users []struct {
+		Name string `json:"name"`
+		User user   `json:"user"`
+	} `json:"users"`
+}
+
+// user has a client certificate or a token.
+type user struct {
+	CertData  []byte `json:"client-certificate-data"`
+	KeyData   []byte `json:"client-key-data"`
+	Cert      string `json:"client-certificate"`
+	Key       string `json:"client-key"`
+	Token     string `json:"token"`
+	TokenFile string `json:"tokenFile"`
+}
+
+// fromKubeconfig is the user of the current context; where there is none, the first one who has credentials.
 func fromKubeconfig(name string) ([]tls.Certificate, string, error) {
 	b, err := rootfile.Read(name)
 	if err != nil {
 		return nil, "", err
 	}
-	var k struct {
-		Users []struct {
-			User struct {
-				CertData []byte `json:"client-certificate-data"`
-				KeyData  []byte `json:"client-key-data"`
-				Cert     string `json:"client-certificate"`
-				Key      string `json:"client-key"`
-				Token    string `json:"token"`
-			} `json:"user"`
-		} `json:"users"`
-	}
+	var k kubeconfig
 	if err := yaml.Unmarshal(b, &k); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
+		return nil, "", fmt.Errorf("%s is not a kubeconfig: its YAML cannot be read", name) // the error may quote credentials
 	}
-	for _, u := range k.Users {
-		switch {
-		case len(u.User.CertData) > 0:
-			p, err := tls.X509KeyPair(u.User.CertData, u.User.KeyData)
-			return []tls.Certificate{p}, "", err
-		case u.User.Cert != "":
-			return pair(u.User.Cert, u.User.Key)
-		case u.User.Token != "":
-			return nil, u.User.Token, nil
+	only := ""
+	for _, c := range k.Contexts {
+		if c.Name == k.Current {
+			only = c.Context.User
 		}
 	}
+	for _, u := range k.Users {
+		if only == "" || u.Name == only {
+			if certs, token, err := u.User.identity(filepath.Dir(name)); err != nil || certs != nil || token != "" {
+				return certs, token, err
+			}
+		}
+	}
+	if only != "" {
+		return nil, "", fmt.Errorf("%s: the user %q of its current context has neither a client certificate nor a token", name, only)
+	}
 	return nil, "", fmt.Errorf("%s has neither a client certificate nor a token", name)
+}
+
+// identity has the user's credentials; nothing where there are none. Names of files are relative to dir.
+func (u *user) identity(dir string) ([]tls.Certificate, string, error) {
+	in := func(file string) string {
+		if filepath.IsAbs(file) {
+			return file
+		}
+		return filepath.Join(dir, file)
+	}
+	switch {
+	case len(u.CertData) > 0:
+		p, err := tls.X509KeyPair(u.CertData, u.KeyData)
+		return []tls.Certificate{p}, "", err
+	case u.Cert != "":
+		return pair(in(u.Cert), in(u.Key))
+	case u.TokenFile != "":
+		b, err := rootfile.Read(in(u.TokenFile))
+		return nil, strings.TrimSpace(string(b)), err
+	}
+	return nil, u.Token, nil
 }
