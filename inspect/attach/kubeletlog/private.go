@@ -5,10 +5,11 @@ import "strings"
 // hook is a container's hook that failed: its message is what the command wrote.
 const hook = "Exec lifecycle hook for Container in Pod failed"
 
-// private reports whether the value of a message's key may hold what belongs to the pods' owners: environments, commands and their outputs.
+// private reports whether the value of a message's key may hold what belongs to the pods' owners: environments, commands and their outputs, and
+// from V8 on the bodies of requests, such as Secrets.
 func private(msg, key string) bool {
 	switch key {
-	case "patch", "status", "podStatus", "probeOutput", "output", "response", "execCommand", "cmd", "headers":
+	case "patch", "status", "podStatus", "probeOutput", "output", "response", "execCommand", "cmd", "headers", "body":
 		return true
 	case "message":
 		return msg == hook
@@ -24,6 +25,8 @@ const shown = "[not shown]"
 var owned = []struct{ has, from, to string }{
 	{"", "Container{", "} start failed in pod "}, // until 1.33: the whole container
 	{"", "EnvVar{", ""},
+	{"", "Request Body:", ""}, // until 1.32
+	{"", "Response Body:", ""},
 	{"Exec lifecycle hook (", "Exec lifecycle hook (", ""},
 	{"Exec-Probe Pod: ", "Command: ", ""},                           // until 1.20
 	{" from runtime service failed", "'", "' from runtime service"}, // until 1.20: ExecSync ID 'command'

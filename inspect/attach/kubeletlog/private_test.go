@@ -34,6 +34,9 @@ func TestPrivate(t *testing.T) {
 		"an old hook":   {`Exec lifecycle hook ([` + canary + `]) for Container "c" in Pod "p" failed - error: x, message: "` + canary + `"`, nil, "Exec lifecycle hook ([not shown]"},
 		"an old exec":   {`ExecSync 0123abcd 'mysql -p` + canary + ` ' from runtime service ' ` + canary + `' from runtime service failed: rpc error`, nil, "ExecSync 0123abcd '[not shown]' from runtime service failed: rpc error"},
 		"an old probe":  {`Exec-Probe Pod: p, Container: c, Command: [sh ` + canary + `]`, nil, "Container: c, Command: [not shown]"},
+		"a Secret, V8":  {"Response Body", [][2]string{{"body", "00000000  6b 38 73 00 |k8s.." + canary}}, "Response Body"},
+		"an old Secret": {"Response Body:\n00000000  6b 38 73 00  |k8s." + canary + "|", nil, "Response Body:[not shown]"},
+		"an old status": {`Request Body: {"status": "` + canary + `"}`, nil, "Request Body:[not shown]"},
 		"a warning":     {"Some probe", [][2]string{{"output", canary}}, "Some probe"},
 	} {
 		text, object := fmt.Sprintf("E1122 08:00:00.000000 1 a.go:1] %q", c.msg), map[string]any{"ts": 1795334400000.0, "caller": "a/a.go:1", "msg": c.msg}
