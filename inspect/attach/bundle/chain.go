@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,7 @@ func (c *chain) step() error {
 		return c.next()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name, err)
+		return c.broken(err)
 	}
 	c.kubelet.Lost(it.Lost)
 	if it.Lost > 0 {
@@ -141,9 +142,22 @@ func (c *chain) next() error {
 	}
 	c.open = r
 	if c.log, err = logfile.NewReader(r, logfile.Options{Zone: c.zone, Latest: f.mod, Runtime: c.line}); err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
+		return c.broken(err)
 	}
 	return nil
+}
+
+// broken is a file that cannot be read to its end, such as a compressed one that was cut. Where there are others, the rest is missing.
+func (c *chain) broken(err error) error {
+	err = fmt.Errorf("%s: %w", c.name, err)
+	alone := len(c.from.logs) == 1 && len(c.files) == 0 && c.from.given == nil
+	if alone || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	c.from.told.Notes = append(c.from.told.Notes, err.Error()+"; the rest of it is missing")
+	c.kubelet.Lost(1)
+	c.runtime.Lost(1)
+	return c.next()
 }
 
 func (c *chain) position() (int64, bool) { return c.at, c.done }

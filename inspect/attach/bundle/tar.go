@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,17 +58,37 @@ func (s *Source) unpack(ctx context.Context, r io.Reader, name string) (out []fi
 			continue
 		}
 		g, err := s.keep(ctx, t, path.Join(name, inside), h.ModTime)
-		if err != nil {
-			return nil, err
+		torn, is := errors.AsType[tornError](err)
+		if ctx.Err() != nil || err != nil && !is {
+			return nil, cmp.Or(ctx.Err(), err)
 		}
 		if g.kind == kindLog || g.kind == kindObjects {
 			out = append(out, g)
 		}
+		if is {
+			s.told.Notes = append(s.told.Notes, fmt.Sprintf("%s: the archive ends within %s, which is incomplete: %v", name, inside, torn.error))
+			return preferred(out), nil
+		}
 	}
 }
 
+// tornError says that what is copied cannot be read to its end.
+type tornError struct{ error }
+
+// tearing marks the errors of a reader.
+type tearing struct{ io.Reader }
+
+// Read implements io.Reader.
+func (t tearing) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = tornError{err}
+	}
+	return n, err
+}
+
 // keep copies what is read to the end of a file of this package's, whose name is removed at once: nothing of it is left, however the process
-// ends.
+// ends. With a tornError, the file has what could be read.
 func (s *Source) keep(ctx context.Context, r io.Reader, name string, mod time.Time) (f file, err error) {
 	if s.kept == nil {
 		if s.kept, err = os.CreateTemp("", "kubeloupe-from-"); err != nil {
@@ -78,8 +99,9 @@ func (s *Source) keep(ctx context.Context, r io.Reader, name string, mod time.Ti
 		}
 	}
 	from := s.size
-	n, err := io.Copy(io.NewOffsetWriter(s.kept, from), io.LimitReader(r, maxEntry))
-	if err != nil {
+	n, err := io.Copy(io.NewOffsetWriter(s.kept, from), io.LimitReader(tearing{r}, maxEntry))
+	torn, is := errors.AsType[tornError](err)
+	if err != nil && !is {
 		return f, fmt.Errorf("%s: %w", name, err)
 	}
 	f = file{name: name, mod: mod, open: func() (io.ReadCloser, error) {
@@ -90,6 +112,9 @@ func (s *Source) keep(ctx context.Context, r io.Reader, name string, mod time.Ti
 	}
 	if f.kind == kindLog || f.kind == kindObjects {
 		s.size += n
+	}
+	if is {
+		return f, torn
 	}
 	return f, nil // else the next one is written over it
 }
