@@ -114,6 +114,9 @@ func (w *Watch) takeSeen(m *message) {
 	m.by.input.Put(m.rec)
 }
 
+// setBack is how far ahead of the clock a milestone's time is at least, so that the clock was set back since.
+const setBack = 5 * time.Second
+
 // first is how long the logs' past waits for what observers tell first: pods' specs.
 const first = time.Second
 
@@ -129,11 +132,11 @@ func (w *Watch) see(r *trace.Record) bool {
 
 // seenUntil lets time pass for observers that see nothing.
 func (w *Watch) seenUntil(at int64) {
-	if at < w.began+int64(first) {
+	if time.Since(w.began) < first { // by the monotonic clock: the other one may be set back
 		return
 	}
 	for _, b := range w.beside {
-		for len(b.later) > 0 && b.later[0].Time < at-int64(hold+2*window) {
+		for len(b.later) > 0 && (b.later[0].Time < at-int64(hold+2*window) || b.later[0].Time > at+int64(setBack)) {
 			b.input.Put(b.later[0])
 			b.later = b.later[1:]
 		}

@@ -36,7 +36,7 @@ func TestStuck(t *testing.T) {
 		cur := bus.Subscribe(trace.FromOldest)
 		defer cur.Close()
 		w := New(Config{Found: &discover.Found{Process: &discover.Process{PID: 1}}, Bus: bus, View: fstest.MapFS{}})
-		w.began = time.Now().UnixNano()
+		w.began = time.Now()
 		w.logs[kubeletLog] = &log{input: w.merger.Input()}
 		w.logs[runtimeLog] = &log{input: w.merger.Input()}
 		flood, silent := &beside{input: w.merger.Input()}, &beside{input: w.merger.Input()}

@@ -59,7 +59,7 @@ type Watch struct {
 	logs    map[observer]*log
 	now     atomic.Pointer[discover.Found]
 	beside  []*beside // the observers
-	began   int64     // when Run was called, in Unix nanoseconds
+	began   time.Time // when Run was called
 }
 
 // observer is one of the logs.
@@ -120,7 +120,7 @@ func (w *Watch) Found() *discover.Found { return w.now.Load() }
 
 // Run watches until ctx ends. What fails is said in Log records.
 func (w *Watch) Run(ctx context.Context) error {
-	w.began = time.Now().UnixNano()
+	w.began = time.Now()
 	var g errgroup.Group
 	follow := func(o observer, l discover.Log) {
 		w.logs[o] = &log{input: w.merger.Input()}
