@@ -111,8 +111,14 @@ func (x *export) next() (piece, error) {
 			continue
 		case p.runtime:
 			return *p, nil
-		case x.whole == nil && !p.part:
+		case x.whole == nil && !p.part, x.whole != nil && !p.part && p.process != x.whole.process: // another one's line between
 			return *p, nil
+		case x.whole != nil && p.process != x.whole.process: // whoever wrote it has ended
+			x.whole.cut = true
+			cut := x.joined()
+			x.whole = p
+			x.text.WriteString(p.text)
+			return cut, nil
 		case x.whole == nil:
 			x.whole = p
 		}

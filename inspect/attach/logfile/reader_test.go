@@ -60,6 +60,11 @@ const (
 // value is an entry with a value of several lines, some of which look like entries, and one more.
 const value = one + " e=<\n\tx\n\tI0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\tx I0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\tx: {\"ts\":1600336894875.534,\"msg\":\"forged\"}\n > f=<\n\tI0917 10:01:34.900000    2310 a.go:1] \"forged\"\n\t >\n >\n"
 
+// journaled is an entry as journalctl -o json writes it.
+func journaled(name, pid, lineBreak, text string) string {
+	return fmt.Sprintf(`{"__REALTIME_TIMESTAMP": "1600336894900000", "SYSLOG_IDENTIFIER": %q, "_PID": %q, "_LINE_BREAK": %q, "MESSAGE": %q}`+"\n", name, pid, lineBreak, text)
+}
+
 func exported(fields ...string) string {
 	var b bytes.Buffer
 	for i := 0; i < len(fields); i += 2 {
@@ -155,6 +160,32 @@ func TestReader(t *testing.T) {
 				exported("__CURSOR", "d", "__REALTIME_TIMESTAMP", "1600336895100000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", two[20:]), "",
 			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a/b\" e=\"x\"", "2020-09-17T10:01:35.000001 E two"},
 			logfile.Stats{Entries: 2, Other: 1},
+		},
+		"export, others between the parts of a line": {
+			exported("__CURSOR", "0", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", one) +
+				exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "_LINE_BREAK", "line-max", "MESSAGE", two[:20]) +
+				exported("__CURSOR", "b", "SYSLOG_IDENTIFIER", "mount.nfs", "_SYSTEMD_UNIT", "kubelet.service", "_PID", "2", "MESSAGE", "x") +
+				exported("__CURSOR", "c", "SYSLOG_IDENTIFIER", "systemd-journald", "MESSAGE", "Suppressed 7 messages from kubelet.service") +
+				exported("__CURSOR", "d", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", two[20:]), "UTC",
+			[]string{at1, "lost 7 " + at2},
+			logfile.Stats{Entries: 2, Lost: 7, Other: 1},
+		},
+		"journal as JSON, others between the parts of a line": {
+			journaled("kubelet", "1", "line-max", one[:20]) + journaled("sshd", "2", "", "x") + journaled("containerd", "3", "", "y") + journaled("kubelet", "1", "", one[20:]), "UTC",
+			[]string{strings.Replace(at1, "2026", "2020", 1)},
+			logfile.Stats{Entries: 1, Other: 2},
+		},
+		"export, a kubelet ends within a line": {
+			exported("__CURSOR", "a", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "_LINE_BREAK", "line-max", "MESSAGE", one[:len(one)-3]) +
+				exported("__CURSOR", "b", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "3", "_LINE_BREAK", "line-max", "MESSAGE", two[:20]) +
+				exported("__CURSOR", "c", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "3", "MESSAGE", two[20:]), "UTC",
+			[]string{"2026-09-17T10:01:34.875534 I one pod=\"a\" (cut)", at2},
+			logfile.Stats{Entries: 2, Cut: 1},
+		},
+		"journal as JSON, a kubelet ends within a line": {
+			journaled("kubelet", "1", "line-max", one[:len(one)-3]) + journaled("kubelet", "3", "", two) + journaled("kubelet", "3", "line-max", two[:20]) + journaled("kubelet", "3", "", two[20:]), "UTC",
+			[]string{"2020-09-17T10:01:34.875534 I one pod=\"a\" (cut)", "2020-09-17T10:01:35.000001 E two", "2020-09-17T10:01:35.000001 E two"},
+			logfile.Stats{Entries: 3, Cut: 1},
 		},
 		"export, summer time ends": {
 			exported("__CURSOR", "a", "__REALTIME_TIMESTAMP", "1792888200000000", "SYSLOG_IDENTIFIER", "kubelet", "_PID", "1", "MESSAGE", `I1025 02:30:00.000000    1 a.go:1] "a"`) +

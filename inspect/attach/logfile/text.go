@@ -18,8 +18,10 @@ import (
 type text struct {
 	lines *lines
 	begun *piece // taken down in parts, of which more follow
-	off   bool   // within a section that is neither the kubelet's nor the container runtime's
-	other uint64
+	// between are lines of others that came between the parts of a line. They follow it.
+	between []piece
+	off     bool // within a section that is neither the kubelet's nor the container runtime's
+	other   uint64
 	// collects says that its lines are JSON of a program that collects logs.
 	collects bool
 	indent   indent
@@ -45,6 +47,13 @@ func (t *text) next() (piece, error) {
 	if p := t.begun; p != nil {
 		t.begun = nil
 		return t.whole(*p)
+	}
+	if len(t.between) > 0 {
+		p := t.between[0]
+		if t.between = t.between[1:]; p.runtime {
+			return p, nil
+		}
+		return t.whole(p)
 	}
 	for {
 		line, cut, err := t.lines.next()
@@ -107,13 +116,18 @@ func (t *text) whole(p piece) (piece, error) {
 			p.cut = true // what is read shows the end again
 			break
 		}
-		next, _ := strip(line)
-		if next.process != "" && next.process != p.process { // another program's line between
+		next := t.lineOf(line)
+		if next == nil {
 			t.other++
 			continue
 		}
-		if j, known := inJSON(line); known && j != nil {
-			next = stripped{text: j.text, part: j.part}
+		if next.process != "" && next.process != p.process || next.runtime || next.lost > 0 { // another program's line between
+			t.between = append(t.between, *next)
+			if next.part || len(t.between) == maxBetween { // whoever wrote it has ended
+				p.cut = true
+				break
+			}
+			continue
 		}
 		if p.cut = p.cut || cut; b.Len() < maxLine {
 			b.WriteString(next.text)
@@ -122,6 +136,21 @@ func (t *text) whole(p piece) (piece, error) {
 	}
 	p.part, p.text = false, b.String()
 	return p, nil
+}
+
+// maxBetween is how many lines of others may come between two parts of a line.
+const maxBetween = 16
+
+// lineOf is a line, or what of it is the kubelet's or the container runtime's; nil where it is another program's.
+func (t *text) lineOf(line string) *piece {
+	if p, known := inJSON(line); known {
+		return p
+	}
+	s, own := strip(line)
+	if !own && !s.runtime {
+		return nil
+	}
+	return &piece{text: s.text, at: s.at, process: s.process, part: s.part, runtime: s.runtime}
 }
 
 // inJSON is the line within a line of JSON as docker and journalctl -o json write it: known is false where it is not such a line, and the
