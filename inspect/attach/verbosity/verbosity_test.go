@@ -280,6 +280,34 @@ func TestRefused(t *testing.T) {
 	k.unchanged(t)
 }
 
+// TestEnded: a kubelet that has ended, and whose files its process alone saw, has no verbosity to put back.
+func TestEnded(t *testing.T) {
+	k := newKubelet(t)
+	c := exec.Command("true")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	j := k.job
+	j.Pins = []string{fmt.Sprintf("/proc/%d/root/pki/kubelet.crt", c.ProcessState.Pid())}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- verbosity.Watchdog(ctx, strings.NewReader(string(text)+"\n"), io.Discard) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it is still tried")
+	}
+	k.unchanged(t)
+}
+
 // TestNoAnswer: a kubelet may have raised its verbosity where nobody got the answer. It is put back, by the timer if not at once.
 func TestNoAnswer(t *testing.T) {
 	for _, c := range []struct {

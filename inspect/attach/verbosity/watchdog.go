@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -59,7 +62,7 @@ func (j *Job) putBack() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
-		if err = j.Set(ctx, j.Old); err == nil {
+		if err = j.Set(ctx, j.Old); err == nil || j.ended() {
 			return nil
 		}
 		select {
@@ -68,6 +71,19 @@ func (j *Job) putBack() (err error) {
 		case <-time.After(retry):
 		}
 	}
+}
+
+// ended reports whether the kubelet whose verbosity was raised is known to have ended, where its files are those that its process sees: the next
+// one begins with the verbosity of its configuration.
+func (j *Job) ended() bool {
+	for _, pin := range j.Pins {
+		below, ok := strings.CutPrefix(pin, "/proc/")
+		pid, _, _ := strings.Cut(below, "/")
+		if _, err := os.Stat("/proc/" + pid); !ok || !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return len(j.Pins) > 0
 }
 
 // arming is how long the watchdog may take to be ready: a process of its own, on a node that may have no processor to spare. Nothing is
