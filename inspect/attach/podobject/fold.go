@@ -26,7 +26,10 @@ type Fold struct {
 }
 
 // stage is how far a pod has come.
-type stage struct{ started, ready, ending bool }
+type stage struct {
+	started, ready, ending bool
+	since                  time.Time // when it was told first
+}
 
 // NewFold returns a fold of what an observer shows, late by this much at most.
 func NewFold(by trace.Observer, late time.Duration) *Fold {
@@ -60,7 +63,10 @@ func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
 	if known && isMirror(pod) && pod.Status.StartTime == nil {
 		return nil // it was made anew, and does not have the pod's status yet
 	}
-	is := stage{started: was.started || HasStarted(pod), ready: IsReady(pod), ending: pod.DeletionTimestamp != nil && !isMirror(pod)}
+	is := stage{started: was.started || HasStarted(pod), ready: IsReady(pod), ending: pod.DeletionTimestamp != nil && !isMirror(pod), since: was.since}
+	if !known {
+		is.since = now
+	}
 	if known || len(f.known) < maxPods {
 		f.known[id] = is
 	}
@@ -72,11 +78,23 @@ func (f *Fold) Apply(pod *v1.Pod, now time.Time) (out []trace.Record) {
 	if !known && !is.ending && (changes || pod.Status.StartTime != nil && !is.started) {
 		out = append(out, f.seen(pod, r, changes))
 	}
+	change := func(noted time.Time, precision time.Duration, name trace.MilestoneName) {
+		late := !noted.IsZero() && now.Sub(noted) > f.late+kubeevent.Precision // there was no telling for some time
+		if late && is.since.Sub(noted) > f.late+kubeevent.Precision {
+			return // it was so before: a kubelet that starts has no status of the pod at first
+		}
+		at := r.Time
+		if late {
+			r.Time, precision = noted.UnixNano(), kubeevent.Precision
+		}
+		add(precision, &trace.Milestone{Name: name})
+		r.Time = at
+	}
 	if is.started && !was.started && changes {
-		add(f.late+relist, &trace.Milestone{Name: trace.MilestoneStarted})
+		change(startedAt(pod), f.late+relist, trace.MilestoneStarted)
 	}
 	if is.ready && !was.ready && changes {
-		add(f.late, &trace.Milestone{Name: trace.MilestoneReady})
+		change(readyAt(pod), f.late, trace.MilestoneReady)
 	}
 	if is.ending && !was.ending && known {
 		add(f.late, &trace.Milestone{Name: trace.MilestoneTerminating})

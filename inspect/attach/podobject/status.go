@@ -29,6 +29,36 @@ func IsReady(pod *v1.Pod) bool {
 	return false
 }
 
+// startedAt is when the last container of a pod was started, as the kubelet noted it; zero where it did not.
+func startedAt(pod *v1.Pod) (last time.Time) {
+	for i := range pod.Status.ContainerStatuses {
+		at := time.Time{}
+		switch s := pod.Status.ContainerStatuses[i].State; {
+		case s.Running != nil:
+			at = s.Running.StartedAt.Time
+		case s.Terminated != nil:
+			at = s.Terminated.StartedAt.Time
+		}
+		if at.IsZero() {
+			return at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// readyAt is since when a pod is ready, as the kubelet noted it; zero where it did not.
+func readyAt(pod *v1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodReady {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
 // Status is a pod's status as an event.
 func Status(pod *v1.Pod) *trace.PodStatus {
 	in := &pod.Status
