@@ -24,8 +24,12 @@ func TestKubeconfig(t *testing.T) {
 contexts: [{name: one, context: {user: a}}, {name: two, context: {user: b}}, {name: three, context: {user: c}}, {name: four, context: {user: d}}, {name: five, context: {user: e}}]
 `
 	for _, c := range []struct{ current, token, err string }{
-		{current: "one", token: "of-a"}, {current: "two", token: "of-b"}, {current: "three", token: "of-a-file"}, {current: "", token: "of-a"},
-		{current: "four", err: filepath.Join(dir, "d.crt")}, {current: "five", err: `the user "e" of its current context has neither`},
+		{current: "one", token: "of-a"},
+		{current: "two", token: "of-b"},
+		{current: "three", token: "of-a-file"},
+		{current: "", token: "of-a"},
+		{current: "four", err: filepath.Join(dir, "d.crt")},
+		{current: "five", err: `the user "e" of its current context has neither`},
 	} {
 		_, token, err := fromKubeconfig(write("config", users+"current-context: "+c.current+"\n"))
 		if token != c.token || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -40,7 +44,7 @@ contexts: [{name: one, context: {user: a}}, {name: two, context: {user: b}}, {na
 // TestLargeAnswer says that an answer is too large.
 func TestLargeAnswer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write(make([]byte, maxAnswer+len(r.URL.RawQuery))) //nolint:errcheck // the client tells
+		w.Write(make([]byte, maxAnswer+len(r.URL.RawQuery)))
 	}))
 	defer s.Close()
 	c := &Client{Address: strings.TrimPrefix(s.URL, "http://"), Plain: true}
