@@ -14,7 +14,8 @@ type identity struct {
 	clients *kubeclient.Clients
 }
 
-// identify gets the agent's certificate, requesting it if necessary, and creates its clients.
+// identify gets the agent's certificate and creates its clients. If the certificate has to be requested first and is renewed by this agent,
+// rotate requests it, and the clients wait for it.
 //
 // Upstream: cmd/kubelet/app/server.go, run.
 func identify(ctx context.Context, cfg Config) (*identity, error) {
@@ -24,7 +25,7 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 		return &identity{}, nil
 	}
 	agentName := "kubelet/" + cfg.Version
-	own, err := certs.Client(ctx, certs.ClientConfig{
+	own, err := certs.Background(ctx, certs.ClientConfig{
 		Kubeconfig: k.API.Kubeconfig, BootstrapKubeconfig: k.API.Bootstrap, Dir: k.API.CertDir, NodeName: cfg.NodeName,
 		Rotate: k.Kubelet.RotateCertificates, UserAgent: agentName, Bus: cfg.Bus,
 		Secrets: cfg.secrets,
@@ -33,7 +34,7 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 		return nil, err
 	}
 	clients, err := kubeclient.New(kubeclient.Config{
-		REST: own.REST, Certificate: own.Certificate(), QPS: *k.Kubelet.KubeAPIQPS, Burst: k.Kubelet.KubeAPIBurst,
+		REST: own.REST, Certificate: own.Certificate(), Ready: own.Ready(), QPS: *k.Kubelet.KubeAPIQPS, Burst: k.Kubelet.KubeAPIBurst,
 		EventQPS: *k.Kubelet.EventRecordQPS, EventBurst: k.Kubelet.EventBurst, ContentType: k.Kubelet.ContentType,
 		StatusFrequency: k.Kubelet.NodeStatusUpdateFrequency.Duration, LeaseDuration: seconds(k.Kubelet.NodeLeaseDurationSeconds),
 		UserAgent: agentName, Bus: cfg.Bus, Secrets: cfg.secrets,
@@ -44,7 +45,7 @@ func identify(ctx context.Context, cfg Config) (*identity, error) {
 	return &identity{certs: own, clients: clients}, nil
 }
 
-// rotate renews the certificate and closes connections that use the old one.
+// rotate requests the first certificate if there is none, renews it, and closes connections that use the old one.
 func (id *identity) rotate(ctx context.Context) error {
 	return id.certs.Run(ctx, id.clients.CloseConnections)
 }

@@ -47,6 +47,8 @@ type ClientCerts struct {
 	// REST is for kubeclient.Config.REST.
 	REST *rest.Config
 	rot  *rotator // nil if nothing is renewed
+	// first is the certificate that Run gets first; nil if there was one from the beginning.
+	first *first
 }
 
 // disclose adds a kubeconfig's credentials to the vault.
@@ -137,22 +139,29 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 
 // Certificate is for kubeclient.Config.Certificate: nil if the kubeconfig's own is used.
 func (c *ClientCerts) Certificate() func() *tls.Certificate {
-	if c.rot == nil {
+	if c.rot == nil && c.first == nil {
 		return nil
 	}
 	return c.Current
 }
 
-// Current returns the current certificate; nil if it is not kept here.
+// Current returns the current certificate; nil if it is not kept here, or if there is none yet.
 func (c *ClientCerts) Current() *tls.Certificate {
+	if c.first != nil {
+		return c.first.current()
+	}
 	if c.rot == nil {
 		return nil
 	}
 	return c.rot.current.Load()
 }
 
-// Run renews the certificate until ctx ends. rotated is called after each renewal, to open new connections.
+// Run gets the first certificate, if there is none yet, and renews it until ctx ends. rotated is called after each renewal, to open new
+// connections. An error says that there will be no first certificate.
 func (c *ClientCerts) Run(ctx context.Context, rotated func()) error {
+	if c.first != nil {
+		return c.first.run(ctx, rotated)
+	}
 	if c.rot == nil {
 		<-ctx.Done()
 		return nil

@@ -22,6 +22,9 @@ type Config struct {
 	REST *rest.Config
 	// Certificate, if not nil, returns the current client certificate; certs rotates it.
 	Certificate func() *tls.Certificate
+	// Ready, if not nil, is closed when Certificate has the first certificate: until then, requests of New's clients wait, each up to 10 s, and
+	// then fail with ErrNoCertificate.
+	Ready <-chan struct{}
 	// QPS and Burst are kubeAPIQPS and kubeAPIBurst; QPS 0 means client-go's default of 5, below 0 no limit.
 	QPS, Burst int32
 	// EventQPS and EventBurst are eventRecordQPS and eventBurst; 0 means no limit.
@@ -117,6 +120,9 @@ func client(base *rest.Config, of *Config, name trace.APIClient, r *reach, qps, 
 	}
 	cfg.Wrap(disclose(of.Secrets))
 	cfg.Wrap(wrap(of.Bus, name, r))
+	if of.Ready != nil {
+		cfg.Wrap(await(of.Ready))
+	}
 	return cfg
 }
 
