@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -197,6 +198,27 @@ func TestStartWithoutServer(t *testing.T) {
 	repair()
 	a.ready()
 	(&space{bench: b, t: t, name: "default"}).ready("boots-" + lab.NodeName)
+}
+
+// TestStartWithoutCertificate is the same on a new node, which has no certificate yet: a static pod may be the way to the API server.
+func TestStartWithoutCertificate(t *testing.T) {
+	b := setup(t)
+	b.alone(t)
+	b.killProgram(t, "kube-apiserver")
+	repair := sync.OnceFunc(func() { b.repair(t) })
+	t.Cleanup(repair)
+	b.static(t, "leads", forever)
+	a := b.start(t, lab.AgentConfig{State: "bare"})
+	a.record("a static pod before there is a certificate", func(r *trace.Record) bool {
+		p, ok := r.Event.(*trace.PodStatus)
+		return ok && r.Pod.Name == "leads-"+lab.NodeName && p.Phase == trace.PodRunning
+	})
+	if _, err := os.Stat(b.certificatePath("bare")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a certificate: %v", err)
+	}
+	repair()
+	a.ready()
+	(&space{bench: b, t: t, name: "default"}).ready("leads-" + lab.NodeName)
 }
 
 // TestWatchExpired lets the watch's place in the history go: pods are listed again, and none is touched.
