@@ -75,20 +75,28 @@ func TestSpans(t *testing.T) {
 		text := b.kubeloupe(t, "trace", "default/"+pod, "--socket", a.socket)
 		t.Log(text)
 		drawn, _, _ := strings.Cut(text, "why:")
-		inner := "shim creates task"
+		long := "shim creates task"
 		if pod == "spans-pull" {
-			inner = "make task" // the rest may be too short to be drawn beside a pull, which takes seconds on a busy machine
+			long = "unpack layer" // beside a pull, which can take long on a busy machine, the rest may be too short to be drawn
 		}
-		if !strings.Contains(drawn, inner) || strings.Contains(drawn, "layer arrived)") || strings.Contains(drawn, "layer unpacked)") || strings.Count(drawn, "make task") > 2 {
+		if !strings.Contains(drawn, long) || strings.Contains(drawn, "layer arrived)") || strings.Contains(drawn, "layer unpacked)") || strings.Count(drawn, "make task") > 2 {
 			t.Errorf("%s: spans are missing, or something is told twice", pod)
 		}
 	}
-	n := 0
+	n, tasks := 0, map[string]bool{}
 	for _, r := range a.recorded(t) {
 		if r.Observer == "" && r.Kind == "runtime.span" {
 			if n++; r.Pod.Name == "" {
 				t.Errorf("a span of no pod: %+v", r)
 			}
+			if r.Event.Name == "containerd.task.v3.Task/Create" {
+				tasks[r.Pod.Name] = true
+			}
+		}
+	}
+	for _, pod := range []string{"spans-near", "spans-pull", "spans-net"} {
+		if !tasks[pod] {
+			t.Errorf("%s: no span of a shim that creates a task", pod)
 		}
 	}
 	t.Logf("%d spans", n)
