@@ -80,8 +80,10 @@ type RuntimeFeatures struct {
 type Certificate struct {
 	// Use is the purpose of the certificate.
 	Use CertificateUse `json:"use"`
-	// None is the reason why there is no certificate; then all other fields are empty.
+	// None is the reason why there is no certificate; then all other fields but Awaited are empty.
 	None string `json:"none,omitempty" scrub:"text"`
+	// Awaited says that the agent needs one and has requested it, or will do so.
+	Awaited bool `json:"awaited,omitempty"`
 	// Cause is the reason why it is used from now on.
 	Cause CertificateCause `json:"cause,omitempty"`
 	// Source is the origin of the certificate.

@@ -30,7 +30,7 @@ func Background(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 	if err != nil {
 		return Client(ctx, cfg) // which says what is wrong
 	}
-	Without(cfg.Bus, trace.UseClient, "none yet: it is requested with the bootstrap kubeconfig, and the request must be approved")
+	missing(cfg.Bus, trace.UseClient, "none yet: it is requested with the bootstrap kubeconfig, and the request must be approved")
 	return &ClientCerts{REST: rest.AnonymousClientConfig(boot), first: &first{cfg: cfg, ready: make(chan struct{})}}, nil
 }
 

@@ -55,7 +55,7 @@ func TestBackground(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if all := tracetest.Events[trace.Certificate](rec); len(all) < 2 || !strings.Contains(all[0].None, "none yet") || all[1].Cause != trace.CertificateBootstrap {
+		if all := tracetest.Events[trace.Certificate](rec); len(all) < 2 || !all[0].Awaited || !strings.Contains(all[0].None, "none yet") || all[1].Cause != trace.CertificateBootstrap {
 			t.Errorf("certificates %+v", all)
 		}
 		if _, err := os.Stat(cfg.Kubeconfig); err != nil {

@@ -12,9 +12,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Without publishes that there is no certificate for a use, and why.
+// Without publishes that there is no certificate for a use, and why none is needed.
 func Without(bus *trace.Bus, use trace.CertificateUse, why string) {
 	trace.Point(bus, trace.Span{}, trace.Certificate{Use: use, None: why})
+}
+
+// missing publishes that there is no certificate for a use yet.
+func missing(bus *trace.Bus, use trace.CertificateUse, why string) {
+	trace.Point(bus, trace.Span{}, trace.Certificate{Use: use, None: why, Awaited: true})
 }
 
 // described returns e with a certificate's own data. Nothing in it is secret: everyone who connects sees it.
@@ -33,7 +38,7 @@ func described(e trace.Certificate, leaf *x509.Certificate) trace.Certificate {
 func (r *rotator) tell(when time.Time) {
 	current := r.current.Load()
 	if current == nil {
-		Without(r.bus, r.what, "none yet: it is requested from the API server when the node has an address, and the request must be approved")
+		missing(r.bus, r.what, "none yet: it is requested from the API server when the node has an address, and the request must be approved")
 		return
 	}
 	e := trace.Certificate{Use: r.what, Cause: r.cause, Source: trace.CertificateCSR, Path: r.store.currentPath(), Renew: when.UTC().Truncate(time.Second)}

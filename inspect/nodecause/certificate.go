@@ -23,7 +23,7 @@ func certificate() Rule {
 	return Rule{
 		ID: "KN04", Name: "certificate",
 		About: "A certificate of the agent has expired, or its renewal is overdue by 10 minutes or more, or it ends within 7 days and is not renewed by the " +
-			"agent, or there has been none for 30 s. Without a valid client certificate the API server refuses all requests; without a serving " +
+			"agent, or the agent has waited for one for 30 s. Without a valid client certificate the API server refuses all requests; without a serving " +
 			"certificate kubectl logs and exec fail.",
 		find: findCertificate,
 	}
@@ -46,7 +46,7 @@ func wrongWith(in *Input, c *model.Certificate) *cause.Finding {
 	left := c.NotAfter.Sub(in.Now)
 	switch {
 	case c.None != "":
-		if f.Cost = in.Now.Sub(c.At); f.Cost < noneFor {
+		if f.Cost = in.Now.Sub(c.At); !c.Awaited || f.Cost < noneFor {
 			return nil
 		}
 		f.Sentence = fmt.Sprintf("the agent has had no %s certificate for %s: %s", c.Use, human.Duration(f.Cost), human.Line(c.None))
