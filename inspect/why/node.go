@@ -30,6 +30,8 @@ type NodeReport struct {
 	Conditions []NodeCondition `json:"conditions,omitempty"`
 	Figures    []Figure        `json:"figures"`
 	Findings   []cause.Finding `json:"findings"`
+
+	starts bool // the agent has not started yet
 }
 
 // NodeCondition is one of the node's conditions, as last written.
@@ -51,7 +53,7 @@ func Node(in *nodecause.Input) *NodeReport {
 	n := in.Model.Node()
 	r := &NodeReport{
 		Node: cmp.Or(n.Name, n.Described.Node), Standalone: n.Described.Standalone, Now: in.Now, Findings: nodecause.Find(in),
-		Figures: figures(in, &n),
+		Figures: figures(in, &n), starts: n.State == trace.AgentStarting,
 	}
 	if r.Findings == nil {
 		r.Findings = []cause.Finding{} // an empty list in JSON too
@@ -71,6 +73,10 @@ func (r *NodeReport) sentence() string {
 		return r.Findings[0].Sentence + "."
 	case r.State == nodecause.Untold:
 		return "no record shows how the node is: an agent publishes it, the log of a kubelet only says what fails."
+	case r.State == nodecause.NotReady && r.starts:
+		return "the agent is starting."
+	case r.State == nodecause.NotReady:
+		return "the agent waits for its first client certificate."
 	case len(r.Findings) > 0:
 		return "nothing is wrong with it now; in the last " + human.Duration(NodeWindow) + ": " + r.Findings[0].Sentence + "."
 	case r.Standalone:
@@ -131,8 +137,12 @@ func NodeText(out io.Writer, r *NodeReport, opt TextOptions) error {
 		}
 	}
 	p.head("FIGURES")
+	width := 12
 	for _, f := range r.Figures {
-		p.wrapped(fmt.Sprintf("  %-13s", f.Name), f.Text)
+		width = max(width, len(f.Name))
+	}
+	for _, f := range r.Figures {
+		p.wrapped(fmt.Sprintf("  %-*s ", width, f.Name), f.Text)
 	}
 	if len(r.Findings) == 0 {
 		p.line("\nNo named cause was found.")
@@ -194,7 +204,10 @@ func figures(in *nodecause.Input, n *model.Node) (out []Figure) {
 	}
 	certs := in.Model.Certificates()
 	for i := range certs {
-		if c := &certs[i]; c.None == "" {
+		switch c := &certs[i]; {
+		case c.Awaited:
+			add(string(c.Use)+" cert", "awaited for "+human.Duration(max(in.Now.Sub(c.At), 0))+": "+human.Line(c.None))
+		case c.None == "":
 			text := "valid for " + human.Duration(c.NotAfter.Sub(in.Now))
 			if !c.Renew.IsZero() {
 				text += ", renewed in " + human.Duration(c.Renew.Sub(in.Now))
