@@ -14,7 +14,7 @@ import (
 const (
 	// shortestWatchdog is the shortest WatchdogSec that is accepted: the agent must be able to answer within half of it.
 	shortestWatchdog = time.Second
-	// watchdogRetry is the time until a notification that failed is sent again.
+	// watchdogRetry is the time until a notification that failed is sent again, and until an agent that was not healthy yet is checked again.
 	watchdogRetry = time.Second
 )
 
@@ -61,11 +61,13 @@ func NewWatchdog(cfg WatchdogConfig) (*Watchdog, error) {
 	return &Watchdog{cfg: cfg, every: cfg.Limit / 2}, nil
 }
 
-// Run notifies systemd until ctx ends. It publishes a log when the agent becomes unhealthy, and when it is healthy again.
+// Run notifies systemd until ctx ends. It publishes a log when the agent becomes unhealthy, and when it is healthy again. An agent that has just
+// started may take a moment to be healthy.
 func (w *Watchdog) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var said string // the last problem that was published
+	began, starts := time.Now(), true
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,7 +75,13 @@ func (w *Watchdog) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		problem, wait := "", w.every
-		if err := w.cfg.Healthy(); err != nil {
+		err := w.cfg.Healthy()
+		if err != nil && starts && time.Since(began) < w.every {
+			timer.Reset(min(w.every, watchdogRetry))
+			continue
+		}
+		starts = false
+		if err != nil {
 			problem = fmt.Sprintf("systemd is not notified, and restarts the agent after %s: the agent is not healthy", w.cfg.Limit)
 			w.say(said, problem, err)
 		} else if err := w.cfg.Notify(daemon.SdNotifyWatchdog); err != nil {

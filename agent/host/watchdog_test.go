@@ -62,6 +62,44 @@ func TestWatchdog(t *testing.T) {
 	})
 }
 
+// TestWatchdogAtStart has an agent that is not healthy yet when it starts, for a moment or for long.
+func TestWatchdogAtStart(t *testing.T) {
+	for starts, want := range map[time.Duration][]string{2500 * time.Millisecond: {"3s"}, time.Minute: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			bus := trace.NewBus(64)
+			cur := bus.Subscribe(trace.FromOldest)
+			defer cur.Close()
+			began := time.Now()
+			var told []string
+			w, err := NewWatchdog(WatchdogConfig{
+				Limit: 30 * time.Second, Bus: bus,
+				Healthy: func() error {
+					if time.Since(began) < starts {
+						return errors.New("not yet")
+					}
+					return nil
+				},
+				Notify: func(string) error { told = append(told, time.Since(began).String()); return nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second)
+			defer cancel()
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(told, want) {
+				t.Errorf("healthy after %s: systemd was told after %q, want %q", starts, told, want)
+			}
+			recs, _ := cur.Poll(make([]trace.Record, 0, 64))
+			if published := len(recs) > 0; published != (want == nil) {
+				t.Errorf("healthy after %s: %d logs", starts, len(recs))
+			}
+		})
+	}
+}
+
 func TestWatchdogLimit(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "30000000": 30 * time.Second} {
 		t.Setenv("WATCHDOG_USEC", text)
