@@ -38,7 +38,22 @@ func cluster(t *testing.T) *joined {
 		"--cert-dir="+filepath.Join(dir, "pki"), "--node-ip="+up.NodeIP,
 	)
 	j.serve(agent.Config{Kubelet: k, Endpoint: up.RuntimeEndpoint, NodeName: lab.NodeName})
+	j.account()
 	return j
+}
+
+// account waits for the service account of pods, which a controller makes: the agent is ready before.
+func (j *joined) account() {
+	j.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		_, err := j.client.CoreV1().ServiceAccounts("default").Get(j.t.Context(), "default", metav1.GetOptions{})
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			j.t.Fatal(err)
+		}
+	}
 }
 
 // control starts a cluster without an agent, until the test ends, and a directory beside it.
