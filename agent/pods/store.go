@@ -281,7 +281,7 @@ func (s *Store) phases() (all []*v1.Pod, over map[types.UID]bool) {
 	over = map[types.UID]bool{}
 	for uid, e := range s.pods {
 		all = append(all, e.pod)
-		over[uid] = e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
+		over[uid] = e.terminal()
 	}
 	return all, over
 }
@@ -325,14 +325,18 @@ func (s *Store) Pod(namespace, name string) *v1.Pod {
 // replaces reports whether other, which has the same name, is the earlier pod: no source has it any more, or it has ended, or it was seen
 // before.
 func (e *entry) replaces(other *entry) bool {
-	over := func(e *entry) bool { return e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed }
 	switch {
 	case e.removed != other.removed:
 		return other.removed
-	case over(e) != over(other):
-		return over(other)
+	case e.terminal() != other.terminal():
+		return other.terminal()
 	}
 	return e.seenAt.After(other.seenAt)
+}
+
+// terminal reports whether the pod has a terminal phase.
+func (e *entry) terminal() bool {
+	return e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
 }
 
 // copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set, and the health of volumes, as the
@@ -375,7 +379,6 @@ func (s *Store) counted(but types.UID, states States) []*v1.Pod {
 //
 // Upstream: pkg/kubelet/kubelet_pods.go, GetActivePods and isPodInactive.
 func (e *entry) holds(state worker.State) bool {
-	over := e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
 	ends := !e.ended.IsZero() || state == worker.Terminating
-	return !e.removed && state != worker.Terminated && (ends || !over)
+	return !e.removed && state != worker.Terminated && (ends || !e.terminal())
 }
