@@ -3,12 +3,12 @@ package apiserver
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubeloupe/kubeloupe/inspect/attach/kubeevent"
@@ -68,11 +68,10 @@ func (a *API) Events(ctx context.Context, put func(trace.Record)) error {
 	})
 }
 
-// isLater reports whether one version is later than another. Upstream: k8s.io/apimachinery/pkg/util/resourceversion.
+// isLater reports whether one version is later than another; false if they cannot be compared.
 func isLater(a, b string) bool {
-	x, err := strconv.ParseUint(a, 10, 64)
-	y, err2 := strconv.ParseUint(b, 10, 64)
-	return err == nil && err2 == nil && x > y
+	n, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && n > 0
 }
 
 // seenAt is when an Event was that came at a time: whoever wrote it down wrote the second, on a clock that may be another one.
