@@ -261,7 +261,7 @@ func (s *Store) Active(workerState func(types.UID) worker.State) []*v1.Pod {
 	})
 }
 
-// ActiveNamed returns the pod of that name, which of two is that of Pod, if it is one of Active; otherwise nil. It must not be changed.
+// ActiveNamed returns the pod that Pod returns a copy of, if it is one of Active; otherwise nil. It must not be changed.
 func (s *Store) ActiveNamed(namespace, name string, workerState func(types.UID) worker.State) *v1.Pod {
 	meant := s.Pod(namespace, name)
 	if meant == nil {

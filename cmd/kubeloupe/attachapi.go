@@ -25,7 +25,7 @@ func (a *attaching) access() error {
 	return nil
 }
 
-// observers are those beside the logs that need rights. now is the kubelet that runs, when they do. What cannot be used is said on the bus.
+// observers are those beside the logs that need rights. now returns the kubelet that is running. What cannot be used is said on the bus.
 func (a *attaching) observers(found *discover.Found, now func() *discover.Found, bus *trace.Bus) (all []watch.Observer) {
 	if a.spans != nil {
 		all = append(all, watch.Observer{Name: "the span receiver", Late: a.spanDelay, Run: a.spans.Watch})

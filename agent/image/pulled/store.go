@@ -126,8 +126,8 @@ func (s *Store) end(name string) {
 	s.complain(remove(filepath.Join(s.pulling, filename(name))))
 }
 
-// Prune removes the records of images that are gone and that were last changed before that time, or rather before its second: files have no
-// parts of seconds, and a newer record may be of an image that was not there yet. Ids are the IDs of all existing images.
+// Prune removes the records of images that are gone, if they were last changed before that time: a newer record may be of an image that was
+// not there yet. The time is rounded down, because records have whole seconds. Ids are the IDs of all existing images.
 func (s *Store) Prune(ids []string, before time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,7 +42,7 @@ type Poll struct {
 	health           string
 }
 
-// errNone says that nothing permits to ask the kubelet.
+// errNone says that there are no credentials with which the kubelet answers.
 var errNone = errors.New("there are no credentials for the kubelet's API")
 
 // New returns a poll. from is the client of the kubelet that runs now, nil where there is none: each Run calls it, as a kubelet that was started

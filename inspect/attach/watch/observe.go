@@ -114,7 +114,7 @@ func (w *Watch) takeSeen(m *message) {
 	m.by.input.Put(m.rec)
 }
 
-// setBack is how far ahead of the clock a milestone's time is at least, so that the clock was set back since.
+// A milestone whose time is more than setBack ahead of the clock is of before the clock was set back.
 const setBack = 5 * time.Second
 
 // first is how long the logs' past waits for what observers tell first: pods' specs.
