@@ -49,15 +49,11 @@ func unusable(path string) error {
 }
 
 // bootstrap requests a client certificate with the bootstrap kubeconfig's identity, stores it and writes the
-// kubeconfig. It retries temporary errors until ctx ends; others, for example a token that is not accepted, it returns.
+// kubeconfig. It retries temporary errors until ctx ends. Others, for example a token that is not accepted, it returns once it has had
+// nothing else for the time of patience. Each attempt reads the bootstrap kubeconfig again.
 //
 // Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert.
-func bootstrap(ctx context.Context, cfg ClientConfig) error {
-	restCfg, err := kubeclient.Load(cfg.BootstrapKubeconfig)
-	if err != nil {
-		return fmt.Errorf("bootstrap: %w", err)
-	}
-	cfg.disclose(cfg.BootstrapKubeconfig, restCfg)
+func bootstrap(ctx context.Context, cfg ClientConfig, patience time.Duration) error {
 	store, err := newStore(cfg.Dir, clientPair, "", "")
 	if err != nil {
 		return fmt.Errorf("certificate directory %s: %w", cfg.Dir, err)
@@ -67,36 +63,75 @@ func bootstrap(ctx context.Context, cfg ClientConfig) error {
 	if err != nil {
 		return fmt.Errorf("key of the signing request: %w", err)
 	}
-	client, done, err := cfg.client(restCfg, nil)
-	if err != nil {
-		return fmt.Errorf("bootstrap: %w", err)
-	}
-	defer done()
 	again := &rotator{what: trace.UseClient, bus: cfg.Bus}
-	var certPEM []byte
+	var (
+		got     *grant
+		refused time.Time // since when all attempts were refused; zero if the last one was not
+	)
 	for pauses := backoff.Doubling(firstBackoff/4, maxBackoff); ; {
-		if certPEM, err = request(ctx, cfg, client, keyPEM); err == nil {
+		if got, err = attempt(ctx, cfg, keyPEM); err == nil {
 			break
 		}
-		if err := final(err, cfg.BootstrapKubeconfig); err != nil {
-			return err
+		if why := final(err, cfg.BootstrapKubeconfig); why != nil {
+			if refused.IsZero() {
+				refused = time.Now()
+			}
+			if time.Since(refused) >= patience {
+				return why
+			}
+			err = why
+		} else {
+			refused = time.Time{}
 		}
 		if ctx.Err() != nil || !again.waitAgain(ctx, pauses.Step(), err) {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
 	}
-	if _, err := store.update(certPEM, keyPEM); err != nil {
+	if _, err := store.update(got.certPEM, keyPEM); err != nil {
 		return fmt.Errorf("store the client certificate: %w", err)
 	}
 	if err := os.Remove(keyPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("key of the signing request: %w", err)
 	}
-	return writeKubeconfig(restCfg, cfg.Kubeconfig, store.currentPath())
+	return writeKubeconfig(got.by, cfg.Kubeconfig, store.currentPath())
 }
 
-// final returns an error if a retry does not help.
+// grant is a certificate, and the configuration of the client that got it.
+type grant struct {
+	certPEM []byte
+	by      *rest.Config
+}
+
+// unreadable is a bootstrap kubeconfig that cannot be used.
+type unreadable struct{ error }
+
+func (u unreadable) Unwrap() error { return u.error }
+
+// attempt requests a certificate with what the bootstrap kubeconfig says now.
+func attempt(ctx context.Context, cfg ClientConfig, keyPEM []byte) (*grant, error) {
+	restCfg, err := kubeclient.Load(cfg.BootstrapKubeconfig)
+	if err != nil {
+		return nil, unreadable{err}
+	}
+	cfg.disclose(cfg.BootstrapKubeconfig, restCfg)
+	client, done, err := cfg.client(restCfg, nil)
+	if err != nil {
+		return nil, unreadable{err}
+	}
+	defer done()
+	certPEM, err := request(ctx, cfg, client, keyPEM)
+	if err != nil {
+		return nil, err
+	}
+	return &grant{certPEM: certPEM, by: restCfg}, nil
+}
+
+// final returns an error if a retry does not help, unless the cluster or the kubeconfig is changed.
 func final(err error, path string) error {
+	_, unusable := errors.AsType[unreadable](err)
 	switch {
+	case unusable:
+		return fmt.Errorf("bootstrap: %w", err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("bootstrap: the API server does not accept the token in %s: it may be expired; make a new one: %w", path, err)
 	case apierrors.IsForbidden(err):

@@ -61,6 +61,11 @@ func (c *ClientConfig) disclose(path string, r *rest.Config) {
 //
 // Upstream: cmd/kubelet/app/server.go, buildKubeletClientConfig.
 func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
+	return client(ctx, cfg, 0)
+}
+
+// client is Client. A bootstrap that is refused is tried again for the time of patience.
+func client(ctx context.Context, cfg ClientConfig, patience time.Duration) (*ClientCerts, error) {
 	if cfg.Kubeconfig == "" {
 		return nil, errors.New("no kubeconfig: give --kubeconfig")
 	}
@@ -71,7 +76,7 @@ func Client(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 				By: trace.ByCerts, Subject: "client certificate", Verdict: trace.VerdictBootstrap, Reason: why.Error(),
 				Inputs: []trace.KV{{K: "bootstrap-kubeconfig", V: cfg.BootstrapKubeconfig}},
 			})
-			if err := bootstrap(ctx, cfg); err != nil {
+			if err := bootstrap(ctx, cfg, patience); err != nil {
 				return nil, err
 			}
 			cause = trace.CertificateBootstrap
@@ -115,7 +120,7 @@ func rotating(cfg ClientConfig, restCfg *rest.Config) (*ClientCerts, error) {
 		},
 	}
 	if cfg.BootstrapKubeconfig != "" {
-		c.rot.revive = func(ctx context.Context) error { return bootstrap(ctx, cfg) }
+		c.rot.revive = func(ctx context.Context) error { return bootstrap(ctx, cfg, 0) }
 	}
 	err = c.rot.load()
 	if err != nil && !errors.Is(err, errNoPair) && len(restCfg.CertData) == 0 {

@@ -1,9 +1,12 @@
 package certs
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -11,9 +14,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
+// refusalPatience is how long a bootstrap in the background may be refused: an API server that has just started does not know the tokens
+// and the bindings yet. Upstream ends the kubelet after five minutes.
+const refusalPatience = 30 * time.Second
+
 // first is a certificate that was not there at the start.
 type first struct {
 	cfg   ClientConfig
+	boot  *rest.Config // of the clients that wait for it
 	ready chan struct{}
 	got   atomic.Pointer[ClientCerts] // nil before ready is closed
 }
@@ -31,7 +39,7 @@ func Background(ctx context.Context, cfg ClientConfig) (*ClientCerts, error) {
 		return Client(ctx, cfg) // which says what is wrong
 	}
 	missing(cfg.Bus, trace.UseClient, "none yet: it is requested with the bootstrap kubeconfig, and the request must be approved")
-	return &ClientCerts{REST: rest.AnonymousClientConfig(boot), first: &first{cfg: cfg, ready: make(chan struct{})}}, nil
+	return &ClientCerts{REST: rest.AnonymousClientConfig(boot), first: &first{cfg: cfg, boot: boot, ready: make(chan struct{})}}, nil
 }
 
 // Ready is for kubeclient.Config.Ready: nil if there was a certificate from the beginning.
@@ -51,12 +59,15 @@ func (f *first) current() *tls.Certificate {
 
 // run requests the certificate, and then renews it until ctx ends.
 func (f *first) run(ctx context.Context, rotated func()) error {
-	got, err := Client(ctx, f.cfg)
+	got, err := client(ctx, f.cfg, refusalPatience)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
+	}
+	if now := got.REST; now.Host != f.boot.Host || now.ServerName != f.boot.ServerName || now.CAFile != f.boot.CAFile || now.CAFile == "" && !bytes.Equal(now.CAData, f.boot.CAData) {
+		return fmt.Errorf("bootstrap kubeconfig %s names another server than at the start: start the agent again", f.cfg.BootstrapKubeconfig)
 	}
 	f.got.Store(got)
 	close(f.ready)
