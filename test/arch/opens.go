@@ -65,6 +65,7 @@ var opens = map[string]string{
 	"agent/volume/hostpath/check.go":           "hostPaths: anybody; O_CREAT and O_NONBLOCK; a volume operation, which gives its place away when it is slow",
 	"agent/volume/layout.go":                   "names of volumes, whose parents are root's",
 	"agent/volume/look_linux.go":               "the volumes' places: root; O_PATH, no foreign mount is entered",
+	"agent/volume/memdir/look_linux.go":        "containers: directories, and O_PATH for everything else, O_NOFOLLOW, 256 names, 16 levels; no mount is entered but a tmpfs or hugetlbfs",
 	"agent/volume/scsi/sys.go":                 "/sys and names in /dev/disk: the kernel and udev; names in the global directories: root. What a pod's author named was checked",
 	"agent/volume/subpath/bind_linux.go":       "what is mounted on: root",
 	"agent/volume/subpath/clean_linux.go":      "names of what is mounted on: root",
