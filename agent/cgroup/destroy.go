@@ -38,12 +38,12 @@ func (m *Manager) DestroyPod(ctx context.Context, uid types.UID) error {
 		return err
 	}
 	defer m.forgetPod(uid)
-	name, found := m.find(uid)
-	if !found {
+	name, dirs := m.find(uid)
+	if name == "" {
 		return nil
 	}
 	return m.traced(ctx, trace.CgroupDestroy, name, func(e *trace.CgroupOp) error {
-		if m.cfg.Driver != Systemd && m.removeIdle(uid) {
+		if m.cfg.Driver != Systemd && m.removeIdle(dirs) {
 			return nil
 		}
 		killed, err := m.killAll(ctx, uid)
@@ -77,10 +77,10 @@ func (m *Manager) DestroyRoot(ctx context.Context) error {
 	return m.removeAll(ctx, dirs)
 }
 
-// removeIdle removes the pod's cgroups without looking into them, which is all there is to do for most pods: their containers' cgroups are gone with
+// removeIdle removes a pod's cgroups without looking into them, which is all there is to do for most pods: their containers' cgroups are gone with
 // the containers. It reports whether none is left. The kernel refuses to remove a cgroup that has a process or a cgroup in it.
-func (m *Manager) removeIdle(uid types.UID) bool {
-	for _, dir := range m.dirsOf(uid) {
+func (m *Manager) removeIdle(dirs []string) bool {
+	for _, dir := range dirs {
 		if err := m.fs.remove(dir); err != nil && !gone(err) {
 			return false
 		}
@@ -88,17 +88,26 @@ func (m *Manager) removeIdle(uid types.UID) bool {
 	return true
 }
 
-// find returns the name of the first cgroup of the pod.
-func (m *Manager) find(uid types.UID) (string, bool) {
+// find returns the name of the pod's first cgroup, which is empty if it has none, and all that may be there. Where this agent made them,
+// it does not ask the kernel; systemd removes a slice that nobody needs.
+func (m *Manager) find(uid types.UID) (name string, all []string) {
+	if names := m.wrote(uid); len(names) > 0 && m.cfg.Driver != Systemd {
+		for _, h := range m.tree {
+			for _, name := range names {
+				all = append(all, filepath.Join(h.dir, name))
+			}
+		}
+		return names[0], all
+	}
 	for _, h := range m.tree {
 		for _, tier := range tiers() {
 			name := m.name(append(tier, podPrefix+string(uid))...)
 			if _, err := os.Stat(filepath.Join(h.dir, name)); err == nil {
-				return name, true
+				return name, m.dirsOf(uid)
 			}
 		}
 	}
-	return "", false
+	return "", nil
 }
 
 // killAll kills until no process is left, and returns how many there were.

@@ -1,12 +1,14 @@
 package cgroup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // dirs creates and removes cgroups, and sets their limits. The kernel creates and removes the files of a cgroup with it
@@ -19,7 +21,7 @@ type dirs struct {
 func kernel() dirs {
 	return dirs{
 		make:   func(p string) error { return os.Mkdir(p, 0o755) },
-		remove: os.Remove,
+		remove: rmdir,
 		set:    write,
 	}
 }
@@ -83,22 +85,37 @@ func (m *Manager) prepare(h hierarchy, dir string) error {
 
 // inherit copies a cpuset file from the parent, because it is empty in a new cgroup.
 func inherit(dir, file string) error {
-	if own, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(bytes.TrimSpace(own)) > 0 {
+	if own, err := read(filepath.Join(dir, file)); err != nil || own != "" {
 		return err
 	}
-	parent, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
+	parent, err := read(filepath.Join(filepath.Dir(dir), file))
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(dir, file), string(bytes.TrimSpace(parent)))
+	return write(filepath.Join(dir, file), parent)
 }
 
-// write sets an existing file with one write, as the kernel requires.
+// write sets an existing file with one write, as the kernel requires. Like [read], it does without package os, which would ask the kernel
+// first whether it can wait for the file.
 func write(file, value string) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+	fd, err := unix.Open(file, unix.O_WRONLY|unix.O_TRUNC|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return &fs.PathError{Op: "open", Path: file, Err: err}
 	}
-	_, err = f.WriteString(value)
-	return errors.Join(err, f.Close())
+	n, err := unix.Write(fd, []byte(value))
+	if err == nil && n < len(value) {
+		err = io.ErrShortWrite
+	}
+	if err := errors.Join(err, unix.Close(fd)); err != nil {
+		return &fs.PathError{Op: "write", Path: file, Err: err}
+	}
+	return nil
+}
+
+// rmdir removes a cgroup. os.Remove would try to remove a file first.
+func rmdir(dir string) error {
+	if err := unix.Rmdir(dir); err != nil {
+		return &fs.PathError{Op: "remove", Path: dir, Err: err}
+	}
+	return nil
 }

@@ -75,6 +75,18 @@ func (m *Manager) note(name string, settings []setting) {
 	maps.Copy(m.figures[name], figures) // the other values are still valid
 }
 
+// wrote returns the names of the pod's cgroups to which this agent wrote limits: one, unless the pod's class changed.
+func (m *Manager) wrote(uid types.UID) (names []string) {
+	m.written.Lock()
+	defer m.written.Unlock()
+	for _, tier := range tiers() {
+		if name := m.name(append(tier, podPrefix+string(uid))...); m.figures[name] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // forgetPod removes the values of the cgroups of a pod that no longer needs one.
 func (m *Manager) forgetPod(uid types.UID) {
 	m.written.Lock()
