@@ -19,7 +19,9 @@ import (
 // Upstream waits for the cache to be newer than the last sync (pkg/kubelet/container/cache.go, GetNewerThan); knowing
 // what must be in it needs no waiting.
 type knowledge struct {
-	mounted   bool            // this agent has mounted the volumes and keeps them up to date; whether they still exist is checked separately
+	mounted bool // this agent has mounted the volumes and keeps them up to date; whether they still exist is checked separately
+	// noCgroup says that this agent has removed the pod's cgroup, and that nothing of the pod was made or found running since.
+	noCgroup  bool
 	sandboxes map[string]bool // id → ready
 	// stopped are the sandboxes whose StopPodSandbox has succeeded. A sandbox can be not ready without it.
 	stopped    map[string]bool

@@ -30,8 +30,8 @@ func MakeKill(pod *v1.Pod, seen *podstate.Pod, stopped map[string]bool, grace *i
 
 // MakeClean plans the cleanup of a pod without running containers. remove says that the pod is deleted, so its
 // containers and logs are removed too; otherwise garbage collection removes them later, so that the logs remain
-// readable.
-func MakeClean(seen *podstate.Pod, remove bool) Plan {
+// readable. noCgroup says that an earlier cleanup has removed the pod's cgroup.
+func MakeClean(seen *podstate.Pod, remove, noCgroup bool) Plan {
 	p := Plan{Why: "nothing of the pod runs any more"}
 	unmount := p.add(Step{ID: stepUnmount, Verb: trace.VerbUnmount})
 	after := []string{unmount}
@@ -43,7 +43,9 @@ func MakeClean(seen *podstate.Pod, remove bool) Plan {
 			after = append(after, p.add(Step{ID: "remove " + c.Name + " " + shortID(c.ID), Verb: trace.VerbRemove, Container: c.Name, Target: c.ID}))
 		}
 	}
-	p.add(Step{ID: "remove-cgroup", Verb: trace.VerbRemoveCgroup})
+	if !noCgroup {
+		p.add(Step{ID: "remove-cgroup", Verb: trace.VerbRemoveCgroup})
+	}
 	if remove {
 		p.add(Step{ID: "remove-dirs", Verb: trace.VerbRemoveDirs, Needs: after})
 	}

@@ -751,12 +751,13 @@ func TestMakeKill(t *testing.T) {
 
 func TestMakeClean(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		seen   *podstate.Pod
-		remove bool
-		want   []string
+		name             string
+		seen             *podstate.Pod
+		remove, noCgroup bool
+		want             []string
 	}{
 		{name: "nothing seen", want: []string{"unmount", "remove-cgroup"}},
+		{name: "again", noCgroup: true, want: []string{"unmount"}},
 		{name: "remains stay", seen: seen("-sandbox:0", "web=exited/0"), want: []string{"unmount", "remove-cgroup"}},
 		{
 			name: "remains go", seen: seen("-sandbox:1", "-sandbox:0", "web#1=exited/0", "web@7=exited/0"), remove: true,
@@ -766,9 +767,10 @@ func TestMakeClean(t *testing.T) {
 			},
 		},
 		{name: "nothing seen, gone", remove: true, want: []string{"unmount", "remove-cgroup", "remove-dirs < unmount"}},
+		{name: "again, gone", remove: true, noCgroup: true, want: []string{"unmount", "remove-dirs < unmount"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan := MakeClean(tc.seen, tc.remove)
+			plan := MakeClean(tc.seen, tc.remove, tc.noCgroup)
 			if d := cmp.Diff(tc.want, text(plan)); d != "" {
 				t.Errorf("plan (-want +got):\n%s", d)
 			}

@@ -46,7 +46,7 @@ func TestRandomPlans(t *testing.T) {
 		grace := new(r.Int64N(60))
 		checkGraph(t, MakeKill(pod, seen, stopped, grace, "deleted"), nil)
 		checkKill(t, MakeKill(pod, seen, stopped, grace, "deleted"), seen, stopped)
-		checkGraph(t, MakeClean(seen, r.IntN(2) == 0), seen)
+		checkGraph(t, MakeClean(seen, r.IntN(2) == 0, r.IntN(2) == 0), seen)
 		if t.Failed() {
 			t.Fatalf("seed %d: pod %+v\nseen %+v\nplan %q", seed, pod.Spec, seen, text(plan))
 		}

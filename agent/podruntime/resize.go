@@ -137,11 +137,20 @@ func unimplemented(err error) bool {
 // ensureCgroup creates the pod's cgroup. If the pod is resized, it still has the limits that it had: the steps of the resize change them, after
 // they have checked what is in use. A new agent knows no limits, and ensures the cgroup first.
 func (r *run) ensureCgroup(ctx context.Context) error {
+	r.learn(r.pod.UID, func(k *knowledge) { k.noCgroup = false })
 	pod := r.pod
 	if r.plan.has(stepGrow) {
 		pod = withGiven(pod, r.given)
 	}
 	return r.cfg.Cgroups.EnsurePod(ctx, pod)
+}
+
+func (r *run) removeCgroup(ctx context.Context) error {
+	err := r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
+	if err == nil {
+		r.learn(r.pod.UID, func(k *knowledge) { k.noCgroup = true })
+	}
+	return err
 }
 
 func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qos.DefaultPeriod) }

@@ -297,7 +297,7 @@ func (r *run) carryOut(ctx context.Context, s *Step) error {
 	case trace.VerbUnmount:
 		return r.unmount(ctx)
 	case trace.VerbRemoveCgroup:
-		return r.cfg.Cgroups.DestroyPod(ctx, r.pod.UID)
+		return r.removeCgroup(ctx)
 	case trace.VerbRemoveDirs:
 		return r.removeDirs(ctx)
 	}

@@ -536,6 +536,52 @@ func TestKillThenClean(t *testing.T) {
 	})
 }
 
+// A pod's cgroup is removed once, although a deleted pod is cleaned up three times: when it has ended, when its object is deleted and when that
+// is gone. It is removed again after a failure, if something of the pod is found running, and if the pod got another one.
+func TestCleanAgain(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod, fails := always("web"), true
+		w.on("uncgroup", func(context.Context) error {
+			if fails {
+				return errors.New("device or resource busy")
+			}
+			return nil
+		})
+		clean := func(want int) {
+			t.Helper()
+			w.did()
+			if err := w.rt.Clean(t.Context(), pod, false, 1); (err != nil) != fails {
+				t.Error(err)
+			}
+			got := 0
+			for _, op := range w.did() {
+				if op == "uncgroup" {
+					got++
+				}
+			}
+			equal(t, "removals of the cgroup", want, got)
+		}
+		w.show(seen("-sandbox:0", "web=exited/0"))
+		clean(1)
+		fails = false
+		clean(1)
+		clean(0)
+		clean(0)
+		w.show(seen("sandbox:0", "web=running"))
+		if err := w.rt.Kill(t.Context(), pod, nil, "deleted", 1); err != nil {
+			t.Error(err)
+		}
+		w.show(seen("-sandbox:0", "web=exited/0"))
+		clean(1)
+		clean(0)
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
+			t.Error(err)
+		}
+		w.show(seen("-sandbox:0", "web=exited/0"))
+		clean(1)
+	})
+}
+
 // If one container does not stop, its sandbox and the other containers are still stopped, and the kill has failed.
 func TestKillGoesOnAfterAFailure(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {

@@ -137,6 +137,9 @@ func (r *Runtime) Kill(ctx context.Context, pod *v1.Pod, grace *int64, why strin
 	}
 	plan := MakeKill(pod, seen, r.stoppedOf(pod.UID), grace, why)
 	plan.Ending = true
+	if len(plan.Steps) > 0 {
+		r.learn(pod.UID, func(k *knowledge) { k.noCgroup = false })
+	}
 	if r.cfg.Claims != nil && r.cfg.Claims.Held(pod.UID) {
 		plan.releaseClaims()
 	}
@@ -156,7 +159,9 @@ func (r *Runtime) Clean(ctx context.Context, pod *v1.Pod, remove bool, order uin
 	if err != nil {
 		return err
 	}
-	plan := MakeClean(seen, remove)
+	noCgroup := false
+	r.learn(pod.UID, func(k *knowledge) { noCgroup = k.noCgroup })
+	plan := MakeClean(seen, remove, noCgroup)
 	plan.Ending = true
 	_, err = r.execute(ctx, pod, seen, plan, order, nil)
 	r.learn(pod.UID, func(k *knowledge) { k.mounted = false })

@@ -18,7 +18,7 @@ import (
 func TestTurnOf(t *testing.T) {
 	pod := always("web")
 	ref := podspec.Ref(pod)
-	removal := MakeClean(seen("sandbox:0"), true)
+	removal := MakeClean(seen("sandbox:0"), true, false)
 	removal.Ending = true
 	for _, c := range []struct {
 		name string
