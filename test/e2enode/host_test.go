@@ -26,10 +26,18 @@ func TestSuite(t *testing.T) {
 		t.Error(diff)
 	}
 	o.gates, o.proxy = "A=true,B=false", true
-	for _, want := range []string{"--cri-proxy-enabled", "--feature-gates=A=true,B=false", "--node-name=n", "--report-dir=/r", "--kubelet-config-file=/c", "--kubelet-flags=--runtime-cgroups=/rt"} {
+	for _, want := range []string{"--cri-proxy-enabled", "--feature-gates=A=true,B=false", "--service-feature-gates=A=true,B=false", "--node-name=n", "--report-dir=/r", "--kubelet-config-file=/c", "--kubelet-flags=--runtime-cgroups=/rt"} {
 		if args := plain.command(o); slices.Index(args, want) < slices.Index(args, "--") {
 			t.Errorf("%s is not among the suite's arguments %q", want, args)
 		}
+	}
+}
+
+// The API server of a machine's tests has the feature gates, too: without them, it drops fields without a word.
+func TestServicesGates(t *testing.T) {
+	p := servicesPlan{Gates: "A=true"}
+	if args := p.args(); !slices.Contains(args, "--service-feature-gates=A=true") || !slices.Contains(args, "--feature-gates=A=true") {
+		t.Errorf("the services get %q", args)
 	}
 }
 

@@ -63,7 +63,7 @@ func serve(ctx context.Context) error {
 func (p servicesPlan) args() []string {
 	args := []string{"--run-services-mode", "--bearer-token=" + p.Token, "--report-dir=" + p.Dir, "--v=2"}
 	if p.Gates != "" {
-		args = append(args, "--feature-gates="+p.Gates)
+		args = append(args, gateFlags(p.Gates)...)
 	}
 	return args
 }

@@ -56,7 +56,12 @@ func (s suite) args(o options) []string {
 		args = append(args, "--cri-proxy-enabled")
 	}
 	if o.gates != "" {
-		args = append(args, "--feature-gates="+o.gates)
+		args = append(args, gateFlags(o.gates)...)
 	}
 	return args
+}
+
+// gateFlags are the flags for feature gates: the first is for the kubelet and for which tests run, the second for the API server.
+func gateFlags(gates string) []string {
+	return []string{"--feature-gates=" + gates, "--service-feature-gates=" + gates}
 }
