@@ -23,7 +23,7 @@ func certificate() Rule {
 	return Rule{
 		ID: "KN04", Name: "certificate",
 		About: "A certificate of the agent has expired, or its renewal is overdue by 10 minutes or more, or it ends within 7 days and is not renewed by the " +
-			"agent, or the agent has waited for one for 30 s. Without a valid client certificate the API server refuses all requests; without a serving " +
+			"agent, or the agent has waited for one for 30 s, or could not request it. Without a valid client certificate the API server refuses all requests; without a serving " +
 			"certificate kubectl logs and exec fail.",
 		find: findCertificate,
 	}
@@ -46,11 +46,16 @@ func wrongWith(in *Input, c *model.Certificate) *cause.Finding {
 	left := c.NotAfter.Sub(in.Now)
 	switch {
 	case c.None != "":
-		if f.Cost = in.Now.Sub(c.At); !c.Awaited || f.Cost < noneFor {
+		why, failed := Awaits(in.Model, c)
+		if f.Cost = in.Now.Sub(c.At); !c.Awaited || f.Cost < noneFor && !failed {
 			return nil
 		}
-		f.Sentence = fmt.Sprintf("the agent has had no %s certificate for %s: %s", c.Use, human.Duration(f.Cost), human.Line(c.None))
+		f.Sentence = fmt.Sprintf("the agent has had no %s certificate for %s: %s", c.Use, human.Duration(f.Cost), human.Line(why))
 		f.Evidence = shown(c.Seq, c.At, "no %s certificate: %s", c.Use, human.Line(c.None))
+		if failed {
+			f.Remedy, f.RuledOutBy = "Correct what the last attempt failed for: the agent tries again by itself.", "kubectl get csr shows a request of this node that is younger than this."
+			break
+		}
 		f.Remedy, f.RuledOutBy = "kubectl get csr shows the node's requests; kubectl certificate approve NAME approves one.", "kubectl get csr has no pending request of this node, and kubectl logs works for its pods."
 	case left <= 0:
 		f.Cost = -left
@@ -75,6 +80,17 @@ func wrongWith(in *Input, c *model.Certificate) *cause.Finding {
 		return nil
 	}
 	return f
+}
+
+// Awaits is why a certificate that is awaited is not there: what the last attempt failed for, or what the agent says of it.
+func Awaits(m *model.Model, c *model.Certificate) (why string, failed bool) {
+	waits := m.API().Waits
+	for i := range waits {
+		if w := &waits[i]; w.For == trace.WaitBackoff && w.Target.Kind == trace.TargetCertificate && w.Target.Name == string(c.Use) && w.Cause != "" {
+			return w.Cause, true
+		}
+	}
+	return c.None, false
 }
 
 // validity is a certificate as evidence.

@@ -63,6 +63,10 @@ func TestFind(t *testing.T) {
 	}
 	up := at{0, agent(trace.AgentReady, "")}
 	runtime := &trace.Wait{For: trace.WaitRuntime, Target: trace.Target{Kind: trace.TargetRuntime}, Cause: "PLEG is not healthy"}
+	awaited := func(use trace.CertificateUse) *trace.Certificate {
+		return &trace.Certificate{Use: use, None: "it must be approved", Awaited: true}
+	}
+	refusal := &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetCertificate, Name: string(trace.UseClient)}, Cause: "the API server does not accept the token"}
 	for name, c := range map[string]struct {
 		in    *nodecause.Input
 		state nodecause.State
@@ -95,9 +99,11 @@ func TestFind(t *testing.T) {
 		"not: renewal is due":     {input(35*time.Minute, up, at{0, cert(time.Hour, 30*time.Minute)}), nodecause.Ready, ""},
 		"nobody renews":           {input(sec, up, at{0, cert(24*time.Hour, 0)}), nodecause.Ready, "KN04 the client certificate expires in 1d00h, and the agent does not renew it"},
 		"not: for a year":         {input(sec, up, at{0, cert(365*24*time.Hour, 0)}), nodecause.Ready, ""},
-		"no certificate":          {input(60*sec, up, at{0, &trace.Certificate{Use: trace.UseServing, None: "it must be approved", Awaited: true}}), nodecause.Ready, "KN04 the agent has had no serving certificate for 1m00s: it must be approved"},
-		"not: it joins":           {input(20*sec, up, at{0, &trace.Certificate{Use: trace.UseServing, None: "it must be approved", Awaited: true}}), nodecause.Ready, ""},
-		"no first certificate":    {input(60*sec, up, at{0, &trace.Certificate{Use: trace.UseClient, None: "it must be approved", Awaited: true}}), nodecause.NotReady, "KN04 the agent has had no client certificate for 1m00s: it must be approved"},
+		"no certificate":          {input(60*sec, up, at{0, awaited(trace.UseServing)}), nodecause.Ready, "KN04 the agent has had no serving certificate for 1m00s: it must be approved"},
+		"not: it joins":           {input(20*sec, up, at{0, awaited(trace.UseServing)}), nodecause.Ready, ""},
+		"no first certificate":    {input(60*sec, up, at{0, awaited(trace.UseClient)}), nodecause.NotReady, "KN04 the agent has had no client certificate for 1m00s: it must be approved"},
+		"it is refused":           {input(5*sec, up, at{0, awaited(trace.UseClient)}, at{2 * sec, refusal}), nodecause.NotReady, "KN04 the agent has had no client certificate for 5.00s: the API server does not accept the token"},
+		"not: another is refused": {input(5*sec, up, at{0, awaited(trace.UseServing)}, at{2 * sec, refusal}), nodecause.Ready, ""},
 		"not: it needs none":      {input(60*sec, up, at{0, &trace.Certificate{Use: trace.UseClient, None: "it is standalone"}}), nodecause.Ready, ""},
 		"memory":                  {input(60*sec, up, at{50 * sec, memory(950 << 20)}, at{51 * sec, condition("MemoryPressure", "True", true)}), nodecause.Pressed, "KN05 the node is short of memory: 50 MiB of 1000 MiB are free"},
 		"a condition alone":       {input(60*sec, up, at{50 * sec, condition("PIDPressure", "True", true)}), nodecause.Pressed, "KN05 the node's condition PIDPressure is True: KubeletSays"},

@@ -206,7 +206,8 @@ func figures(in *nodecause.Input, n *model.Node) (out []Figure) {
 	for i := range certs {
 		switch c := &certs[i]; {
 		case c.Awaited:
-			add(string(c.Use)+" cert", "awaited for "+human.Duration(max(in.Now.Sub(c.At), 0))+": "+human.Line(c.None))
+			why, _ := nodecause.Awaits(in.Model, c)
+			add(string(c.Use)+" cert", "awaited for "+human.Duration(max(in.Now.Sub(c.At), 0))+": "+human.Line(why))
 		case c.None == "":
 			text := "valid for " + human.Duration(c.NotAfter.Sub(in.Now))
 			if !c.Renew.IsZero() {
