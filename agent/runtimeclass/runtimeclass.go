@@ -1,9 +1,10 @@
 // Package runtimeclass finds the runtime handler of a pod's RuntimeClass.
 //
 // It caches classes for a short time: a class's handler never changes, but a class can be deleted and created again
-// with another one. What was found last stays known ([Classes.Last]). It runs no goroutine and publishes a Wait during a call to the API.
+// with another one. What was found last stays known ([Classes.Last]): while the API server does not answer, that is the answer.
+// It runs no goroutine and publishes a Wait during a call to the API.
 //
-// Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go.
+// Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go, which watches all classes.
 package runtimeclass
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -24,6 +26,8 @@ import (
 const (
 	// keep is how long a response is valid: pods of one class often start together.
 	keep = 10 * time.Second
+	// patience limits a request for a class that is known already.
+	patience = 5 * time.Second
 	// maxKnown is the number of classes above which those are forgotten that are no longer valid.
 	maxKnown = 256
 )
@@ -45,6 +49,7 @@ type Classes struct {
 type answer struct {
 	handler string
 	until   time.Time
+	gone    bool // the class was deleted since
 }
 
 // New returns an empty cache; api may be nil on a node without an API server.
@@ -61,24 +66,65 @@ func (c *Classes) Handler(ctx context.Context, pod *v1.Pod) (string, error) {
 	if c.api == nil {
 		return "", errors.New("spec.runtimeClassName: classes are in the API server, and this node has none")
 	}
-	if h, ok := c.cached(name); ok {
-		return h, nil
+	last, known := c.last(name)
+	if known && !time.Now().After(last.until) {
+		return last.handler, nil
 	}
+	class, err := c.get(ctx, name, known)
+	if err == nil {
+		c.learn(name, class.Handler)
+		return class.Handler, nil
+	}
+	if ctx.Err() == nil {
+		if handler, ok := c.unanswered(name, apierrors.IsNotFound(err)); ok {
+			return handler, nil
+		}
+	}
+	return "", fmt.Errorf("failed to get RuntimeClass %s: %w", name, err)
+}
+
+// get requests a class.
+func (c *Classes) get(ctx context.Context, name string, known bool) (*nodev1.RuntimeClass, error) {
 	wait := trace.Wait{For: trace.WaitObject, Target: trace.Target{Kind: trace.TargetRuntimeClass, Name: name}}
 	span := trace.Begin(c.bus, trace.FromContext(ctx), wait)
-	class, err := c.api.Get(ctx, name, metav1.GetOptions{})
-	trace.End(c.bus, span, wait)
-	if err != nil {
-		return "", fmt.Errorf("failed to get RuntimeClass %s: %w", name, err)
+	defer trace.End(c.bus, span, wait)
+	if known {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
 	}
+	return c.api.Get(ctx, name, metav1.GetOptions{})
+}
+
+func (c *Classes) learn(name, handler string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	if len(c.known) >= maxKnown {
 		maps.DeleteFunc(c.known, func(_ string, a answer) bool { return now.After(a.until) })
 	}
-	c.known[name] = answer{class.Handler, now.Add(keep)}
-	return class.Handler, nil
+	c.known[name] = answer{handler: handler, until: now.Add(keep)}
+}
+
+// unanswered returns what is known of a class that could not be requested, and false if there is none. gone says that it does not exist.
+func (c *Classes) unanswered(name string, gone bool) (handler string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, known := c.known[name]
+	if !known || a.gone {
+		return "", false
+	}
+	a.gone, a.until = gone, time.Now().Add(keep)
+	c.known[name] = a
+	return a.handler, !gone
+}
+
+// last returns what was found last about a class that was not deleted since, as far as that is known.
+func (c *Classes) last(name string) (answer, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok := c.known[name]
+	return a, ok && !a.gone
 }
 
 // Last returns the handler that the pod's class had when it was looked up last, without a look at the API: "" if it has not been.
@@ -89,11 +135,4 @@ func (c *Classes) Last(pod *v1.Pod) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[*pod.Spec.RuntimeClassName].handler
-}
-
-func (c *Classes) cached(name string) (string, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, ok := c.known[name]
-	return a.handler, ok && !time.Now().After(a.until)
 }
