@@ -159,7 +159,7 @@ func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.C
 		Image:        cmp.Or(c.Image, spec.Image),
 		ImageID:      c.ImageID,
 		ContainerID:  id,
-		VolumeMounts: g.mounts(spec),
+		VolumeMounts: keptMounts(g.mounts(spec), id, old),
 		RestartCount: int32(c.Attempt), // attempts count up from 0
 	}
 	switch c.State {

@@ -161,3 +161,26 @@ func TestAllContainersRestart(t *testing.T) {
 		t.Errorf("init container: %+v", s.InitContainerStatuses[0])
 	}
 }
+
+// A container keeps what its status said of its mounts: an agent that has just started does not know yet what the handler of the pod supports.
+func TestMountsAreKept(t *testing.T) {
+	pod := aPod(v1.RestartPolicyAlways, "a")
+	pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/v"}, {Name: "r", MountPath: "/r", ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible)}}
+	mode := func(supported bool, previous *v1.PodStatus, of *podstate.Pod) v1.RecursiveReadOnlyMode {
+		return *Generate(pod, of, Inputs{Runtime: "containerd", Previous: previous, RecursiveReadOnly: supported}).ContainerStatuses[0].VolumeMounts[1].RecursiveReadOnly
+	}
+	a := running("a")
+	previous := Generate(pod, seen(a), Inputs{Runtime: "containerd", RecursiveReadOnly: false})
+	if got := mode(true, &previous, seen(a)); got != v1.RecursiveReadOnlyDisabled {
+		t.Errorf("the same container: %s", got)
+	}
+	next := a
+	next.ID += "2"
+	if got := mode(true, &previous, seen(next)); got != v1.RecursiveReadOnlyEnabled {
+		t.Errorf("another container: %s", got)
+	}
+	previous.ContainerStatuses[0].VolumeMounts = nil
+	if got := mode(true, &previous, seen(a)); got != v1.RecursiveReadOnlyEnabled {
+		t.Errorf("a status without mounts: %s", got)
+	}
+}

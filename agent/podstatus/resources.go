@@ -105,3 +105,20 @@ func (g *generator) mounts(c *v1.Container) []v1.VolumeMountStatus {
 	}
 	return out
 }
+
+// keptMounts returns the mounts of the container with that ID. Those of the earlier status count: mounts do not change, but what the runtime's
+// handler supports may be another now, or not known yet, because the agent has just started.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+func keptMounts(mounts []v1.VolumeMountStatus, id string, old *v1.ContainerStatus) []v1.VolumeMountStatus {
+	if old == nil || old.ContainerID != id || len(old.VolumeMounts) != len(mounts) {
+		return mounts
+	}
+	for i := range mounts {
+		m, o := &mounts[i], &old.VolumeMounts[i]
+		if m.RecursiveReadOnly != nil && o.RecursiveReadOnly != nil && o.Name == m.Name && o.MountPath == m.MountPath {
+			m.RecursiveReadOnly = o.RecursiveReadOnly
+		}
+	}
+	return mounts
+}
