@@ -22,7 +22,7 @@ const (
 // Decode returns the static pods of a manifest, complete with defaults and identity, and its errors. Valid pods are returned even
 // if others are invalid; the caller decides whether to use them. Nothing is read after the twentieth error or the thousandth
 // document. The users who can write to the directory, and the server of the URL, write the manifest. It holds YAML or JSON
-// documents of kind Pod, PodList or List. Unknown fields, and those that are given twice, are warnings, at most twenty and one; of an invalid pod
+// documents of kind Pod, PodList or List; only a list may have no pods. Unknown fields, and those that are given twice, are warnings, at most twenty and one; of an invalid pod
 // they are errors, because they may be why. Path is named in problems and enters the pods' UIDs; node is the node's name.
 //
 // Upstream: pkg/kubelet/config/common.go, tryDecodeSinglePod, which reads one document.
@@ -34,7 +34,7 @@ func Decode(path string, data []byte, node string) (pods []*v1.Pod, problems, wa
 		}
 		d.document(doc)
 	}
-	if len(d.pods) == 0 && len(d.problems) == 0 {
+	if len(d.pods) == 0 && len(d.problems) == 0 && !d.none {
 		d.problems = append(d.problems, Problem{Path: path, Message: "holds no pod: want a manifest with apiVersion: v1 and kind: Pod"})
 	}
 	return d.pods, d.problems, d.warnings
@@ -46,7 +46,8 @@ type decoder struct {
 	pods       []*v1.Pod
 	problems   []Problem
 	warnings   []Problem
-	read       int // documents and items so far
+	none       bool // a list has no items, on purpose
+	read       int  // documents and items so far
 	cut        bool
 }
 
@@ -154,6 +155,7 @@ func (d *decoder) list(doc *document, kind string, data []byte) {
 		return
 	}
 	d.warn(doc, unused)
+	d.none = d.none || len(list.Items) == 0 && hasItems(data)
 	implied := ""
 	if kind == "PodList" {
 		implied = "Pod"
@@ -164,6 +166,14 @@ func (d *decoder) list(doc *document, kind string, data []byte) {
 		}
 		d.object(doc, fmt.Sprintf("items[%d]", i), item, implied)
 	}
+}
+
+// hasItems reports whether a list has the field items, which may be empty. Without it, the list may be the beginning of a longer one.
+func hasItems(data []byte) bool {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(data, &fields) // it was decoded before
+	_, has := fields["items"]
+	return has
 }
 
 func (d *decoder) pod(doc *document, field string, data []byte) {

@@ -81,6 +81,8 @@ func TestHTTP(t *testing.T) {
 			w.err, w.etag, w.body = nil, "v3", `{"kind":"PodList","apiVersion":"v1","items":[`+
 				`{"metadata":{"name":"b"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}]}`
 		}, "pods: b-n1@")
+		step("a list without items", func() { w.etag, w.body = "v4", `{"kind":"PodList","apiVersion":"v1","items":[]}` }, "pods: ")
+		step("a pod again", func() { w.etag, w.body = "v5", fmt.Sprintf(webPod, "c") }, "pods: c-n1@")
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
