@@ -197,6 +197,21 @@ func TestFlagsRoundTripTheirDefault(t *testing.T) {
 	}
 }
 
+// Files of services have flags with underscores, which the kubelet accepts.
+func TestFlagsWithUnderscores(t *testing.T) {
+	f := parse(t, "--max_pods=7", "--node_labels=a=b", "--housekeeping_interval=1s")
+	c, err := Load(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Kubelet.MaxPods != 7 || f.node.labels["a"] != "b" {
+		t.Errorf("got %d pods, labels %v", c.Kubelet.MaxPods, f.node.labels)
+	}
+	if want := []Ignored{{"--housekeeping-interval", ignoredFlags()["housekeeping-interval"]}}; !slices.Equal(c.NotActedOn, want) {
+		t.Errorf("not acted on: %v, want %v", c.NotActedOn, want)
+	}
+}
+
 func TestDefaultsAreComplete(t *testing.T) {
 	c, err := Load(parse(t))
 	if err != nil {

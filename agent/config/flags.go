@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -46,12 +47,20 @@ type nodeFlags struct {
 }
 
 // AddFlags registers the kubelet's flags. Flags that are not supported are accepted but hidden from help; if one is
-// set, [Config.NotActedOn] lists it.
+// set, [Config.NotActedOn] lists it. An underscore in the name of a flag is a dash.
 func AddFlags(fs *pflag.FlagSet) *Flags {
 	f := &Flags{Getenv: os.Getenv, set: fs}
+	fs.SetNormalizeFunc(dashed)
 	f.addNodeFlags()
 	f.addFieldFlags()
 	return f
+}
+
+// dashed returns the name of a flag with dashes in place of underscores: --node_labels is --node-labels.
+//
+// Upstream: component-base/cli/flag/flags.go, WordSepNormalizeFunc.
+func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
 func (f *Flags) addNodeFlags() {
