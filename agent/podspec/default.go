@@ -52,6 +52,9 @@ func defaultContainer(c *v1.Container, hostNetwork bool) {
 	for i := range c.Env {
 		if from := c.Env[i].ValueFrom; from != nil {
 			defaultFieldRef(from.FieldRef)
+			if from.FileKeyRef != nil {
+				setDefaultPtr(&from.FileKeyRef.Optional, false)
+			}
 		}
 	}
 	for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
@@ -121,6 +124,8 @@ func defaultVolume(v *v1.Volume) {
 		}
 	case v.Image != nil:
 		setDefault(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
+	case v.ISCSI != nil:
+		setDefault(&v.ISCSI.ISCSIInterface, "default")
 	}
 }
 
