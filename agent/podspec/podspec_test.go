@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,20 @@ func TestMakeStatic(t *testing.T) {
 	}
 	if errs := Validate(static(t, manifest(), "/m/web.yaml", "node1")); len(errs) > 0 {
 		t.Errorf("Validate = %v", errs)
+	}
+}
+
+// A toleration for a limited time is replaced: with both, the mirror pod would be evicted after that.
+func TestTolerations(t *testing.T) {
+	all := v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}
+	limited, other := all, all
+	limited.TolerationSeconds, other.Key = new(int64(5)), "a"
+	for _, given := range [][]v1.Toleration{{other}, {other, all}, {other, limited}} {
+		p := manifest()
+		p.Spec.Tolerations = slices.Clone(given)
+		if d := cmp.Diff([]v1.Toleration{other, all}, static(t, p, "/m/web.yaml", "n").Spec.Tolerations); d != "" {
+			t.Errorf("%v: %s", given, d)
+		}
 	}
 }
 

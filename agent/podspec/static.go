@@ -50,15 +50,19 @@ func staticUID(p *v1.Pod, path, node string) types.UID {
 	return types.UID(hex.EncodeToString(h.Sum(nil)))
 }
 
+// tolerateNoExecute adds a toleration of all NoExecute taints. One of the manifest for a limited time would have the mirror pod evicted, and is
+// replaced.
+//
+// Upstream: pkg/apis/core/helper/helpers.go, AddOrUpdateTolerationInPod.
 func tolerateNoExecute(spec *v1.PodSpec) {
-	for _, t := range spec.Tolerations {
-		if t.Key == "" && t.Operator == v1.TolerationOpExists && t.Effect == v1.TaintEffectNoExecute &&
-			t.Value == "" && t.TolerationSeconds == nil {
-			return
+	all := v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}
+	has := false
+	for i := range spec.Tolerations {
+		if t := &spec.Tolerations[i]; t.MatchToleration(&all) {
+			t.TolerationSeconds, has = nil, true
 		}
 	}
-	spec.Tolerations = append(spec.Tolerations, v1.Toleration{
-		Operator: v1.TolerationOpExists,
-		Effect:   v1.TaintEffectNoExecute,
-	})
+	if !has {
+		spec.Tolerations = append(spec.Tolerations, all)
+	}
 }
