@@ -33,6 +33,8 @@ func TestUIDs(t *testing.T) {
 	for want, spec := range map[string]string{
 		"81141e75c76dcaa7704893d071e52fb3": `{containers: [{name: c, image: "x:1", env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: a, key: B}}}]}], volumes: [{name: v, emptyDir: {}}]}`,
 		"72a32db58241e53260a091d59e5038fb": `{containers: [{name: c, image: "x:1"}], volumes: [{name: d, iscsi: {targetPortal: 192.0.2.1, iqn: "iqn.2001-04.com.example:storage.kube.sys1.xyz", lun: 0}}]}`,
+		"99fe2fc128927255272b3fbdff353374": `{containers: [{name: c, image: "x:1", env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.host}}}]}]}`,
+		"8c358c54b5b9a72ba969266ecf02b546": `{containers: [{name: c, image: "x:1"}], imagePullSecrets: [{name: ""}]}`,
 	} {
 		pods, problems, _ := Decode("/etc/kubernetes/manifests/a.yaml", []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: "+spec+"\n"), "n1")
 		if len(pods) != 1 || string(pods[0].UID) != want {

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,7 +14,8 @@ func References(p *v1.Pod) field.ErrorList {
 	var r references
 	spec := field.NewPath("spec")
 	r.add(p.Spec.ServiceAccountName != "", spec.Child("serviceAccountName"), "serviceaccounts")
-	r.add(len(p.Spec.ImagePullSecrets) > 0, spec.Child("imagePullSecrets"), "secrets")
+	named := func(s v1.LocalObjectReference) bool { return s.Name != "" }
+	r.add(slices.ContainsFunc(p.Spec.ImagePullSecrets, named), spec.Child("imagePullSecrets"), "secrets")
 	r.add(len(p.Spec.ResourceClaims) > 0, spec.Child("resourceClaims"), "resourceclaims")
 	for i := range p.Spec.InitContainers {
 		r.container(&p.Spec.InitContainers[i], spec.Child("initContainers").Index(i))

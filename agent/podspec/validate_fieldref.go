@@ -46,7 +46,11 @@ func validateFieldRef(r *v1.ObjectFieldSelector, known []string, path *field.Pat
 		}
 		return messages(at, r.FieldPath, validation.IsQualifiedName(key))
 	}
-	if !slices.Contains(known, r.FieldPath) {
+	name := r.FieldPath
+	if name == "spec.host" { // the older name
+		name = "spec.nodeName"
+	}
+	if !slices.Contains(known, name) {
 		return field.ErrorList{field.NotSupported(at, r.FieldPath, known)}
 	}
 	return nil
