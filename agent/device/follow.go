@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kubeloupe/kubeloupe/agent/clock"
@@ -91,39 +92,44 @@ func (m *Manager) update(ctx context.Context, p *plugin, devices []*pluginapi.De
 		m.mu.Unlock()
 		return
 	}
+	s := m.swap(p.resource, r, all)
 	m.mu.Unlock()
-	m.swap(ctx, p.resource, p.socket, all, dropped)
+	m.swapped(ctx, p.resource, p.socket, s, dropped)
 }
 
-// swap replaces the list of a resource.
-func (m *Manager) swap(ctx context.Context, name, socket string, all list, dropped int) {
-	m.mu.Lock()
-	r := m.resources[name]
-	if r == nil {
-		m.mu.Unlock()
-		return
-	}
-	old, first := r.devices, !r.listed
+// swap is the replacement of a resource's list.
+type swap struct {
+	old, all list
+	first    bool        // no plugin had listed the resource
+	hurt     []types.UID // the pods with a device whose health has changed
+}
+
+// swap replaces the list of a resource. Called with mu, with which its caller has seen whose list counts; swapped tells of it.
+func (m *Manager) swap(name string, r *resourceState, all list) swap {
+	s := swap{old: r.devices, all: all, first: !r.listed}
 	r.devices, r.listed = all, true
 	if r.arrived != nil && r.primary() != nil {
 		close(r.arrived)
 		r.arrived = nil
 	}
-	hurt := m.holds.owners(name, func(id string) bool {
-		was, had := old[id]
+	s.hurt = m.holds.owners(name, func(id string) bool {
+		was, had := s.old[id]
 		is, has := all[id]
 		return has && (!had || was.said != is.said)
 	})
-	m.mu.Unlock()
+	return s
+}
+
+func (m *Manager) swapped(ctx context.Context, name, socket string, s swap, dropped int) {
 	ev := trace.DevicePlugin{Op: trace.PluginDevices, Resource: name, Socket: socket, Dropped: dropped}
-	ev.Healthy, ev.Unhealthy = all.counts()
-	healthy, unhealthy := old.counts()
-	if first || dropped > 0 || healthy != ev.Healthy || unhealthy != ev.Unhealthy {
+	ev.Healthy, ev.Unhealthy = s.all.counts()
+	healthy, unhealthy := s.old.counts()
+	if s.first || dropped > 0 || healthy != ev.Healthy || unhealthy != ev.Unhealthy {
 		m.publish(ctx, ev)
 		m.cfg.Changed()
 	}
-	if len(hurt) > 0 {
-		m.cfg.HealthChanged(hurt)
+	if len(s.hurt) > 0 {
+		m.cfg.HealthChanged(s.hurt)
 	}
 	m.markDirty()
 }
@@ -152,15 +158,19 @@ func (m *Manager) disconnected(ctx context.Context, p *plugin, why error) {
 		r.stopped = time.Now()
 		m.expire(p.resource, r)
 	}
-	listed := r.listed
+	offers := counted && (r.listed || next == nil) // the node offers none of the devices of a plugin that ended without a list, and says so
+	var s swap
+	if offers {
+		s = m.swap(p.resource, r, all)
+	}
 	m.mu.Unlock()
 	gone := trace.DevicePlugin{Op: trace.PluginGone, Resource: p.resource, Socket: p.socket}
 	if why != nil {
 		gone.Err = why.Error()
 	}
 	m.publish(ctx, gone)
-	if counted && (listed || next == nil) { // the node offers none of the devices of a plugin that ended without a list, and says so
-		m.swap(ctx, p.resource, socket, all, 0)
+	if offers {
+		m.swapped(ctx, p.resource, socket, s, 0)
 	}
 }
 

@@ -505,6 +505,29 @@ func TestUnreadableCheckpoint(t *testing.T) {
 	}
 }
 
+// registers is an error of a stream during whose handling another plugin registers.
+type registers func()
+
+func (f registers) Error() string {
+	f()
+	return "the stream ended"
+}
+
+// A plugin that registers at the moment when the earlier one is gone has its devices healthy.
+func TestRegistersMeanwhile(t *testing.T) {
+	n := newNode(t, shortDir(t))
+	old, next := &plugin{resource: gpu, socket: "a"}, &plugin{resource: gpu, socket: "b"}
+	n.connected(t.Context(), old)
+	n.update(t.Context(), old, healthy("g0", "g1"))
+	n.disconnected(t.Context(), old, registers(func() {
+		n.connected(t.Context(), next)
+		n.update(t.Context(), next, healthy("g0", "g1", "g2"))
+	}))
+	if has, free := n.Capacity(); has.Name(gpu, resource.DecimalSI).Value() != 3 || free.Name(gpu, resource.DecimalSI).Value() != 3 {
+		t.Errorf("%v, of which %v can be used, want the 3 of the new plugin", has, free)
+	}
+}
+
 // A resource is removed 5 min after its last plugin ended; what containers have of it stays theirs.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
