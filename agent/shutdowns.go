@@ -63,8 +63,18 @@ func (u unready) errs() []error {
 // endable implements shutdown.Pods.
 type endable struct{ p *parts }
 
-// Active implements shutdown.Pods.
-func (e endable) Active() []*v1.Pod { return e.p.pods.registry.Unended() }
+// Active implements shutdown.Pods. A pod of which admission has asked before whether the node is shutting down, and that has no worker yet,
+// will run, too.
+func (e endable) Active() []*v1.Pod {
+	w := &e.p.pods
+	coming := w.store.Coming(w.registry.State) // before the others: it may get its worker meanwhile
+	out := w.registry.Unended()
+	known := map[types.UID]bool{}
+	for _, pod := range out {
+		known[pod.UID] = true
+	}
+	return append(out, slices.DeleteFunc(coming, func(pod *v1.Pod) bool { return known[pod.UID] })...)
+}
 
 // ShutDown implements shutdown.Pods.
 func (e endable) ShutDown(ctx context.Context, pod *v1.Pod, grace int64) {

@@ -356,6 +356,11 @@ type States func(types.UID) worker.State
 // Counted returns the pods that count in admission.
 func (s *Store) Counted(states States) []*v1.Pod { return s.counted("", states) }
 
+// Coming returns the pods that are being admitted: they have no worker yet.
+func (s *Store) Coming(states States) []*v1.Pod {
+	return slices.DeleteFunc(s.counted("", states), func(pod *v1.Pod) bool { return states(pod.UID) != worker.None })
+}
+
 // counted returns the pods that count in admission: those that hold resources, and have not given way to a critical pod.
 func (s *Store) counted(but types.UID, states States) []*v1.Pod {
 	s.mu.Lock()
