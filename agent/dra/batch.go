@@ -109,9 +109,9 @@ func unknown[T any](b *batch, answers map[string]T) (uid string, ok bool) {
 	return "", false
 }
 
-// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call.
-// It returns the first error, in the order of the calls.
-func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch) outcome, keep func(c *claim, driver string, r result)) error {
+// callAll makes calls at the same time, and publishes what became of the claims. keep is called with mu, for each claim of each call; it may
+// refuse a result. callAll returns the first error, in the order of the calls.
+func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch) outcome, keep func(b *batch, c *claim, r result) result) error {
 	outcomes := make([]outcome, len(calls))
 	var under sync.WaitGroup
 	for i, b := range calls {
@@ -132,12 +132,12 @@ func (m *Manager) callAll(ctx context.Context, calls []*batch, call func(*batch)
 			if !answered {
 				r = b.problem(c, trace.FaultDriverAnswer, errors.New("the answer has nothing about the claim"))
 			}
+			r = keep(b, c, r)
 			ev := trace.ResourceClaim{Driver: b.driver, Method: outcomes[i].method, Took: outcomes[i].took}
 			if n == 0 {
 				ev.Batch = len(b.claims)
 			}
 			m.sayResult(ctx, b, c, r, ev)
-			keep(c, b.driver, r)
 			if r.err != nil && first == nil {
 				first = r.err
 			}

@@ -905,6 +905,47 @@ func TestUnwritable(t *testing.T) {
 	wantStrings(t, "calls", d.took(), "prepare a", "unprepare a")
 }
 
+// A driver with large answers leaves room for the claims of others: they are prepared and unprepared.
+func TestLargeAnswers(t *testing.T) {
+	n := newNode(t, t.TempDir())
+	n.run()
+	large := &fakeDriver{name: gpus, prepare: func(_ context.Context, claims []*drapb.Claim) (*drapb.NodePrepareResourcesResponse, error) {
+		out := prepared(gpus, claims)
+		for _, a := range out.Claims {
+			a.Devices[0].CdiDeviceIds = []string{strings.Repeat("<", 1000_000)}
+		}
+		return out, nil
+	}}
+	n.driver(large)
+	n.driver(&fakeDriver{name: nics})
+	failed := 0
+	for i := range 12 {
+		name := fmt.Sprintf("large-%d", i)
+		n.claim(name, []string{gpus}, types.UID(name))
+		if err := n.Prepare(t.Context(), n.pod(types.UID(name), name)); err != nil {
+			if failed++; fault(err) != trace.FaultDriverAnswer {
+				t.Fatal(err)
+			}
+		}
+	}
+	if failed != 11 {
+		t.Errorf("%d claims of the driver with large answers were not prepared, want 11", failed)
+	}
+	n.claim("a", []string{nics}, "p")
+	if err := n.Prepare(t.Context(), n.pod("p", "a")); err != nil {
+		t.Error(err)
+	}
+	if err := n.Unprepare(t.Context(), "p"); err != nil || n.Held("p") {
+		t.Error(err)
+	}
+	if err := n.Unprepare(t.Context(), "large-0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Prepare(t.Context(), n.pod("large-1", "large-1")); err != nil {
+		t.Error(err)
+	}
+}
+
 // A claim that was allocated anew, from another driver, before it was prepared.
 func TestAllocatedAnew(t *testing.T) {
 	n := newNode(t, t.TempDir())

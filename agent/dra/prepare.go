@@ -97,14 +97,20 @@ func (m *Manager) callPrepare(ctx context.Context, todo []*claim) error {
 			return failure(b, trace.FaultDriverMissing, err)
 		}
 		return m.prepareBatch(ctx, p, b)
-	}, func(c *claim, driver string, r result) {
-		if devices, ok := r.got.([]checkpoint.Device); ok {
-			d := c.DriverState[driver]
-			c.DriverState[driver] = checkpoint.Driver{Devices: devices, SkipNodeOperations: d.SkipNodeOperations}
-			m.changes++
-		} else {
-			failed[c] = cmp.Or(failed[c], reason(ctx, r.err))
+	}, func(b *batch, c *claim, r result) result {
+		devices, ok := r.got.([]checkpoint.Device)
+		if n := m.kept(b.driver, c) + checkpoint.Size(devices); ok && n > maxKept {
+			r = b.problem(c, trace.FaultDriverAnswer, fmt.Errorf("NodePrepareResources failed for ResourceClaim %s: "+
+				"the devices of driver %s need %d bytes in the state file, more than the limit of %d", c.ClaimName, b.driver, n, maxKept))
 		}
+		if r.err != nil {
+			failed[c] = cmp.Or(failed[c], reason(ctx, r.err))
+			return r
+		}
+		d := c.DriverState[b.driver]
+		c.DriverState[b.driver] = checkpoint.Driver{Devices: devices, SkipNodeOperations: d.SkipNodeOperations}
+		m.changes++
+		return r
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,6 +156,20 @@ func (m *Manager) prepareBatch(ctx context.Context, p *driver.Plugin, b *batch) 
 
 // maxAnswer limits what a driver answers about one claim, in bytes: it is part of the state file and of the containers' requests.
 const maxAnswer = 1 << 20
+
+// maxKept limits what the devices of one driver need in the state file, in bytes: an eighth of the file, so that a driver with large answers
+// leaves room for others.
+const maxKept = 8 << 20
+
+// kept returns what the devices of a driver need in the state file, without those of one claim. Called with mu.
+func (m *Manager) kept(driver string, but *claim) (n int) {
+	for _, c := range m.claims {
+		if c != but {
+			n += checkpoint.Size(c.DriverState[driver].Devices)
+		}
+	}
+	return n
+}
 
 // devicesOf returns the devices in an answer.
 func devicesOf(a *drapb.NodePrepareResourceResponse) ([]checkpoint.Device, error) {

@@ -136,10 +136,11 @@ func (m *Manager) callUnprepare(ctx context.Context, pod types.UID, todo []*clai
 			return failure(b, trace.FaultDriverMissing, err)
 		}
 		return unprepareBatch(ctx, p, b)
-	}, func(c *claim, _ string, r result) {
+	}, func(_ *batch, c *claim, r result) result {
 		if r.got == nil {
 			failed[c] = cmp.Or(failed[c], reason(ctx, r.err))
 		}
+		return r
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,8 @@ const (
 	apiVersion = "checkpoint.dra.kubelet.k8s.io/v1"
 )
 
-// maxSize limits the size of the file, in bytes. A claim has some hundred bytes, and at most 1 MiB of each driver's answer.
+// maxSize limits the size of the file, in bytes. A claim has some hundred bytes, and at most 1 MiB of each driver's answer. Of all claims, there are
+// at most 8 MiB of a driver.
 const maxSize = 64 << 20
 
 // Claim is a claim that pods of this node use.
@@ -128,6 +130,44 @@ func parse(text []byte) ([]Claim, error) {
 		seen[name] = true
 	}
 	return c.ClaimInfoStateList, nil
+}
+
+// What JSON in a text of JSON adds, in bytes.
+const (
+	perDevice = 128 // the names of a device's fields
+	perText   = 5   // quotes and a comma
+	quoted    = 4   // a quote or a backslash
+	escaped   = 7   // another byte that JSON may escape, such as \u003c
+)
+
+// Size returns how many bytes devices need in the file at most.
+func Size(devices []Device) (n int) {
+	for i := range devices {
+		d := &devices[i]
+		n += perDevice + sizeOf(d.PoolName) + sizeOf(d.DeviceName)
+		if d.ShareID != nil {
+			n += sizeOf(string(*d.ShareID))
+		}
+		for _, text := range slices.Concat(d.RequestNames, d.CDIDeviceIDs) {
+			n += sizeOf(text)
+		}
+	}
+	return n
+}
+
+func sizeOf(text string) int {
+	n := perText
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			n += quoted
+		case c < ' ' || c == '<' || c == '>' || c == '&' || c >= 0x7f:
+			n += escaped
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // Write replaces the checkpoint atomically.

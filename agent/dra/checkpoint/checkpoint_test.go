@@ -128,3 +128,27 @@ func TestTooLarge(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// Size is never less than what devices add to the file.
+func TestSize(t *testing.T) {
+	share := types.UID("s\"")
+	all := map[string][]Device{
+		"empty": {{}, {}},
+		"usual": {{PoolName: "pool", DeviceName: "gpu-0", ShareID: &share, RequestNames: []string{"a", "b"}, CDIDeviceIDs: []string{"example.com/gpu=0"}}, {DeviceName: "gpu-1"}},
+	}
+	for _, text := range []string{"<", "&", "\"", `\\`, "\x01", "\n", "\x7f", "\u00e9", "\u2028", "\xff", "\U0001f600"} {
+		all[text] = []Device{{PoolName: strings.Repeat(text, 1000), RequestNames: []string{strings.Repeat(text, 1000), text}, CDIDeviceIDs: []string{text}}}
+	}
+	length := func(devices []Device) int {
+		out, err := format([]Claim{{DriverState: map[string]Driver{"d": {Devices: devices}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out)
+	}
+	for name, devices := range all {
+		if got, want := Size(devices), length(devices)-length([]Device{}); got < want {
+			t.Errorf("%q: %d, want at least %d", name, got, want)
+		}
+	}
+}
