@@ -21,11 +21,12 @@ const (
 	pace = 100 * time.Millisecond
 )
 
-// room reports whether one more resource of that name may be registered.
+// room reports whether one more resource of that name may be registered. Those that were removed count: the node's object has them.
 func (m *Manager) room(resource string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.resources[resource] != nil || len(m.resources) < maxResources
+	_, was := m.gone[resource]
+	return was || m.resources[resource] != nil || len(m.resources)+len(m.gone) < maxResources
 }
 
 // connected adds a plugin. It replaces an earlier connection to its socket, and counts instead of earlier plugins of the resource.

@@ -505,6 +505,26 @@ func TestUnreadableCheckpoint(t *testing.T) {
 	}
 }
 
+// Plugins that come and go under other names do not fill the node's object.
+func TestRoom(t *testing.T) {
+	n := newNode(t, shortDir(t))
+	for i := range maxResources {
+		name := fmt.Sprintf("example.com/r%d", i)
+		n.resources[name] = &resourceState{listed: true, stopped: time.Now().Add(-grace)}
+		if i%2 == 0 {
+			n.remove(name, n.resources[name])
+		}
+	}
+	for name, want := range map[string]bool{"example.com/new": false, "example.com/r0": true, "example.com/r1": true} {
+		if n.room(name) != want {
+			t.Errorf("%s: want %v; %d resources, %d were removed", name, want, len(n.resources), len(n.gone))
+		}
+	}
+	if has, _ := n.Capacity(); len(has) != maxResources {
+		t.Errorf("the node has %d resources", len(has))
+	}
+}
+
 // registers is an error of a stream during whose handling another plugin registers.
 type registers func()
 

@@ -26,7 +26,7 @@ const (
 	maxStreams  = 16
 	// maxConnecting limits how many plugins are being connected at the same time.
 	maxConnecting = 32
-	// maxResources limits how many resources there may be.
+	// maxResources limits how many resources there may be, with those that were removed.
 	maxResources = 1024
 	// saveEvery is the shortest time between two writes of the checkpoint because of plugins' lists.
 	saveEvery = time.Second
