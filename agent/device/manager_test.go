@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -503,6 +506,37 @@ func TestUnreadableCheckpoint(t *testing.T) {
 	if _, err := os.Stat(path + ".unreadable.settled"); err != nil {
 		t.Error(err)
 	}
+}
+
+// Plugins may remove their sockets while the agent does.
+func TestSocketsGo(t *testing.T) {
+	n := newNode(t, shortDir(t))
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for i := range 500 {
+		path := filepath.Join(n.dir, fmt.Sprint(i))
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, path)
+	}
+	var under sync.WaitGroup
+	under.Go(func() {
+		for _, path := range slices.Backward(all) {
+			_ = os.Remove(path)
+		}
+	})
+	if err := n.Restore(t.Context()); err != nil {
+		t.Error(err)
+	}
+	under.Wait()
 }
 
 // Plugins that come and go under other names do not fill the node's object.

@@ -79,15 +79,18 @@ func (m *Manager) setAside(ctx context.Context, bad *checkpoint.UnreadableError)
 	return nil
 }
 
-// clean removes all sockets.
+// clean removes all sockets. A plugin that ends may remove its own meanwhile.
 //
 // Upstream: pkg/kubelet/cm/devicemanager/manager.go, CleanupPluginDirectory.
 func (m *Manager) clean() error {
 	all, err := os.ReadDir(m.cfg.Dir)
 	var errs []error
 	for _, f := range all {
-		if f.Type()&os.ModeSocket != 0 {
-			errs = append(errs, os.Remove(filepath.Join(m.cfg.Dir, f.Name())))
+		if f.Type()&os.ModeSocket == 0 {
+			continue
+		}
+		if err := os.Remove(filepath.Join(m.cfg.Dir, f.Name())); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(append(errs, err)...)
