@@ -76,7 +76,7 @@ func (m *Manager) admit(key types.NamespacedName) {
 	}
 }
 
-// dropRefusals forgets the refusals of pods for which gone returns true, and which claims they wait for.
+// dropRefusals forgets the refusals of pods for which gone returns true, and which claims and drivers they wait for.
 func (m *Manager) dropRefusals(gone func(pod types.UID) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,6 +86,7 @@ func (m *Manager) dropRefusals(gone func(pod types.UID) bool) {
 		}
 	}
 	maps.DeleteFunc(m.blocked, func(pod types.UID, _ types.NamespacedName) bool { return gone(pod) })
+	maps.DeleteFunc(m.waiting, func(pod types.UID, _ string) bool { return gone(pod) })
 }
 
 // describe publishes the claims that have changed. The last event about a claim has its last state.

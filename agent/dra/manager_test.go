@@ -860,6 +860,32 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// Pods that are gone wait for no driver any more. One that comes while the agent looks does.
+func TestGoneWaiters(t *testing.T) {
+	n := newNode(t, t.TempDir())
+	n.claim("a", []string{gpus}, "p", "q")
+	fails := func(uid types.UID) {
+		t.Helper()
+		if err := n.Prepare(t.Context(), n.pod(uid, "a")); fault(err) != trace.FaultDriverMissing {
+			t.Fatal(err)
+		}
+	}
+	n.build(func(c *Config) {
+		active := c.Active
+		c.Active = func() []*v1.Pod {
+			all := active()
+			fails("q")
+			return all
+		}
+	})
+	fails("p")
+	n.gone("p")
+	n.goneUsers()
+	if n.waiting["p"] != "" || n.waiting["q"] != gpus {
+		t.Errorf("%v wait, want q", n.waiting)
+	}
+}
+
 // A state file that cannot be written: no driver is called, or its answer is not used before it is recorded.
 func TestUnwritable(t *testing.T) {
 	n := newNode(t, filepath.Join(t.TempDir(), "root"))

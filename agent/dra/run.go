@@ -69,13 +69,30 @@ func (m *Manager) reconcileSoon() {
 
 // goneUsers returns the pods that use claims and that the node does not have any more, with the drivers that unprepare their claims.
 func (m *Manager) goneUsers() map[types.UID][]string {
-	left, active := m.users(), map[types.UID]bool{} // those before the pods: a pod that is added meanwhile is not in left
+	left, stuck, active := m.users(), m.stuck(), map[types.UID]bool{} // those before the pods: a pod that is added meanwhile is not in left
 	for _, pod := range m.cfg.Active() {
 		delete(left, pod.UID)
 		active[pod.UID] = true
 	}
-	m.dropRefusals(func(uid types.UID) bool { return !active[uid] })
+	m.dropRefusals(func(uid types.UID) bool { return stuck[uid] && !active[uid] })
 	return left
+}
+
+// stuck returns the pods that could not use a claim, or wait for a driver or a claim.
+func (m *Manager) stuck() map[types.UID]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[types.UID]bool{}
+	for uid := range m.waiting {
+		out[uid] = true
+	}
+	for uid := range m.blocked {
+		out[uid] = true
+	}
+	for _, r := range m.refusals {
+		out[r.pod] = true
+	}
+	return out
 }
 
 // users returns the pods that use claims, with the drivers that unprepare these.
