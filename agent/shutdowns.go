@@ -76,6 +76,9 @@ func (e endable) Active() []*v1.Pod {
 	return append(out, slices.DeleteFunc(coming, func(pod *v1.Pod) bool { return known[pod.UID] })...)
 }
 
+// Known implements shutdown.Pods.
+func (e endable) Known() <-chan struct{} { return e.p.pods.manager.Complete() }
+
 // ShutDown implements shutdown.Pods.
 func (e endable) ShutDown(ctx context.Context, pod *v1.Pod, grace int64) {
 	e.p.pods.manager.ShutDown(ctx, pod, grace)

@@ -31,6 +31,8 @@ type Logind interface {
 
 // Pods are the pods of the node.
 type Pods interface {
+	// Known is closed when all pods are known: those of an agent that has just started are not.
+	Known() <-chan struct{}
 	// Active returns the pods that have not terminated; the caller must not change them.
 	Active() []*v1.Pod
 	// ShutDown makes a pod fail and terminate, with a grace period in seconds. It returns immediately.

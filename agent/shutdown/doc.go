@@ -4,7 +4,8 @@
 // is shutting down, and the file graceful_node_shutdown_state. It does not terminate pods itself (its Pods do), writes no status, and does not
 // decide about new pods: others ask it.
 //
-// When logind announces a shutdown, the node is not ready any more. The pods terminate in groups by their priority, the lowest first; a group
+// When logind announces a shutdown, the node is not ready any more. An agent that has just started waits some seconds until it knows its pods.
+// The pods terminate in groups by their priority, the lowest first; a group
 // has its time, and the next one begins when all pods of the group have terminated and their volumes are unmounted, or when the time is over.
 // Then the lock is released, and the machine shuts down. If the shutdown is canceled meanwhile, the groups that have not begun continue to
 // run, and the lock is taken again.

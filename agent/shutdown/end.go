@@ -17,13 +17,45 @@ const (
 	pause = 100 * time.Millisecond
 	// writeLimit is how long the lock is held for the last statuses, after all pods have terminated.
 	writeLimit = 3 * time.Second
+	// knownLimit is how long a shutdown waits for the pods of an agent that has just started; at most half of the time that pods may take.
+	knownLimit = 5 * time.Second
 )
+
+// await waits until the pods are known, or long enough. It returns false if the shutdown is canceled meanwhile.
+func (m *Manager) await(ctx context.Context, conn Logind) (down bool, err error) {
+	limit := time.NewTimer(min(knownLimit, total(m.cfg.Periods)/2))
+	defer limit.Stop()
+	announced := conn.Announced()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-m.cfg.Pods.Known():
+			return true, nil
+		case <-limit.C:
+			return true, nil
+		case down, open := <-announced:
+			switch {
+			case !open:
+				announced = nil // as while the pods terminate
+			case !down:
+				return false, nil
+			}
+		}
+	}
+}
 
 // shutDown handles the announcement of a shutdown: it returns when the lock is released, or when the shutdown is canceled.
 func (m *Manager) shutDown(ctx context.Context, conn Logind, delay time.Duration) error {
 	began := time.Now()
 	m.turn(ctx, true, "Shutdown manager detected shutdown event")
 	m.remember(began, time.Time{})
+	switch down, err := m.await(ctx, conn); {
+	case err != nil:
+		return err
+	case !down:
+		return m.cancel(ctx, conn, delay, began)
+	}
 	groups := plan(m.cfg.Periods, m.cfg.Pods.Active())
 	said := trace.Shutdown{State: trace.ShutdownAnnounced, Delay: delay, Grace: m.seconds(), Groups: len(groups), Started: began}
 	for _, g := range groups {

@@ -205,6 +205,12 @@ type obedient struct {
 	ended map[types.UID]int64
 }
 
+func (o *obedient) Known() <-chan struct{} {
+	known := make(chan struct{})
+	close(known)
+	return known
+}
+
 func (o *obedient) Active() []*v1.Pod { return []*v1.Pod{podOf("web", 0, 30)} }
 
 func (o *obedient) ShutDown(_ context.Context, p *v1.Pod, grace int64) {

@@ -151,6 +151,7 @@ type node struct {
 	takes   map[types.UID]time.Duration
 	ended   map[types.UID]time.Time
 	unknown bool // statuses are not written
+	known   chan struct{}
 	log     []string
 	changes int
 }
@@ -159,7 +160,16 @@ func (n *node) note(format string, args ...any) {
 	n.log = append(n.log, fmt.Sprintf("%v ", time.Since(n.began).Round(time.Second))+fmt.Sprintf(format, args...))
 }
 
-func (n *node) Active() []*v1.Pod { return n.pods }
+func (n *node) Known() <-chan struct{} { return n.known }
+
+func (n *node) Active() []*v1.Pod {
+	select {
+	case <-n.known:
+		return n.pods
+	default:
+		return nil
+	}
+}
 
 func (n *node) ShutDown(_ context.Context, pod *v1.Pod, grace int64) {
 	n.mu.Lock()
@@ -194,18 +204,22 @@ func (n *node) said() []string {
 type bench struct {
 	*login
 	*node
-	m    *Manager
-	rec  *tracetest.Recorder
-	stop func()
+	m     *Manager
+	rec   *tracetest.Recorder
+	young bool // the pods are not known yet
+	stop  func()
 }
 
 // start runs a manager with three groups: 20 s for pods from priority 0, 10 s from 1000, 5 s for critical ones.
 func start(t *testing.T, change func(*bench)) *bench {
 	t.Helper()
 	b := &bench{login: &login{delay: time.Hour}, rec: tracetest.New(t)}
-	b.node = &node{began: time.Now(), takes: map[types.UID]time.Duration{}, ended: map[types.UID]time.Time{}}
+	b.node = &node{known: make(chan struct{}), began: time.Now(), takes: map[types.UID]time.Duration{}, ended: map[types.UID]time.Time{}}
 	if change != nil {
 		change(b)
+	}
+	if !b.young {
+		close(b.known)
 	}
 	var err error
 	b.m, err = New(Config{
@@ -407,6 +421,51 @@ func TestCutMeanwhile(t *testing.T) {
 		pass(time.Minute)
 		if n := len(b.states()); n != len(steps) {
 			t.Errorf("the pods are ended twice: %q", b.states())
+		}
+		b.stop()
+	})
+}
+
+// The node begins to shut down when the agent has just started: it waits for its pods, not too long, and for a cancellation.
+func TestYoungAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		young := func(b *bench) {
+			pods(b)
+			b.young = true
+		}
+		for _, begun := range []bool{false, true} { // before the agent starts
+			b := start(t, func(b *bench) {
+				young(b)
+				b.down = begun
+			})
+			if !begun {
+				b.announce(true)
+			}
+			pass(4 * time.Second)
+			if !b.m.Underway() || len(b.ended) > 0 {
+				t.Errorf("under way: %t, %d pods ended", b.m.Underway(), len(b.ended))
+			}
+			close(b.known)
+			pass(13 * time.Second)
+			if b.locks() != 0 || len(b.ended) != 4 {
+				t.Errorf("%d locks, %d pods ended, want all", b.locks(), len(b.ended))
+			}
+			b.stop()
+		}
+		b := start(t, young)
+		b.announce(true)
+		pass(knownLimit)
+		if b.locks() != 0 {
+			t.Errorf("%d locks after %s without pods", b.locks(), knownLimit)
+		}
+		b.stop()
+		b = start(t, young)
+		b.announce(true)
+		b.announce(false)
+		close(b.known)
+		pass(time.Minute)
+		if b.m.Underway() || b.locks() != 1 || len(b.ended) > 0 {
+			t.Errorf("under way: %t, %d locks, %d pods ended", b.m.Underway(), b.locks(), len(b.ended))
 		}
 		b.stop()
 	})
