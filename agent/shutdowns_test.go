@@ -17,53 +17,79 @@ import (
 )
 
 // during implements pods.Resources: it is called while a pod is admitted.
-type during func(pod *v1.Pod)
+type during func() admission.Verdict
 
-func (f during) Reserve(_ context.Context, pod *v1.Pod) admission.Verdict {
-	f(pod)
-	return admission.Verdict{OK: true}
-}
-func (during) Release(types.UID) {}
+func (f during) Reserve(context.Context, *v1.Pod) admission.Verdict { return f() }
+func (during) Release(types.UID)                                    {}
 
 type nothingSeen struct{}
 
 func (nothingSeen) Get(types.UID) *podstate.Pod      { return nil }
 func (nothingSeen) All() map[types.UID]*podstate.Pod { return nil }
 
-// A pod that is being admitted when the node begins to shut down terminates as all others: admission has asked before.
+// A pod that is being admitted when the node begins to shut down terminates as all others: admission has asked before. It has one end, also
+// if admission rejects it; one that was rejected before has nothing to terminate.
 func TestShutDownDuringAdmission(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &parts{pods: podParts{registry: worker.NewRegistry(), store: pods.NewStore()}}
-		w, err := worker.New(worker.Config{Syncer: stuck{}, Registry: p.pods.registry})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, found := endable{p}, 0
-		p.pods.manager, err = pods.New(pods.Config{
-			Workers: w, Seen: nothingSeen{}, Store: p.pods.store, MaxPods: 10,
-			Resources: during(func(pod *v1.Pod) {
-				for _, active := range e.Active() {
-					e.ShutDown(t.Context(), active, 5)
-					found++
-				}
-			}),
+	ok, no := admission.Verdict{OK: true}, admission.Verdict{Reason: "TopologyAffinityError"}
+	for _, c := range []struct {
+		name    string
+		verdict admission.Verdict
+		late    bool // the node shuts down after the pod was rejected
+		found   int
+		state   worker.State
+		refused bool
+	}{
+		{"admitted", ok, false, 1, worker.Terminating, false},
+		{"rejected", no, false, 1, worker.Terminating, false},
+		{"rejected before", no, true, 0, worker.None, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { duringAdmission(t, c.verdict, c.late, c.found, c.state, c.refused) })
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", Name: "web", Namespace: "shop"}}
-		p.pods.manager.Config(t.Context(), podsource.Update{Op: podsource.OpAdd, Source: "file", Pods: []*v1.Pod{pod}})
-		synctest.Wait()
-		if state := p.pods.registry.State("u"); found != 1 || state != worker.Terminating || e.Ended("u") {
-			t.Errorf("%d pods, the worker is %q, want one that terminates", found, state)
-		}
-		if all := e.Active(); len(all) != 1 {
-			t.Errorf("%d pods, want each once", len(all))
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := w.Run(ctx); err != nil {
-			t.Error(err)
-		}
+	}
+}
+
+func duringAdmission(t *testing.T, verdict admission.Verdict, late bool, found int, state worker.State, refused bool) {
+	p := &parts{pods: podParts{registry: worker.NewRegistry(), store: pods.NewStore()}}
+	w, err := worker.New(worker.Config{Syncer: stuck{}, Registry: p.pods.registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := endable{p}
+	p.pods.manager, err = pods.New(pods.Config{
+		Workers: w, Seen: nothingSeen{}, Store: p.pods.store, MaxPods: 10,
+		Resources: during(func() admission.Verdict {
+			if late {
+				return verdict
+			}
+			all := e.Active()
+			for _, active := range all {
+				e.ShutDown(t.Context(), active, 5)
+			}
+			if len(all) != found {
+				t.Errorf("%d pods are active, want %d", len(all), found)
+			}
+			return verdict
+		}),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", Name: "web", Namespace: "shop"}}
+	p.pods.manager.Config(t.Context(), podsource.Update{Op: podsource.OpAdd, Source: "file", Pods: []*v1.Pod{pod}})
+	if late {
+		e.ShutDown(t.Context(), pod, 5) // it was active a moment before
+	}
+	synctest.Wait()
+	if got := p.pods.registry.State("u"); got != state || p.pods.store.Refused("u") != refused {
+		t.Errorf("the worker is %q, refused %t, want %q, %t", got, p.pods.store.Refused("u"), state, refused)
+	}
+	if all := e.Active(); len(all) != found {
+		t.Errorf("%d pods are active at the end, want %d, each once", len(all), found)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Run(ctx); err != nil {
+		t.Error(err)
+	}
 }

@@ -65,16 +65,23 @@ func (m *Manager) reserves(span trace.Span, pod *v1.Pod) func() admission.Verdic
 	}
 }
 
+// reject makes a pod Failed that was not admitted. One that the node's shutdown has ended meanwhile has failed already, and has a worker.
 func (m *Manager) reject(ctx context.Context, pod *v1.Pod, v admission.Verdict) {
 	ctx = trace.ContextWith(ctx, trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod)))
-	m.rejected[pod.UID] = true
-	m.unregister(pod)
-	st := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now())
+	st, ended := podstatus.Rejected(pod, podstatus.Reason{Reason: v.Reason, Message: v.Message}, time.Now()), false
 	m.cfg.Store.with(pod.UID, func(e *entry) {
+		if ended = e.failed != nil; ended {
+			return
+		}
 		e.status, e.own, e.said, e.refused = st, true, statusRecord(st, ""), true
 		m.cfg.Store.tell(pod.UID)
 		trace.Point(m.cfg.Bus, trace.FromContext(ctx), e.said)
 	})
+	if ended {
+		return
+	}
+	m.rejected[pod.UID] = true
+	m.unregister(pod)
 	m.event(ctx, pod, "Warning", v.Reason, v.Message)
 	if m.cfg.Statuses != nil {
 		m.cfg.Statuses.Set(ctx, pod, st)
