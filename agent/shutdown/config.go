@@ -67,8 +67,10 @@ type Config struct {
 
 // Manager holds the lock, and terminates pods when the machine is about to shut down. Its methods other than Run are safe for concurrent use.
 type Manager struct {
-	cfg  Config
-	lock io.Closer // nil while it is not held; only Run uses it
+	cfg Config
+	// Only Run uses these.
+	lock    io.Closer // nil while it is not held
+	started time.Time
 
 	mu   sync.Mutex
 	down bool

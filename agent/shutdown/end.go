@@ -17,13 +17,15 @@ const (
 	pause = 100 * time.Millisecond
 	// writeLimit is how long the lock is held for the last statuses, after all pods have terminated.
 	writeLimit = 3 * time.Second
-	// knownLimit is how long a shutdown waits for the pods of an agent that has just started; at most half of the time that pods may take.
+	// knownLimit is how long a shutdown waits for the pods of an agent that has just started, less than youth ago; at most half of the time that
+	// pods may take.
 	knownLimit = 5 * time.Second
+	youth      = 30 * time.Second
 )
 
 // await waits until the pods are known, or long enough. It returns false if the shutdown is canceled meanwhile.
 func (m *Manager) await(ctx context.Context, conn Logind) (down bool, err error) {
-	limit := time.NewTimer(min(knownLimit, total(m.cfg.Periods)/2))
+	limit := time.NewTimer(min(knownLimit, total(m.cfg.Periods)/2, youth-time.Since(m.started)))
 	defer limit.Stop()
 	announced := conn.Announced()
 	for {

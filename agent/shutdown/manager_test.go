@@ -460,6 +460,13 @@ func TestYoungAgent(t *testing.T) {
 		}
 		b.stop()
 		b = start(t, young)
+		pass(youth)
+		b.announce(true) // there may be no API server
+		if b.locks() != 0 {
+			t.Errorf("%d locks, an agent that has run for %s waits", b.locks(), youth)
+		}
+		b.stop()
+		b = start(t, young)
 		b.announce(true)
 		b.announce(false)
 		close(b.known)

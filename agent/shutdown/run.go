@@ -23,6 +23,7 @@ var errDisconnected = errors.New("the connection to the system bus ended")
 // Run holds the lock and handles shutdowns until ctx ends. It never returns an error: a node without logind has no graceful shutdown.
 func (m *Manager) Run(ctx context.Context) error {
 	defer m.release()
+	m.started = time.Now()
 	m.tellLast()
 	warned := ""
 	for failed := 0; ; failed++ {
