@@ -58,13 +58,14 @@ func (m *Manager) Hints(pod *v1.Pod, c *v1.Container) map[string][]topology.Hint
 
 // PodHints implements topology.HintProvider.
 //
-// Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go, GetPodTopologyHints.
+// Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go, GetPodTopologyHints. There, resources that a DRA driver gives count, too: while the
+// device plugin is known that gave them before, such a pod is rejected.
 func (m *Manager) PodHints(pod *v1.Pod) map[string][]topology.Hint {
 	m.look()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := v1.Container{Resources: v1.ResourceRequirements{
-		Limits: resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{ExcludeOverhead: true}),
+		Limits: resourcehelper.PodLimits(withoutClaimed(pod), resourcehelper.PodResourcesOptions{ExcludeOverhead: true}),
 	}}
 	out := map[string][]topology.Hint{}
 	for _, want := range m.requests(pod, &sum) {

@@ -278,6 +278,16 @@ func TestHintsOfPods(t *testing.T) {
 	if h := n.PodHints(pod)[gpu]; len(h) != 1 || h[0].Nodes != 3 {
 		t.Errorf("%v", h)
 	}
+	claimed := pod.DeepCopy() // a DRA driver gives it the device of b, or both
+	claimed.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{RequestMappings: []v1.ContainerExtendedResourceRequest{{ContainerName: "b", ResourceName: gpu}}}
+	if h := n.PodHints(claimed)[gpu]; len(h) != 3 || !h[0].Preferred {
+		t.Errorf("with a claim for b: %v", h)
+	}
+	claimed.Status.ExtendedResourceClaimStatus.RequestMappings = append(claimed.Status.ExtendedResourceClaimStatus.RequestMappings,
+		v1.ContainerExtendedResourceRequest{ContainerName: "a", ResourceName: gpu})
+	if h := n.PodHints(claimed); len(h) != 0 || len(claimed.Spec.Containers[0].Resources.Limits) != 1 {
+		t.Errorf("with claims for both: %v", h)
+	}
 	if err := reserve(t.Context(), n.Manager, pod, topology.Hint{Nodes: 2}); err != nil {
 		t.Fatal(err)
 	}

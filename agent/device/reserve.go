@@ -113,6 +113,22 @@ func fromClaim(pod *v1.Pod, container, resource string) bool {
 	return false
 }
 
+// withoutClaimed returns the pod without the limits of resources that a DRA driver gives.
+func withoutClaimed(pod *v1.Pod) *v1.Pod {
+	if pod.Status.ExtendedResourceClaimStatus == nil {
+		return pod
+	}
+	out := pod.DeepCopy()
+	for _, c := range containers(out) {
+		for name := range c.Resources.Limits {
+			if fromClaim(pod, c.Name, string(name)) {
+				delete(c.Resources.Limits, name)
+			}
+		}
+	}
+	return out
+}
+
 // reserveAll reserves the devices of a container, and returns the request that failed. Called with mu.
 func (m *Manager) reserveAll(pod *v1.Pod, c *v1.Container, now view) (request, error) {
 	for _, r := range m.requests(pod, c) {
