@@ -184,6 +184,48 @@ func TestResizePreempts(t *testing.T) {
 	})
 }
 
+// While the preempted pods terminate, every change of a pod has the resize tried again: nobody else is preempted, unless the pod requests more.
+func TestResizePreemptsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := apiBench(t)
+		m, err := resize.New(resize.Config{Dir: t.TempDir(), Admit: room{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("9"), v1.ResourcePods: resource.MustParse("100")}}.fits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cfg.Resizes = m
+		b.rt.kill = func(context.Context, *v1.Pod) error { time.Sleep(10 * time.Second); return nil }
+		b.allSources()
+		critical := func(p *v1.Pod) { p.Spec.Priority = new(int32(2_000_001_000)) }
+		check := func(what, want string, preempted uint64) {
+			t.Helper()
+			got := m.Pod(requesting("dns", "3", critical)).Spec.Containers[0].Resources.Requests.Cpu().String()
+			if n := b.cfg.Store.Counts(nil).Preempted[v1.ResourceCPU]; got != want || n != preempted {
+				t.Errorf("%s: allocated %s, %d pods preempted, want %s and %d", what, got, n, want, preempted)
+			}
+		}
+		b.send(podsource.OpAdd, requesting("dns", "1", critical))
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+			b.send(podsource.OpAdd, requesting(name, "1"))
+		}
+		pass(time.Second)
+		b.send(podsource.OpUpdate, requesting("dns", "2", critical))
+		check("at the update", "1", 1)
+		for range 20 {
+			b.Freed(t.Context(), trace.ResizeForResized)
+		}
+		check("it still terminates", "1", 1)
+		b.send(podsource.OpUpdate, requesting("dns", "3", critical))
+		for range 20 {
+			b.Freed(t.Context(), trace.ResizeForResized)
+		}
+		check("it requests more", "1", 2)
+		pass(11 * time.Second)
+		b.Freed(t.Context(), trace.ResizeForTerminated)
+		check("both have terminated", "3", 2)
+		b.stop()
+	})
+}
+
 // A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were
 // allocated that are gone is forgotten.
 func TestAdmittedAsAllocated(t *testing.T) {

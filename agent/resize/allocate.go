@@ -96,7 +96,7 @@ func (m *Manager) Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why
 	}
 	v := Verdict{Reason: v1.PodReasonInfeasible, Message: refused.Message}
 	if refused == (Refusal{}) {
-		v = m.cfg.Admit(pod, others)
+		v = m.sparing(pod, others, m.cfg.Admit(pod, others))
 	}
 	end := func(bool) {}
 	if v.Fits && m.cfg.Try != nil {

@@ -83,6 +83,7 @@ type Manager struct {
 	waiting    map[types.UID]wait
 	undecided  map[types.UID]bool      // pods whose resize was not decided since they were added
 	began      map[types.UID]time.Time // when the cgroups of a pod began to change
+	leaving    map[types.UID]bool      // pods that were preempted for resizes, until they have terminated
 }
 
 // conditions of one pod; nil for none.
@@ -99,7 +100,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Dir == "" || cfg.Admit == nil {
 		return nil, errors.New("resize: Config needs Dir and Admit")
 	}
-	m := &Manager{cfg: cfg, added: make(chan struct{}, 1), conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, undecided: map[types.UID]bool{}, began: map[types.UID]time.Time{}}
+	m := &Manager{cfg: cfg, added: make(chan struct{}, 1), conditions: map[types.UID]conditions{}, waiting: map[types.UID]wait{}, undecided: map[types.UID]bool{}, began: map[types.UID]time.Time{}, leaving: map[types.UID]bool{}}
 	var err error
 	if m.allocated, err = m.recover(allocatedFile); err != nil {
 		return nil, err
@@ -137,6 +138,7 @@ func (m *Manager) Forget(uid types.UID) {
 	defer m.mu.Unlock()
 	m.waited(trace.Span{}, uid, trace.Resize{End: trace.ResizeTerminated, Priority: UnknownPriority})
 	delete(m.began, uid)
+	delete(m.leaving, uid)
 	delete(m.undecided, uid)
 	delete(m.allocated, uid)
 	delete(m.actuated, uid)
