@@ -46,6 +46,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A percentage that turns a threshold off is an amount like others if it is the minimum reclaim.
+func TestParseReclaim(t *testing.T) {
+	for text, want := range map[string]float64{"100%": 100, "150%": 150} {
+		got, err := Parse(Settings{Hard: map[string]string{"nodefs.available": "10%"}, MinimumReclaim: map[string]string{"nodefs.available": text}})
+		if d := cmp.Diff([]Threshold{{Signal: trace.SignalNodeFS, Free: Amount{Percent: 10}, Reclaim: Amount{Percent: want}}}, got); d != "" || err != nil {
+			t.Error(d, err)
+		}
+	}
+}
+
 // containerfs has the thresholds of the file system that it is on.
 func TestLayoutThresholds(t *testing.T) {
 	hard := func(s trace.Signal, n int64) Threshold { return Threshold{Signal: s, Free: quantity(n)} }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,14 +77,14 @@ func Parse(c Settings) ([]Threshold, error) {
 	for _, s := range signals() {
 		key := name(s)
 		t := Threshold{Signal: s, Reclaim: p.amount("evictionMinimumReclaim", key, c.MinimumReclaim)}
-		if t.Free = p.amount("evictionHard", key, c.Hard); !t.Free.none() {
+		if t.Free = p.free("evictionHard", key, c.Hard); !t.Free.none() {
 			out = append(out, t)
 			if s == trace.SignalMemory && c.Allocatable {
 				t.Signal = trace.SignalAllocatable
 				out = append(out, t)
 			}
 		}
-		if t.Free = p.amount("evictionSoft", key, c.Soft); !t.Free.none() {
+		if t.Free = p.free("evictionSoft", key, c.Soft); !t.Free.none() {
 			t.Signal, t.Grace = s, p.grace(key, c.SoftGrace)
 			out = append(out, t)
 		}
@@ -97,16 +98,30 @@ func Parse(c Settings) ([]Threshold, error) {
 // parser collects errors.
 type parser struct{ errs []error }
 
+// free reads the amount of a threshold. 0% and 100% turn it off.
+func (p *parser) free(field, key string, in map[string]string) Amount {
+	text := in[key]
+	if allocatable.NoThreshold(text) {
+		return Amount{}
+	}
+	a := p.amount(field, key, in)
+	if a.Percent > 100 {
+		p.errs = append(p.errs, fmt.Errorf("%s[%q]: %q must be between 0%% and 100%%", field, key, text))
+		return Amount{}
+	}
+	return a
+}
+
 // amount reads an amount.
 func (p *parser) amount(field, key string, in map[string]string) Amount {
 	text, ok := in[key]
-	if !ok || allocatable.NoThreshold(text) {
+	if !ok {
 		return Amount{}
 	}
 	if number, ok := strings.CutSuffix(text, "%"); ok {
 		v, err := strconv.ParseFloat(number, 64)
-		if err != nil || v < 0 || v > 100 {
-			p.errs = append(p.errs, fmt.Errorf("%s[%q]: %q must be between 0%% and 100%%", field, key, text))
+		if err != nil || v < 0 || math.IsNaN(v) {
+			p.errs = append(p.errs, fmt.Errorf("%s[%q]: %q must be at least 0%%", field, key, text))
 			return Amount{}
 		}
 		return Amount{Percent: v}
