@@ -13,10 +13,14 @@ import (
 )
 
 // Evict makes a pod fail and terminate. One that is terminating already fails, too, and terminates sooner; if it was evicted before, it keeps
-// its message and gets no other Event. Evict returns immediately. Safe for concurrent use.
+// its message and gets no other Event. One that has terminated by itself while its usage was measured stays as it ended. Evict returns
+// immediately. Safe for concurrent use.
 //
 // Upstream: pkg/kubelet/eviction/eviction_manager.go, evictPod; pkg/kubelet/pod_workers.go, killPodNow.
 func (m *Manager) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {
+	if s := m.cfg.Workers.State(pod.UID); s != worker.Syncing && s != worker.Terminating {
+		return
+	}
 	span := trace.ForPod(trace.FromContext(ctx), podspec.Ref(pod))
 	ctx = trace.ContextWith(ctx, span)
 	again := false

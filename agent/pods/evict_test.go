@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/eviction"
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
+	"github.com/kubeloupe/kubeloupe/agent/worker"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
@@ -65,6 +66,29 @@ func TestEvictAgain(t *testing.T) {
 			})
 			if got := tracetest.Events[trace.NodeEvent](d.rec); len(got) != events {
 				t.Errorf("events %+v, want %d", got, events)
+			}
+		})
+	}
+}
+
+// A pod that has terminated, or is gone, by the time that the eviction is decided stays as it ended.
+func TestEvictTooLate(t *testing.T) {
+	for _, state := range []worker.State{worker.Terminated, worker.Gone, worker.None} {
+		t.Run(string(state), func(t *testing.T) {
+			d := newDesk(t, 0)
+			pod := podOf("web", "u1")
+			d.send(podsource.OpAdd, pod)
+			d.workers.took()
+			d.workers.states["u1"] = state
+			d.Evict(t.Context(), pod, eviction.Order{Message: "too late. ", Grace: 1})
+			d.asked()
+			d.cfg.Store.with("u1", func(e *entry) {
+				if e.failed != nil {
+					t.Errorf("it fails: %+v", e.failed)
+				}
+			})
+			if events := tracetest.Events[trace.NodeEvent](d.rec); len(events) != 0 {
+				t.Errorf("events %+v", events)
 			}
 		})
 	}
