@@ -266,6 +266,41 @@ func TestTerminating(t *testing.T) {
 	})
 }
 
+// While a pod ends for a soft threshold, the node is watched: its conditions change, and a hard threshold does not wait for the end.
+func TestHardDuringSoft(t *testing.T) {
+	for name, c := range map[string]struct {
+		memory, disk int64
+		disks        bool // there is pressure on disks, too
+		want         []string
+	}{
+		"less memory":                 {memory: 20, disk: 500, want: []string{"39s evict a grace 1 disrupted true"}},
+		"still above the threshold":   {memory: 110, disk: 500},
+		"the disk while memory lasts": {memory: 150, disk: 50, disks: true}, // memory first
+		"the disk, and enough memory": {memory: 500, disk: 50, disks: true, want: []string{
+			"39s remove containers", "39s remove images", "39s evict a grace 1 disrupted true",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := run(t, 45*time.Second, func(w *world, _ *Config) {
+					w.memory, w.endsAfter = 150, time.Hour
+					w.add(aPod("a", 0), 60)
+				}, func(w *world, m *Manager) {
+					time.Sleep(37 * time.Second) // it ends since 30 s
+					w.mu.Lock()
+					w.memory, w.disk = c.memory, c.disk
+					w.mu.Unlock()
+					time.Sleep(3 * time.Second)
+					if m.Under(v1.NodeDiskPressure) != c.disks {
+						t.Error("the condition about disks")
+					}
+				})
+				logged(t, w, append([]string{"30s evict a grace 20 disrupted true"}, c.want...)...)
+			})
+		})
+	}
+}
+
 // A soft threshold waits for its grace period, and gives the pod its own, up to a limit.
 func TestSoft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

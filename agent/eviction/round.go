@@ -16,17 +16,11 @@ import (
 // round measures the node once, and acts. It returns the pods that it evicted, with their longest grace period, in seconds.
 func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 	began := time.Now()
-	seen, ok := m.measure(ctx)
-	if !ok {
+	seen, act, ok := m.look(ctx)
+	if !ok || m.cfg.Observe {
 		return nil, 0
 	}
 	now := time.Now()
-	act := m.judge.judge(m.thresholds, seen, now)
-	m.setConditions(m.judge.conditions(m.cfg.Transition, now))
-	m.tellVerdicts(seen)
-	if m.cfg.Observe {
-		return nil, 0
-	}
 	m.near = len(act) == 0 && m.nearest(seen, nearShare) != nil
 	if evicted = m.enforceLimits(ctx, now); len(evicted) > 0 {
 		return evicted, hardGrace
@@ -44,6 +38,25 @@ func (m *Manager) round(ctx context.Context) (evicted []*v1.Pod, grace int64) {
 		m.vain.threshold, m.vain.at = first, now
 	}
 	return evicted, grace
+}
+
+// look measures the node, and updates its conditions. It returns the indices of the thresholds for which to act.
+func (m *Manager) look(ctx context.Context) (seen observations, act []int, ok bool) {
+	seen, ok = m.measure(ctx)
+	if !ok {
+		return nil, nil, false
+	}
+	now := time.Now()
+	act = m.judge.judge(m.thresholds, seen, now)
+	m.setConditions(m.judge.conditions(m.cfg.Transition, now))
+	m.tellVerdicts(seen)
+	return seen, act, true
+}
+
+// urgent reports whether the next round acts for a hard threshold.
+func (m *Manager) urgent(ctx context.Context) bool {
+	_, act, _ := m.look(ctx)
+	return len(act) > 0 && m.thresholds[act[0]].Grace == 0
 }
 
 // measure observes the node and publishes what it saw.

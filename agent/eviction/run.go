@@ -68,14 +68,22 @@ func wait(ctx context.Context, d time.Duration, one, other <-chan struct{}) bool
 	return false
 }
 
-// await waits until the resources of evicted pods are free: until then, no other pod has to go.
+// await waits until the resources of evicted pods are free: until then, no other pod has to go. If they were given time to end, it looks at the
+// node meanwhile, and returns when a hard threshold must be acted on.
 func (m *Manager) await(ctx context.Context, evicted []*v1.Pod, grace int64) {
 	m.setBusy(true)
 	defer m.setBusy(false)
-	limit := time.Now().Add(endLimit + time.Duration(grace)*time.Second)
+	looked := time.Now()
+	limit := looked.Add(endLimit + time.Duration(grace)*time.Second)
 	for _, pod := range evicted {
 		for !m.cfg.Pods.Ended(pod.UID) && time.Now().Before(limit) {
 			if !clock.Sleep(ctx, endPause) {
+				return
+			}
+			if grace <= hardGrace || time.Since(looked) < WatchPeriod {
+				continue
+			}
+			if looked = time.Now(); m.urgent(ctx) {
 				return
 			}
 		}
