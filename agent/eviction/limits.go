@@ -20,7 +20,7 @@ type exceeded struct {
 	volume      *v1.Volume // of the limit of a volume
 }
 
-// limited reports whether a pod has a limit of local storage.
+// limited reports whether a pod has a limit of local storage. That of a container may be 0: then the pod may use nothing.
 func limited(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		if sizeLimit(&pod.Spec.Volumes[i]) != nil {
@@ -28,7 +28,7 @@ func limited(pod *v1.Pod) bool {
 		}
 	}
 	for c := range podspec.Each(pod) {
-		if c.Resources.Limits.StorageEphemeral().Sign() > 0 {
+		if _, has := c.Resources.Limits[v1.ResourceEphemeralStorage]; has {
 			return true
 		}
 	}

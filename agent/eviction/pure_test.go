@@ -357,6 +357,7 @@ func TestExceeds(t *testing.T) {
 		"volume in memory":     {volume(aPod("p", 0), v1.StorageMediumMemory, "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), false, "", ""},
 		"volume in huge pages": {volume(aPod("p", 0), "HugePages-2Mi", "1Ki"), OneFS, uses(plain, 0, 0, 0, 1025, 0), true, trace.SignalEmptyDirLimit, `Usage of EmptyDir volume "v" exceeds the limit "1Ki". `},
 		"pod over":             {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 25, 0), true, trace.SignalPodLimit, "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. "},
+		"pod may use nothing":  {limit(aPod("p", 0), "0"), OneFS, uses(plain, 0, 0, 1, 0, 0), true, trace.SignalPodLimit, "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
 		"pod within":           {limit(aPod("p", 0), "1Ki"), OneFS, uses(plain, 0, 500, 500, 24, 0), true, "", ""},
 		"container, layers":    {limit(aPod("p", 0), "1Ki"), OneFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, trace.SignalContainerLimit, `Container c exceeded its local ephemeral storage limit "1Ki". `},
 		"layers elsewhere":     {limit(aPod("p", 0), "1Ki"), ImageFS, less(uses(plain, 0, 1025, 0, 0, 0)), true, "", ""},
