@@ -50,8 +50,9 @@ type Resizes interface {
 	Requested(ctx context.Context, old, pod *v1.Pod)
 	// Update takes a pod whose spec may request new resources, or that waits for free resources.
 	Update(ctx context.Context, pod *v1.Pod, others []*v1.Pod, why trace.ResizeTrigger) (*v1.Pod, resize.Preemption)
-	// Pod returns a pod as allocated.
+	// Pod returns a pod as allocated, Held as it counts for others: while it is resized, that can be more.
 	Pod(pod *v1.Pod) *v1.Pod
+	Held(pod *v1.Pod) *v1.Pod
 	// Waiting returns those of the pods that wait for free resources or a decision, in the order in which they get them.
 	Waiting(pods []*v1.Pod) []*v1.Pod
 	// Keep forgets all pods that are not known.

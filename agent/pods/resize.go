@@ -13,14 +13,14 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// others returns the other pods that count in an admission or a resize, with their allocated resources.
+// others returns the other pods that count in an admission or a resize, with the resources that they hold.
 func (m *Manager) others(but types.UID) []*v1.Pod {
 	list := m.cfg.Store.counted(but, m.cfg.Workers.State)
 	if m.cfg.Resizes == nil {
 		return list
 	}
 	for i, p := range list {
-		list[i] = m.cfg.Resizes.Pod(p)
+		list[i] = m.cfg.Resizes.Held(p)
 	}
 	return list
 }

@@ -226,6 +226,38 @@ func TestResizePreemptsOnce(t *testing.T) {
 	})
 }
 
+// What a pod gives back counts as its own until it has given it back: its limits may not be changed at once.
+func TestResizeWaitsForSmallerPods(t *testing.T) {
+	d := newDesk(t, 0)
+	m := d.resizing(t.TempDir(), "4")
+	d.allSources()
+	small, big := requesting("a", "1"), requesting("b", "2")
+	d.send(podsource.OpAdd, requesting("a", "3"), requesting("b", "1"))
+	d.send(podsource.OpUpdate, small)
+	d.send(podsource.OpUpdate, big)
+	check := func(what, want string) {
+		t.Helper()
+		if a, b := d.allocated(small), d.allocated(big); a != "1" || b != want {
+			t.Errorf("%s: allocated %s and %s, want 1 and %s", what, a, b, want)
+		}
+	}
+	check("the other pod has 3", "1")
+	d.send(podsource.OpAdd, requesting("new", "1"))
+	d.decided("admission default/a: admit, all checks passed", "admission default/b: admit, all checks passed",
+		"resize default/a: resize, it fits on the node",
+		"resize default/b: Deferred, Node didn't have enough resource: cpu, requested: 2000, used: 3000, capacity: 4000",
+		"admission default/new: reject, OutOfcpu: Node didn't have enough resource: cpu, requested: 1000, used: 4000, capacity: 4000")
+	m.Failed(t.Context(), small, "cannot decrease memory limits")
+	d.Freed(t.Context(), trace.ResizeForResized)
+	check("its resize failed", "1")
+	if err := m.Actuate(small, small.Spec.Containers[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	m.Done(t.Context(), small)
+	d.Freed(t.Context(), trace.ResizeForResized)
+	check("it has 1", "2")
+}
+
 // A pod of which nothing runs any more is admitted with what it was allocated, although the node has not enough for its resize. What pods were
 // allocated that are gone is forgotten.
 func TestAdmittedAsAllocated(t *testing.T) {
