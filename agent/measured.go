@@ -211,7 +211,7 @@ func (p *parts) measureNode(m *measured) {
 	})
 	var guaranteed, burstable int64
 	if n := p.criNode(); n.CgroupV2 && n.MemoryQoS != nil && n.MemoryQoS.Tiered {
-		guaranteed, burstable = qos.MemoryRequests(p.pods.registry.Syncing(), n.Claims)
+		guaranteed, burstable = qos.MemoryRequests(p.pods.registry.Unended(), n.Claims)
 	}
 	m.gauge("kubelet_memory_qos_node_memory_min_bytes", "Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.", float64(guaranteed))
 	m.gauge("kubelet_memory_qos_node_memory_low_bytes", "Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.", float64(burstable))

@@ -13,8 +13,9 @@ import (
 
 // Workers knows the pods that have workers.
 type Workers interface {
-	// Syncing returns the pods that run or must run.
-	Syncing() []*v1.Pod
+	// Unended returns the pods of which something runs or will run, also those that are terminating: until their processes have ended, they need
+	// their share.
+	Unended() []*v1.Pod
 }
 
 // Pods are the pods' cgroups. Whenever one is created, resized or removed, the QoS cgroups get the limits that their
@@ -124,7 +125,7 @@ func (c *Pods) tell(uid types.UID, done bool) {
 func (c *Pods) weigh(ctx context.Context) {
 	c.weighing.Lock()
 	defer c.weighing.Unlock()
-	if err := c.manager.UpdateTiers(ctx, c.workers.Syncing()); err == nil && !c.manager.anyRaised() {
+	if err := c.manager.UpdateTiers(ctx, c.workers.Unended()); err == nil && !c.manager.anyRaised() {
 		return
 	}
 	select {

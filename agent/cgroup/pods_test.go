@@ -21,10 +21,26 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/tracetest"
 )
 
-// syncing are the pods with workers.
-type syncing []*v1.Pod
+// working are the pods with workers.
+type working []*v1.Pod
 
-func (s syncing) Syncing() []*v1.Pod { return s }
+func (w working) Unended() []*v1.Pod { return w }
+
+// ending are pods that all terminate.
+type ending struct{ working }
+
+func (ending) Syncing() []*v1.Pod { return nil }
+
+// A pod that terminates has its share until it has ended, whatever becomes of others.
+func TestTerminatingPodsWeigh(t *testing.T) {
+	m, mount := v2Tree(t, cgroup.Config{})
+	do(t, m.EnsureTiers(t.Context()))
+	last := podOf("b-1", quantities("cpu", "4"), nil)
+	do(t, cgroup.NewPods(m, ending{working{last}}).DestroyPod(t.Context(), "b-2"))
+	if d := cmp.Diff("kubepods/burstable/cpu.weight: 157", contents(t, mount, "kubepods/burstable/cpu.weight")); d != "" {
+		t.Error(d)
+	}
+}
 
 // The burstable cgroup has the weight of its running pods after each pod that is added or removed.
 func TestPodsWeighTheTiers(t *testing.T) {
@@ -32,14 +48,14 @@ func TestPodsWeighTheTiers(t *testing.T) {
 	do(t, m.EnsureTiers(t.Context()))
 	weight := filepath.Join("kubepods", "burstable", "cpu.weight")
 	before := contents(t, mount, weight)
-	do(t, cgroup.NewPods(m, syncing{burstable("b-1"), burstable("b-2")}).EnsurePod(t.Context(), burstable("b-1")))
+	do(t, cgroup.NewPods(m, working{burstable("b-1"), burstable("b-2")}).EnsurePod(t.Context(), burstable("b-1")))
 	with := contents(t, mount, weight)
 	more := podOf("b-1", quantities("cpu", "4"), nil)
-	do(t, cgroup.NewPods(m, syncing{more}).ResizePod(t.Context(), more, qos.PodResources(more, qos.WithoutClaims, true, time.Second)))
+	do(t, cgroup.NewPods(m, working{more}).ResizePod(t.Context(), more, qos.PodResources(more, qos.WithoutClaims, true, time.Second)))
 	if diff := cmp.Diff("kubepods/burstable/cpu.weight: 157\nkubepods/burstable/podb-1/cpu.weight: 157", contents(t, mount, weight, "kubepods/burstable/podb-1/cpu.weight")); diff != "" {
 		t.Errorf("after a resize (-want +got):\n%s", diff)
 	}
-	do(t, cgroup.NewPods(m, syncing{}).DestroyPod(t.Context(), "b-1"))
+	do(t, cgroup.NewPods(m, working{}).DestroyPod(t.Context(), "b-1"))
 	if after := contents(t, mount, weight); with == before || after != before {
 		t.Errorf("weight %q, with two pods %q, without them %q", before, with, after)
 	}
@@ -52,7 +68,7 @@ type asked struct {
 	alone bool
 }
 
-func (a *asked) Syncing() []*v1.Pod {
+func (a *asked) Unended() []*v1.Pod {
 	a.calls, a.alone = a.calls+1, a.alone && a.pods.Weighing()
 	return nil
 }
@@ -74,7 +90,7 @@ func TestPodsAreWeighedInOrder(t *testing.T) {
 func TestMemoryUsage(t *testing.T) {
 	m, mount := v2Tree(t, cgroup.Config{})
 	do(t, m.EnsureTiers(t.Context()))
-	pods, pod := cgroup.NewPods(m, syncing{}), burstable("b-1")
+	pods, pod := cgroup.NewPods(m, working{}), burstable("b-1")
 	if n, known := pods.MemoryUsage(pod); known {
 		t.Errorf("%d bytes of a pod without a cgroup", n)
 	}
@@ -83,14 +99,14 @@ func TestMemoryUsage(t *testing.T) {
 	if n, known := pods.MemoryUsage(pod); !known || n != 4096 {
 		t.Errorf("%d, %t, want 4096", n, known)
 	}
-	if n, known := cgroup.NewPods(nil, syncing{}).MemoryUsage(pod); known {
+	if n, known := cgroup.NewPods(nil, working{}).MemoryUsage(pod); known {
 		t.Errorf("%d bytes without cgroups", n)
 	}
 }
 
 // If no cgroups are created, a pod's cgroup is ready once it was requested, until the pod is gone.
 func TestPodsWithoutCgroups(t *testing.T) {
-	pods, pod := cgroup.NewPods(nil, syncing{}), bestEffort("e-1")
+	pods, pod := cgroup.NewPods(nil, working{}), bestEffort("e-1")
 	if pods.Ready(pod) {
 		t.Error("it is ready before it was asked for")
 	}
@@ -147,7 +163,7 @@ func TestRaisedLimitIsLowered(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := quantities("cpu", "1", "memory", "512Mi")
-		pods := cgroup.NewPods(m, syncing{podOf("g", r, r)})
+		pods := cgroup.NewPods(m, working{podOf("g", r, r)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go pods.Run(ctx)
