@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,8 +75,12 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.resizeVolumes(stepGrow); err != nil {
 			return err
 		}
-		before = qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
+		before = r.givenLimits()
 		limits = most(limits, before)
+	} else if r.stopsFirst() {
+		if err := r.checkPodMemory(before.Memory); err != nil {
+			return fmt.Errorf("cannot decrease memory limits: %w", err)
+		}
 	}
 	if err := r.setPodLimits(ctx, before, limits); err != nil {
 		return err
@@ -161,6 +166,22 @@ func (r *run) podLimits() qos.Resources {
 	return qos.PodResources(r.pod, r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
 }
 
+// givenLimits returns the limits that the pod's cgroup has for what its containers were given.
+func (r *run) givenLimits() qos.Resources {
+	return qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
+}
+
+// stopsFirst reports whether containers are stopped before the pod's cgroup gets its final limits: what they use is free then.
+func (r *run) stopsFirst() bool {
+	var needs []string
+	for i := range r.plan.Steps {
+		if s := &r.plan.Steps[i]; s.ID == stepSettle {
+			needs = s.Needs
+		}
+	}
+	return slices.ContainsFunc(r.plan.Steps, func(s Step) bool { return s.Verb == trace.VerbKill && slices.Contains(needs, s.ID) })
+}
+
 // most returns the larger one of each limit.
 func most(a, b qos.Resources) qos.Resources {
 	a.CPUShares = max(a.CPUShares, b.CPUShares)
@@ -192,14 +213,17 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 	}
 }
 
-// checkMemory rejects limits below the current use, of the pod and of containers: the kernel would kill processes.
+// checkMemory rejects limits below the current use, of the pod and of containers: the kernel would kill processes. That of the pod is checked
+// later if containers are stopped first.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction. It does not check the pod's limit if no
 // container's resources change.
 func (r *run) checkMemory(ctx context.Context) error {
 	var errs []error
-	if err := r.checkPodMemory(); err != nil {
-		errs = append(errs, err)
+	if !r.stopsFirst() {
+		if err := r.checkPodMemory(r.givenLimits().Memory); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	before, _ := r.given("")
 	for _, s := range r.plan.Steps {
@@ -226,9 +250,9 @@ func (r *run) checkMemory(ctx context.Context) error {
 	return nil
 }
 
-// checkPodMemory rejects a memory limit of the pod below what it uses now.
-func (r *run) checkPodMemory() error {
-	has, wants := qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, false, r.cfsPeriod()).Memory, r.podLimits().Memory
+// checkPodMemory rejects a memory limit of the pod, which has another one, below what it uses now.
+func (r *run) checkPodMemory(has *int64) error {
+	wants := r.podLimits().Memory
 	if wants == nil || *wants <= 0 || has != nil && *has > 0 && *wants >= *has {
 		return nil
 	}

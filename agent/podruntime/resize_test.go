@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -216,6 +217,51 @@ func TestResize(t *testing.T) {
 				if given := f.given["web"]; tc.failed == "" && !given.Limits.Memory().Equal(*tc.now.Resources.Limits.Memory()) {
 					t.Errorf("given %v", given)
 				}
+			})
+		})
+	}
+}
+
+// A container that is restarted for less memory is stopped before it is checked what the pod uses: then it uses none.
+func TestSmallerWithARestart(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		left   int64 // what the pod uses without the container
+		want   []string
+		failed string
+	}{
+		{name: "enough", left: 1 << 20, want: []string{"pod 64Mi", "stop web-0", "tell sb0 32Mi", "pod 32Mi", "done"}},
+		{
+			name: "others use too much", left: 40 << 20, want: []string{"pod 64Mi", "stop web-0"},
+			failed: "cannot decrease memory limits: attempting to set pod memory limit (33554432) below current usage (41943040)",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				web := sized(containerNamed("web"), "1", "32Mi", v1.ResourceMemory)
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": sized(containerNamed("web"), "1", "64Mi").Resources, "": {}}, pod: 60 << 20}
+				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+				w.on("stop web-0", func(context.Context) error {
+					time.Sleep(20 * time.Second)
+					f.pod = tc.left
+					return nil
+				})
+				w.show(seen("sandbox:0", "web=running"))
+				pod := podOf(v1.RestartPolicyAlways, web)
+				w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+				w.setCgroup(true)
+				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.rt.Sync(t.Context(), pod, 1, nil); (err != nil) != (tc.failed != "") || f.failed != tc.failed {
+					t.Errorf("error %v, said %q, want %q", err, f.failed, tc.failed)
+				}
+				did := slices.DeleteFunc(w.did(), func(op string) bool {
+					return slices.Contains([]string{"mount", "image web:1", "create web", "start web"}, op)
+				})
+				slices.Sort(did)
+				slices.Sort(tc.want)
+				equal(t, "did", strings.Join(tc.want, ", "), strings.Join(did, ", "))
 			})
 		})
 	}
