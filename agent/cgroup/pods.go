@@ -102,6 +102,16 @@ func (c *Pods) MemoryUsage(pod *v1.Pod) (bytes int64, known bool) {
 	return c.manager.memoryUsage(c.manager.PodParent(pod))
 }
 
+// MemoryLimit returns the limit of memory that a pod's cgroup has, in bytes; false if it has none, or if that is not known.
+//
+// Upstream: pkg/kubelet/cm/pod_container_manager_linux.go, GetPodCgroupConfig.
+func (c *Pods) MemoryLimit(pod *v1.Pod) (bytes int64, known bool) {
+	if c.manager == nil {
+		return 0, false
+	}
+	return c.manager.memoryLimit(c.manager.PodParent(pod))
+}
+
 // ResizePod implements podruntime.PodLimits.
 func (c *Pods) ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error {
 	err := c.manager.ResizePod(ctx, pod, r)

@@ -102,6 +102,15 @@ func TestMemoryUsage(t *testing.T) {
 	if n, known := cgroup.NewPods(nil, working{}).MemoryUsage(pod); known {
 		t.Errorf("%d bytes without cgroups", n)
 	}
+	for text, want := range map[string]int64{"8192\n": 8192, "max\n": 0} {
+		do(t, os.WriteFile(filepath.Join(mount, "kubepods/burstable/podb-1/memory.max"), []byte(text), 0o600))
+		if n, known := pods.MemoryLimit(pod); n != want || known != (want > 0) {
+			t.Errorf("limit %q: %d, %t, want %d", text, n, known, want)
+		}
+	}
+	if n, known := cgroup.NewPods(nil, working{}).MemoryLimit(pod); known {
+		t.Errorf("a limit of %d bytes without cgroups", n)
+	}
 }
 
 // If no cgroups are created, a pod's cgroup is ready once it was requested, until the pod is gone.

@@ -124,9 +124,19 @@ func (m *Manager) AllPods() []string { return append(split(m.cfg.Root), tiers()[
 
 // memoryUsage returns the bytes that a cgroup uses.
 func (m *Manager) memoryUsage(name string) (int64, bool) {
-	file := "memory.usage_in_bytes"
+	return m.memoryFigure(name, "memory.usage_in_bytes", "memory.current")
+}
+
+// memoryLimit returns the limit of a cgroup, in bytes; false if it has none.
+func (m *Manager) memoryLimit(name string) (int64, bool) {
+	return m.memoryFigure(name, "memory.limit_in_bytes", "memory.max")
+}
+
+// memoryFigure returns the number in a file of cgroup v1 or v2; false if there is none.
+func (m *Manager) memoryFigure(name, v1, v2 string) (int64, bool) {
+	file := v1
 	if m.v2 {
-		file = "memory.current"
+		file = v2
 	}
 	for _, h := range m.tree {
 		if !h.has("memory") {

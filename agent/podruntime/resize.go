@@ -52,6 +52,8 @@ type PodLimits interface {
 	ResizePod(ctx context.Context, pod *v1.Pod, r qos.Resources) error
 	// MemoryUsage returns the memory that the pod's cgroup uses, in bytes; false if it is not known.
 	MemoryUsage(pod *v1.Pod) (bytes int64, known bool)
+	// MemoryLimit returns the limit of memory that the pod's cgroup has, in bytes; false if it has none, or if that is not known.
+	MemoryLimit(pod *v1.Pod) (bytes int64, known bool)
 }
 
 func (r *Runtime) resizes() bool {
@@ -75,10 +77,10 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.resizeVolumes(stepGrow); err != nil {
 			return err
 		}
-		before = r.givenLimits()
+		before = qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
 		limits = most(limits, before)
 	} else if r.stopsFirst() {
-		if err := r.checkPodMemory(before.Memory); err != nil {
+		if err := r.checkPodMemory(); err != nil {
 			return fmt.Errorf("cannot decrease memory limits: %w", err)
 		}
 	}
@@ -166,11 +168,6 @@ func (r *run) podLimits() qos.Resources {
 	return qos.PodResources(r.pod, r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
 }
 
-// givenLimits returns the limits that the pod's cgroup has for what its containers were given.
-func (r *run) givenLimits() qos.Resources {
-	return qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
-}
-
 // stopsFirst reports whether containers are stopped before the pod's cgroup gets its final limits: what they use is free then.
 func (r *run) stopsFirst() bool {
 	var needs []string
@@ -221,7 +218,7 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 func (r *run) checkMemory(ctx context.Context) error {
 	var errs []error
 	if !r.stopsFirst() {
-		if err := r.checkPodMemory(r.givenLimits().Memory); err != nil {
+		if err := r.checkPodMemory(); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -250,10 +247,14 @@ func (r *run) checkMemory(ctx context.Context) error {
 	return nil
 }
 
-// checkPodMemory rejects a memory limit of the pod, which has another one, below what it uses now.
-func (r *run) checkPodMemory(has *int64) error {
+// checkPodMemory rejects a memory limit of the pod below what it uses now, if it is smaller than the one that its cgroup has: that may also be
+// the limit of an earlier attempt.
+func (r *run) checkPodMemory() error {
 	wants := r.podLimits().Memory
-	if wants == nil || *wants <= 0 || has != nil && *has > 0 && *wants >= *has {
+	if wants == nil || *wants <= 0 {
+		return nil
+	}
+	if has, limited := r.cfg.PodLimits.MemoryLimit(r.pod); limited && has <= *wants {
 		return nil
 	}
 	if used, known := r.cfg.PodLimits.MemoryUsage(r.pod); known && used >= *wants {

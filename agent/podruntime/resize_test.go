@@ -39,6 +39,7 @@ type fakeResizes struct {
 	given  map[string]v1.ResourceRequirements
 	used   uint64
 	pod    int64 // what the pod uses; 0: not known
+	limit  int64 // of the pod's cgroup; 0: what the container web was given first
 	failed string
 	limits map[string]resource.Quantity // of volumes
 	// resizing says that a resize is in progress.
@@ -48,6 +49,14 @@ type fakeResizes struct {
 func (f *fakeResizes) InProgress(types.UID) bool { return f.resizing }
 
 func (f *fakeResizes) MemoryUsage(*v1.Pod) (int64, bool) { return f.pod, f.pod > 0 }
+
+func (f *fakeResizes) MemoryLimit(*v1.Pod) (int64, bool) {
+	if f.limit == 0 {
+		web := f.given["web"]
+		f.limit = web.Limits.Memory().Value()
+	}
+	return f.limit, f.limit > 0
+}
 
 func (f *fakeResizes) Actuated(_ types.UID, container string) (v1.ResourceRequirements, bool) {
 	r, ok := f.given[container]
@@ -96,6 +105,7 @@ func (f *fakeResizes) ContainerStats(context.Context, *runtimeapi.ContainerStats
 }
 
 func (f *fakeResizes) ResizePod(ctx context.Context, _ *v1.Pod, r qos.Resources) error {
+	f.limit = *r.Memory
 	return f.do(ctx, "pod "+resource.NewQuantity(*r.Memory, resource.BinarySI).String())
 }
 
@@ -287,6 +297,27 @@ func TestResizeThatNeedsNothing(t *testing.T) {
 			}
 			equal(t, "did", want, w.did())
 		}
+	})
+}
+
+// The cgroup has a larger limit than what the containers were given: an earlier attempt did not end, and was reverted. It does not get the smaller
+// one while the pod uses more.
+func TestRevertedToLessThanIsUsed(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		web := sized(containerNamed("web"), "1", "64Mi")
+		f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": web.Resources, "": {}}, resizing: true, pod: 80 << 20, limit: 128 << 20}
+		w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+		w.show(seen("sandbox:0", "web=running"))
+		pod := podOf(v1.RestartPolicyAlways, web)
+		w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+		w.setCgroup(true)
+		if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.rt.Sync(t.Context(), pod, 1, nil)
+		equal(t, "said", "cannot decrease memory limits: attempting to set pod memory limit (67108864) below current usage (83886080)", f.failed)
+		equal(t, "failed", true, err != nil)
+		equal(t, "did", []string(nil), w.did())
 	})
 }
 
