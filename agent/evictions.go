@@ -119,6 +119,12 @@ func (e *evictable) Evict(ctx context.Context, pod *v1.Pod, o eviction.Order) {
 // Ended implements eviction.Pods.
 func (e *evictable) Ended(uid types.UID) bool { return e.p.pods.registry.Cleaned(uid) }
 
+// Empty implements eviction.Pods.
+func (e *evictable) Empty(uid types.UID) bool {
+	seen := e.seen(uid)
+	return seen == nil || len(seen.Sandboxes)+len(seen.Containers) == 0
+}
+
 func (e *evictable) measure(ctx context.Context) (eviction.Measured, error) {
 	if e.p.cfg.Simulated {
 		return e.simulated()

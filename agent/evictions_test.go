@@ -80,3 +80,16 @@ func TestEvictable(t *testing.T) {
 		}
 	})
 }
+
+// A pod of which the runtime has a sandbox, or a container that has exited, has started.
+func TestEmpty(t *testing.T) {
+	seen := map[types.UID]*podstate.Pod{
+		"sandbox": {Sandboxes: []podstate.Sandbox{{ID: "s"}}}, "exited": {Containers: []podstate.Container{{State: podstate.Exited}}}, "gone": {},
+	}
+	e := &evictable{seen: func(uid types.UID) *podstate.Pod { return seen[uid] }}
+	for uid, want := range map[types.UID]bool{"sandbox": false, "exited": false, "gone": true, "new": true} {
+		if e.Empty(uid) != want {
+			t.Errorf("%s: %t", uid, !want)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (m *Manager) foresee(ctx context.Context, seen observations, now time.Time)
 	got := seen[t.Signal]
 	trace.Point(m.cfg.Bus, trace.FromContext(ctx), trace.Eviction{
 		Signal: t.Signal, Available: got.available, Capacity: got.capacity, Threshold: t.trace(), Outcome: trace.EvictionNear,
-		Ranked: ranking(rank(t.Signal, m.layout, m.cfg.Pods.Active(m.grace(t)), stats)),
+		Ranked: ranking(m.rank(t, stats)),
 	})
 }
 

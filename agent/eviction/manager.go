@@ -23,6 +23,8 @@ type Pods interface {
 	Evict(ctx context.Context, pod *v1.Pod, e Order)
 	// Ended reports whether nothing of a pod runs, and its resources are free.
 	Ended(uid types.UID) bool
+	// Empty reports whether the runtime has nothing of a pod: it has not started, and so it uses nothing.
+	Empty(uid types.UID) bool
 }
 
 // Order is what an evicted pod gets.

@@ -36,6 +36,7 @@ type world struct {
 	stats        map[types.UID]*statsapi.PodStats
 	ending       map[types.UID]time.Time // when pods that are terminating end
 	graces       map[types.UID]int64     // of those, in seconds
+	empty        map[types.UID]bool      // pods that have not started
 	endsAfter    time.Duration
 	freed        map[types.UID]int64 // memory that comes back
 	hang         time.Duration       // of the removal of containers
@@ -108,6 +109,9 @@ func (w *world) Ended(uid types.UID) bool {
 	defer w.mu.Unlock()
 	return !time.Now().Before(w.ending[uid])
 }
+
+// Empty implements Pods.
+func (w *world) Empty(uid types.UID) bool { return w.empty[uid] }
 
 // Containers implements Reclaimer.
 func (w *world) Containers(context.Context) (int, int64, error) {
@@ -209,6 +213,26 @@ func TestHard(t *testing.T) {
 		}
 		if w.changes != 1 || w.warnings != 2 {
 			t.Errorf("%d changes, %d events", w.changes, w.warnings)
+		}
+	})
+}
+
+// A pod that has not started uses nothing: another one goes. One that runs, and of which the runtime does not tell what it uses, goes first.
+func TestNotStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, rec := run(t, 4*time.Second, func(w *world, _ *Config) {
+			w.memory = 20
+			w.add(aPod("uses", 0), 60)
+			for _, name := range []string{"new", "unknown"} {
+				p := w.add(aPod(name, 0, "memory", "100"), 0)
+				delete(w.stats, p.UID)
+			}
+			w.empty = map[types.UID]bool{"u-new": true}
+			w.freed["u-uses"] = 300
+		})
+		logged(t, w, "0s evict unknown grace 1 disrupted true", "2s evict uses grace 1 disrupted true")
+		if r := tracetest.Events[trace.Eviction](rec); !r[0].Ranked[0].Unknown || r[0].Ranked[2].Pod != "ns/new" || r[0].Ranked[2].Unknown {
+			t.Errorf("%+v", r[0].Ranked)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations, 
 		return nil, 0
 	}
 	grace := m.grace(t)
-	all := rank(t.Signal, m.layout, m.cfg.Pods.Active(grace), stats)
+	all := m.rank(t, stats)
 	e.Ranked = ranking(all)
 	i := slices.IndexFunc(all, func(r ranked) bool { return !podspec.CriticalPod(r.pod) })
 	if i < 0 {
@@ -147,6 +147,18 @@ func (m *Manager) relieve(ctx context.Context, t *Threshold, seen observations, 
 	e.Outcome, e.Evicted, e.Grace = trace.EvictionEvicted, podspec.Ref(victim.pod).String(), grace(victim.pod)
 	m.evict(ctx, t, got, victim, e.Grace)
 	return []*v1.Pod{victim.pod}, e.Grace
+}
+
+// rank ranks the pods for a threshold. The usage of a pod that has not started is known: it is nothing. While another pod is evicted, new ones do
+// not start, and they would be the next ones otherwise.
+func (m *Manager) rank(t *Threshold, stats map[string]*statsapi.PodStats) []ranked {
+	pods := m.cfg.Pods.Active(m.grace(t))
+	for _, pod := range pods {
+		if uid := string(pod.UID); stats[uid] == nil && m.cfg.Pods.Empty(pod.UID) {
+			stats[uid] = &statsapi.PodStats{}
+		}
+	}
+	return rank(t.Signal, m.layout, pods, stats)
 }
 
 // usage returns the usage of the pods by UID.
