@@ -469,3 +469,17 @@ func TestStopSignals(t *testing.T) {
 		}
 	}
 }
+
+// What kubectl get pods shows of a pod whose init container crashes, and of one that was rejected.
+func TestTraceBeforeContainersRun(t *testing.T) {
+	p := withSidecar(withInit(aPod(v1.RestartPolicyAlways, "a"), "i"), "s")
+	crash := exited("i", 1)
+	crash.Attempt = 4
+	look := seen(crash)
+	if got := Trace(p, Generate(p, look, Inputs{Now: at(1)}), look); got.Ready != 0 || got.Total != 2 || got.Restarts != 4 {
+		t.Errorf("ready %d of %d, %d restarts; want 0 of 2, 4 restarts", got.Ready, got.Total, got.Restarts)
+	}
+	if got := Trace(p, Rejected(p, Reason{"OutOfpods", "no room"}, at(1)), nil); got.Ready != 0 || got.Total != 2 {
+		t.Errorf("rejected: ready %d of %d, want 0 of 2", got.Ready, got.Total)
+	}
+}

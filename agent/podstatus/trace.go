@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// Trace returns the status as in records. Ready, Total and Restarts count app containers and sidecars, as kubectl does.
-// Seen may be nil; it has the sandbox.
+// Trace returns the status as in records. Ready and Total count app containers and sidecars, as kubectl does, also those of
+// which the status has nothing yet. Seen may be nil; it has the sandbox.
 func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 	out := trace.PodStatus{Phase: trace.PodPhase(s.Phase), Reason: s.Reason, Message: s.Message, IP: s.PodIP}
 	if sandbox := seen.Sandbox(); sandbox != nil {
@@ -19,16 +19,14 @@ func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 	}
 	sidecars := make(map[string]bool)
 	for i := range p.Spec.InitContainers {
-		sidecars[p.Spec.InitContainers[i].Name] = podspec.RestartableInit(&p.Spec.InitContainers[i])
+		if c := &p.Spec.InitContainers[i]; podspec.RestartableInit(c) {
+			sidecars[c.Name] = true
+		}
 	}
+	out.Total = len(p.Spec.Containers) + len(sidecars)
 	add := func(c *v1.ContainerStatus, init bool) {
 		out.Containers = append(out.Containers, container(c, init))
-		if init && !sidecars[c.Name] {
-			return
-		}
-		out.Total++
-		out.Restarts += int(c.RestartCount)
-		if c.Ready {
+		if c.Ready && (!init || sidecars[c.Name]) {
 			out.Ready++
 		}
 	}
@@ -43,7 +41,14 @@ func Trace(p *v1.Pod, s v1.PodStatus, seen *podstate.Pod) trace.PodStatus {
 		c.Ephemeral = true
 		out.Containers = append(out.Containers, c)
 	}
+	out.Restarts = trace.PodRestarts(out.Containers, initialized(&s), func(name string) bool { return sidecars[name] })
 	return out
+}
+
+// initialized reports whether a pod's init containers have completed.
+func initialized(s *v1.PodStatus) bool {
+	c := findCondition(s.Conditions, v1.PodInitialized)
+	return len(s.InitContainerStatuses) == 0 || c != nil && c.Status == v1.ConditionTrue
 }
 
 func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {

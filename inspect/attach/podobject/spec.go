@@ -63,7 +63,7 @@ func containers(all []v1.Container) (out []trace.ContainerSpec) {
 		c := trace.ContainerSpec{
 			Name: kubeevent.Clean(in.Name, 253), Image: kubeevent.Clean(in.Image, 512),
 			MemoryLimit: in.Resources.Limits.Memory().Value(),
-			Sidecar:     in.RestartPolicy != nil && *in.RestartPolicy == v1.ContainerRestartPolicyAlways,
+			Sidecar:     isSidecar(in),
 		}
 		for _, p := range []struct {
 			kind trace.ProbeKind

@@ -1,6 +1,7 @@
 package podobject
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -63,18 +64,40 @@ func readyAt(pod *v1.Pod) time.Time {
 func Status(pod *v1.Pod) *trace.PodStatus {
 	in := &pod.Status
 	st := &trace.PodStatus{Phase: trace.PodPhase(in.Phase), Reason: in.Reason, Message: in.Message, IP: in.PodIP, Total: len(pod.Spec.Containers)}
+	sidecars := make(map[string]bool)
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; isSidecar(c) {
+			sidecars[c.Name] = true
+		}
+	}
+	st.Total += len(sidecars)
 	for i := range in.InitContainerStatuses {
-		st.Containers = append(st.Containers, container(&in.InitContainerStatuses[i], true))
+		c := &in.InitContainerStatuses[i]
+		st.Containers = append(st.Containers, container(c, true))
+		if c.Ready && sidecars[c.Name] {
+			st.Ready++
+		}
 	}
 	for i := range in.ContainerStatuses {
 		c := &in.ContainerStatuses[i]
 		st.Containers = append(st.Containers, container(c, false))
-		st.Restarts += int(c.RestartCount)
 		if c.Ready {
 			st.Ready++
 		}
 	}
+	st.Restarts = trace.PodRestarts(st.Containers, initialized(in), func(name string) bool { return sidecars[name] })
 	return st
+}
+
+func isSidecar(c *v1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+}
+
+// initialized reports whether a pod's init containers have completed.
+func initialized(s *v1.PodStatus) bool {
+	return len(s.InitContainerStatuses) == 0 || slices.ContainsFunc(s.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodInitialized && c.Status == v1.ConditionTrue
+	})
 }
 
 func container(in *v1.ContainerStatus, isInit bool) trace.ContainerStatus {
