@@ -119,7 +119,7 @@ func (c *Case) probeFinding(p *probing, run []*Span[*trace.ProbeAttempt], curren
 	for _, a := range run {
 		text := fmt.Sprintf("%s: %s", say.Target(probeOf(a.Event)), a.Event.Result)
 		if a.Event.Count > 0 {
-			text += fmt.Sprintf(" (%d of %d)", a.Event.Count, a.Event.Threshold)
+			text += " (" + say.InARow(a.Event.Count, a.Event.Threshold) + ")"
 		}
 		f.Evidence = append(f.Evidence, evidence(a.Rec(), "%s after %s: %s", text, human.Duration(a.Dur()), quoted(a.Event.Output)))
 	}

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
@@ -47,7 +48,7 @@ func waiting(c *cause.Case) (out []Waiting) {
 			continue
 		}
 		w := Waiting{
-			For: s.event.For, Target: s.event.Target, On: say.On(s.event), Detail: human.Line(say.Detail(s.event, s.rec.Start())), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind,
+			For: s.event.For, Target: s.event.Target, On: say.On(s.event), Detail: detail(c, s), Since: s.rec.At(), Dur: c.Now.Sub(s.rec.At()), Behind: s.event.Behind,
 		}
 		w.Next, w.At = next(c, s)
 		w.Next = noise.Of(w.Next)
@@ -56,6 +57,27 @@ func waiting(c *cause.Case) (out []Waiting) {
 	out = append(out, working(c)...)
 	sorting.Stable(out, func(a, b *Waiting) int { return cmp.Compare(rank(*a), rank(*b)) })
 	return out
+}
+
+// detail is what else is known of a wait. Of one for a probe, it is how the last attempt failed: Next says when the next one is.
+func detail(c *cause.Case, s waitSpan) string {
+	if s.event.For != trace.WaitProbe {
+		return human.Line(say.Detail(s.event, s.rec.Start()))
+	}
+	container, probe := s.event.Target.Container, trace.ProbeKind(s.event.Target.Name)
+	for i := range slices.Backward(c.Records) {
+		switch e := c.Records[i].Event.(type) {
+		case *trace.ProbeAttempt:
+			if e.Container == container && e.Probe == probe && e.Result != "" && !e.Early && !c.Records[i].At().After(c.Now) {
+				return human.Line(noise.Of(say.Attempt(e)))
+			}
+		case *trace.Action:
+			if e.Verb == trace.VerbStart && e.Container == container {
+				return "" // earlier attempts were those of another instance
+			}
+		}
+	}
+	return ""
 }
 
 // rank sorts waits before work, and probes last.

@@ -366,19 +366,36 @@ func wait(r *trace.Record, e *trace.Wait) string {
 // probe describes a failed attempt, or the success that changes a probe's result.
 func probe(e *trace.ProbeAttempt) string {
 	what := Target(probeOf(e))
-	switch {
-	case e.Early && (e.Result == trace.ProbeFailure || e.Result == trace.ProbeError): // it does not count
+	switch failed := Attempt(e); {
+	case failed != "" && e.Early: // it does not count
 		return ""
-	case e.Result == trace.ProbeFailure && e.Threshold > 1:
-		return join(fmt.Sprintf("%s failed, %d of %d", what, e.Count, e.Threshold), e.Output)
-	case e.Result == trace.ProbeFailure:
-		return join(what+" failed", e.Output)
-	case e.Result == trace.ProbeError:
-		return join(what+" could not be run", e.Output)
+	case failed != "":
+		return what + " " + failed
 	case (e.Result == trace.ProbeSuccess || e.Result == trace.ProbeWarning) && e.State == trace.ProbeSays && e.Count == e.Threshold:
 		return what + " succeeds"
 	}
 	return ""
+}
+
+// Attempt describes a probe's attempt that failed, such as "failed, 2 of 3: exit code 1"; "" for one that succeeded.
+func Attempt(e *trace.ProbeAttempt) string {
+	switch {
+	case e.Result == trace.ProbeFailure && e.Threshold > 1:
+		return join("failed, "+InARow(e.Count, e.Threshold), e.Output)
+	case e.Result == trace.ProbeFailure:
+		return join("failed", e.Output)
+	case e.Result == trace.ProbeError:
+		return join("could not be run", e.Output)
+	}
+	return ""
+}
+
+// InARow is how often a probe has had a result, of the number of times after which it counts: "2 of 3", and "184 in a row" beyond that.
+func InARow(count, threshold int) string {
+	if count > threshold {
+		return fmt.Sprintf("%d in a row", count)
+	}
+	return fmt.Sprintf("%d of %d", count, threshold)
 }
 
 func action(r *trace.Record, e *trace.Action) string {
