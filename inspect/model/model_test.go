@@ -136,6 +136,11 @@ func TestBackoff(t *testing.T) {
 	if diff := cmp.Diff(Backoff{Wait: trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetOther, Name: "image x"}, Cause: "no such image", Class: trace.Classify("no such image")}, Since: when(ms), Until: when(10 * time.Second)}, p.Backoff); diff != "" {
 		t.Error(diff)
 	}
+	own := tp.Begin(2*ms, db, 0, &trace.Wait{For: trace.WaitBackoff, Target: trace.Target{Kind: trace.TargetRetry}, Until: when(4 * time.Second).UnixNano()})
+	if p, _ = modelOf(tp).Pod(db); !p.Backoff.Until.Equal(when(4 * time.Second)) {
+		t.Errorf("a wait that says until when it is: %s", p.Backoff.Until)
+	}
+	tp.End(4*time.Second, own, nil)
 	tp.End(10*time.Second, w, nil)
 	m = modelOf(tp)
 	if p, _ = m.Pod(web); p.Backoff.Active() || p.Worker.Waits[0] != (WaitTotal{trace.WaitBackoff, 1, 10*time.Second - ms}) {

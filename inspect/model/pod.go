@@ -85,8 +85,8 @@ type Pull struct {
 type Backoff struct {
 	trace.Wait
 	Since time.Time // zero: no back-off
-	// Until is when it ends; zero if unknown. It comes from the input retry_at (RFC 3339) of the last decision by
-	// backoff or restart.
+	// Until is when it ends, according to the wait or, if that does not say it, to the last decision by backoff or restart; zero if
+	// unknown.
 	Until time.Time
 }
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/store"
@@ -89,8 +90,11 @@ func (p *pod) backoff() {
 			p.Backoff = Backoff{Wait: w.Wait, Since: w.Since}
 		}
 	}
-	if p.Backoff.Active() && p.retryAt.After(p.Backoff.Since) {
-		p.Backoff.Until = p.retryAt
+	switch b := &p.Backoff; {
+	case b.Wait.Until != 0:
+		b.Until = time.Unix(0, b.Wait.Until).UTC()
+	case b.Active() && p.retryAt.After(b.Since):
+		b.Until = p.retryAt
 	}
 }
 
