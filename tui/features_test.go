@@ -92,7 +92,7 @@ func TestCopy(t *testing.T) { synctest.Test(t, testCopy) }
 
 func testCopy(t *testing.T) {
 	for _, c := range []struct{ keys, want, say string }{
-		{"3", "jobs/flaky  backing off  syncing  0/1  3  2  1  71ms  wait backoff main  5.0s", "copied the row, 77 characters"},
+		{"3", "jobs/flaky  backing off  syncing  0/1  3  2  1  71ms  CrashLoopBackOff main: back-off 20s restarting failed container  5.0s", "copied the row, 123 characters"},
 		{"5 enter", "image GC at 09:27:55.000", "copied the text"},
 		{"1", "slowest starts", "copied the overview view"},
 		{"2 / z z z z enter", "", "nothing to copy"},

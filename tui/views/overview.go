@@ -209,6 +209,9 @@ func trouble(pod *model.Pod, now time.Time) string {
 		return strings.TrimSpace("Failed " + pod.Reason + " " + pod.Message)
 	}
 	if pod.Backoff.Active() {
+		if detail := pod.Backoff.Detail(); pod.Backoff.Target.Kind == trace.TargetRetry && detail != "" {
+			return "back-off: " + detail
+		}
 		return strings.TrimSpace("back-off " + pod.Backoff.On() + " " + pod.Backoff.Detail())
 	}
 	if d := now.Sub(pod.Start.Started); pod.State() == model.StateNotReady && !pod.Start.Started.IsZero() && d > patience {

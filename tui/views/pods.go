@@ -125,15 +125,15 @@ func urgency(r *model.Pod, now time.Time) int {
 }
 
 func (p *Pods) columns() []table.Column[*model.Pod] {
-	doing := text("doing", 14, 3, 1, p.doing)
+	doing := text("doing", 14, 3, 2, p.doing)
 	doing.Compare = nil
 	doing = toned(doing, func(r *model.Pod) style.Tone {
-		if _, _, tone := now(p.Theme, r); tone != style.Dim {
+		if _, _, tone := now(p.Theme, r); tone != style.Dim && p.reason(r) == "" {
 			return tone
 		}
 		return style.Plain
 	})
-	since := duration("for", 1, 0, p.since)
+	since := duration("for", 4, 0, p.since)
 	since.Cell = func(r *model.Pod) table.Cell {
 		if d := p.since(r); d > 0 {
 			return table.Cell{Text: style.Age(d)}
@@ -146,8 +146,8 @@ func (p *Pods) columns() []table.Column[*model.Pod] {
 		pod,
 		toned(text("state", 11, 0, 0, p.state), stateTone),
 		text("worker", 11, 0, 6, func(r *model.Pod) string { return p.Theme.Clean(string(r.Worker.State)) }),
-		text("ready", 5, 0, 3, ready),
-		oddity("restarts", 8, 2, style.Slow, func(r *model.Pod) int64 { return int64(r.Restarts) }),
+		text("ready", 5, 0, 1, ready),
+		oddity("restarts", 8, 3, style.Slow, func(r *model.Pod) int64 { return int64(r.Restarts) }),
 		number("syncs", 5, 5, func(r *model.Pod) int64 { return int64(r.Worker.Syncs) }, count),
 		oddity("errs", 4, 7, style.Fail, func(r *model.Pod) int64 { return int64(r.Worker.Errors) }),
 		duration("last", 4, time.Second, func(r *model.Pod) time.Duration { return r.Worker.Last.Dur }),
@@ -188,7 +188,7 @@ func ready(r *model.Pod) string {
 // doing says what the pod's worker does, or why the pod is in trouble.
 func (p *Pods) doing(r *model.Pod) string {
 	text, _, _ := now(p.Theme, r)
-	if reason := trouble(r, p.now); reason != "" && text == style.Unknown {
+	if reason := p.reason(r); reason != "" {
 		return p.Theme.Clean(reason)
 	}
 	if text == style.Unknown && r.Worker.State == trace.WorkerTerminating {
@@ -198,6 +198,14 @@ func (p *Pods) doing(r *model.Pod) string {
 		return "idle"
 	}
 	return text
+}
+
+// reason is why a pod is in trouble, such as CrashLoopBackOff and its message; "" while something else goes on in it than a wait after a failure.
+func (p *Pods) reason(r *model.Pod) string {
+	if text, _, _ := now(p.Theme, r); text != style.Unknown && (!r.Backoff.Active() || len(r.Pulls)+len(r.Actions) > 0) {
+		return ""
+	}
+	return trouble(r, p.now)
 }
 
 func (p *Pods) since(r *model.Pod) time.Duration {
