@@ -81,7 +81,7 @@ func doing(p *model.Pod, now time.Time) string {
 	case len(p.Pulls) > 0:
 		return pulling(&p.Pulls[0])
 	case p.Backoff.Active():
-		text := "backing off: " + p.Backoff.On()
+		text := cmp.Or(waitingFor(p), "backing off") + ": " + p.Backoff.On()
 		if p.Backoff.Until.After(now) {
 			text += ", next try in " + human.Duration(p.Backoff.Until.Sub(now))
 		}
@@ -101,6 +101,18 @@ func doing(p *model.Pod, now time.Time) string {
 		}
 	}
 	return cmp.Or(p.Reason, p.Message)
+}
+
+// waitingFor is Kubernetes' reason for which a container waits after a failure, such as CrashLoopBackOff; "" if there is none.
+func waitingFor(p *model.Pod) string {
+	for i := range p.Containers {
+		switch c := &p.Containers[i]; {
+		case c.State != trace.ContainerWaiting, c.Reason == "ContainerCreating", c.Reason == "PodInitializing":
+		case c.Reason != "":
+			return c.Reason
+		}
+	}
+	return ""
 }
 
 func pulling(p *model.Pull) string {
