@@ -50,11 +50,13 @@ func newInspect(s streams) *cobra.Command {
   kubeloupe inspect cri --from session.klr -o json
   kubeloupe inspect cgroup shop/cart-7d4f -o yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
+			if len(args) == 0 {
 				return fmt.Errorf("inspect needs a subject: one of %s", strings.Join(subjects, ", "))
 			}
-			_, err := report.Lookup(args[0])
-			return err
+			if _, err := report.Lookup(args[0]); err != nil || len(args) <= 2 {
+				return err
+			}
+			return fmt.Errorf("inspect takes one subject and at most one pod: remove %q", args[2])
 		},
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,15 +53,38 @@ func checkNames(root *cobra.Command) {
 	}
 }
 
-// flagError says which flag may have been meant.
+// flagError says which flag may have been meant, or what a flag's value must be.
 func flagError(c *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), valueError(bad))
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
 		return err
+	}
+	listed := c.CommandPath() + " --help lists all flags"
+	if unknown.GetSpecifiedShortnames() != "" {
+		return fmt.Errorf("%w: %s", err, listed)
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, meant(name, names, "--", c.CommandPath()+" --help lists all flags"))
+	return fmt.Errorf("%w%s", err, meant(unknown.GetSpecifiedName(), names, "--", listed))
+}
+
+// valueError says what a value must be, also where the error is Go's own.
+func valueError(bad *pflag.InvalidValueError) string {
+	number, ok := errors.AsType[*strconv.NumError](bad)
+	switch kind := bad.GetFlag().Value.Type(); {
+	case kind == "duration":
+		return "must be a duration, such as 5s, 2m or 3h"
+	case ok && kind == "bool":
+		return "must be true or false"
+	case ok && errors.Is(number, strconv.ErrRange):
+		return "the number is too large"
+	case ok:
+		return "must be a whole number"
+	}
+	return bad.Unwrap().Error()
 }
 
 // meant is the name most like a wrong one, or where they are listed.
