@@ -86,10 +86,11 @@ func (p *Probes) columns() []table.Column[*model.Probe] {
 	}
 }
 
-// result is the result of a probe that counts; "failing" is a success whose last attempts failed, less often than the threshold.
+// result is the result of a probe that counts; "failing" is a success, or a startup probe without a result, whose last attempts failed, less
+// often than the threshold.
 func result(r *model.Probe) string {
 	switch {
-	case r.State == trace.ProbeSays && failing(r):
+	case (r.State == trace.ProbeSays || r.State == trace.ProbeUnknown) && failing(r):
 		return "failing"
 	case r.State == trace.ProbeSays:
 		return "success"
