@@ -24,11 +24,22 @@ import (
 
 // newDevices creates the manager of devices, which the topology manager asks. What it asks about pods exists before any pod does.
 func (p *parts) newDevices() (err error) {
-	p.pods.devices, err = device.New(device.Config{
+	p.pods.devices, err = device.New(p.deviceConfig())
+	if err != nil {
+		return err
+	}
+	p.pods.plugins["DevicePlugin"] = p.pods.devices
+	p.addSocket("device plugins", p.inRoot("device-plugins", device.Socket), p.pods.devices.Run)
+	return nil
+}
+
+// deviceConfig returns what the manager of devices needs. A pod that terminates may still use devices.
+func (p *parts) deviceConfig() device.Config {
+	return device.Config{
 		Dir:      p.inRoot("device-plugins"),
 		Ended:    func(uid types.UID) bool { return p.pods.manager.IsTerminated(string(uid)) },
 		Complete: func() bool { return p.pods.manager.SourcesReady() },
-		Active:   p.pods.registry.Syncing, Changed: p.self.Changed,
+		Active:   p.pods.registry.Unended, Changed: p.self.Changed,
 		Runs: func(uid types.UID) bool { return p.pleg.Cache().Get(uid).Active() },
 		Exists: func(uid types.UID) bool {
 			seen := p.pleg.Cache().Get(uid)
@@ -38,13 +49,7 @@ func (p *parts) newDevices() (err error) {
 		Strict:        topology.Strict(p.cfg.Kubelet.Kubelet.TopologyManagerPolicy),
 		HealthChanged: p.wakes("the health of its devices has changed", false),
 		Bus:           p.cfg.Bus,
-	})
-	if err != nil {
-		return err
 	}
-	p.pods.plugins["DevicePlugin"] = p.pods.devices
-	p.addSocket("device plugins", p.inRoot("device-plugins", device.Socket), p.pods.devices.Run)
-	return nil
 }
 
 // watchPlugins watches the registry of plugins, when all handlers are known.

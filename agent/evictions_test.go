@@ -10,7 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
 )
@@ -92,4 +94,28 @@ func TestEmpty(t *testing.T) {
 			t.Errorf("%s: %t", uid, !want)
 		}
 	}
+}
+
+// A pod that terminates may still use devices.
+func TestTerminatingPodsHaveDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &parts{
+			cfg:  Config{Kubelet: &config.Config{Kubelet: &kubeletv1beta1.KubeletConfiguration{}}},
+			pods: podParts{registry: worker.NewRegistry()},
+		}
+		m, err := worker.New(worker.Config{Syncer: stuck{}, Registry: p.pods.registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Ask("u", worker.Ask{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}}, End: true})
+		synctest.Wait()
+		if n := len(p.deviceConfig().Active()); n != 1 {
+			t.Errorf("%d pods, want 1", n)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := m.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -23,7 +23,7 @@ type Config struct {
 	Ended func(uid types.UID) bool
 	// Complete reports whether all sources of pods have reported.
 	Complete func() bool
-	// Active returns the pods that run or will run.
+	// Active returns the pods of which something runs or will run, also those that are terminating.
 	Active func() []*v1.Pod
 	// Runs reports whether something of a pod runs: then it keeps the devices that it has.
 	Runs func(uid types.UID) bool

@@ -14,7 +14,7 @@ import (
 // view is what other parts say about the node's pods. They have locks of their own, so they are asked before mu is taken.
 type view struct {
 	complete bool
-	// active are the pods that run or will run; only after a checkpoint that could not be read.
+	// active are the pods of which something runs or will run; only after a checkpoint that could not be read.
 	active []*v1.Pod
 }
 
