@@ -151,12 +151,13 @@ func (m *Manager) load() error {
 	if m.static == nil {
 		return nil
 	}
-	if m.content.Default.IsEmpty() {
-		if len(m.content.Assigned) > 0 {
-			return errors.New("default cpuset cannot be empty")
-		}
+	switch {
+	case !m.content.Default.IsEmpty():
+	case len(m.holders()) == 0:
 		m.content.Default = m.static.pool()
 		return m.write()
+	case !m.static.options.strict: // with it, containers may have all CPUs but the reserved ones; upstream refuses such a file
+		return errors.New("default cpuset cannot be empty")
 	}
 	return m.static.check(m.content)
 }

@@ -309,6 +309,29 @@ func TestStaleContainer(t *testing.T) {
 	}
 }
 
+// If the reserved CPUs are strictly so, containers may have all others. The next agent starts all the same.
+func TestAllGivenAway(t *testing.T) {
+	f := newFixture(t, laptop().machine(), with(optionStrict))
+	p := pod("p", "a=7")
+	if got := f.admit(t, p); got != "a 1-7" || f.pool() != "" {
+		t.Fatalf("%s, shared %s", got, f.pool())
+	}
+	var err error
+	if f.Manager, err = New(f.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.admit(t, p); got != "a 1-7" || f.pool() != "" {
+		t.Errorf("%s, shared %s", got, f.pool())
+	}
+	if f.Release("p"); f.pool() != "1-7" {
+		t.Errorf("shared %s at the end", f.pool())
+	}
+	replace(`{"policyName":"static","defaultCpuSet":"","entries":{"p":{"a":"1-6"}},"checksum":0}`)(&f.cfg)
+	if _, err := New(f.cfg); err == nil || !strings.Contains(err.Error(), `current set of available CPUs "1-7" doesn't match with CPUs in state "1-6"`) {
+		t.Error(err)
+	}
+}
+
 func TestStateIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		`configured policy "none" differs from state checkpoint policy "static", please drain this node and delete the CPU manager checkpoint file`: func(c *Config) { c.Policy = None },
