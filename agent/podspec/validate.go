@@ -32,6 +32,7 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	if s.Hostname != "" {
 		errs = append(errs, messages(path.Child("hostname"), s.Hostname, validation.IsDNS1123Label(s.Hostname))...)
 	}
+	errs = append(errs, validateHostnameOverride(s, path.Child("hostnameOverride"))...)
 	if s.Subdomain != "" {
 		errs = append(errs, messages(path.Child("subdomain"), s.Subdomain, validation.IsDNS1123Label(s.Subdomain))...)
 	}
@@ -56,7 +57,7 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("shareProcessNamespace"), true, "may not be true together with hostPID"))
 	}
 	errs = append(errs, validateUserNamespace(s, path)...)
-	errs = append(errs, validatePodSecurity(s.SecurityContext, path.Child("securityContext"))...)
+	errs = append(errs, validatePodSecurity(s, path.Child("securityContext"))...)
 	if s.OS != nil {
 		errs = append(errs, oneOf(path.Child("os", "name"), s.OS.Name, v1.Linux)...)
 	}
@@ -76,11 +77,11 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	if len(s.Containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), "a pod needs at least one container"))
 	}
-	names, hostPorts := sets.New[string](), sets.New[string]()
+	names, hostPorts, hostUsers := sets.New[string](), sets.New[string](), s.HostUsers == nil || *s.HostUsers
 	for i := range s.Containers {
 		c, at := &s.Containers[i], path.Child("containers").Index(i)
 		errs = append(errs, unique(names, at.Child("name"), c.Name)...)
-		errs = append(errs, validateContainer(c, volumes, at)...)
+		errs = append(errs, validateContainer(c, volumes, hostUsers, at)...)
 		errs = append(errs, validateHostPorts(c, hostPorts, at)...)
 		errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
 		errs = append(errs, validateStopSignal(c, s.OS, at)...)
@@ -88,7 +89,7 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	for i := range s.InitContainers {
 		c, at := &s.InitContainers[i], path.Child("initContainers").Index(i)
 		errs = append(errs, unique(names, at.Child("name"), c.Name)...)
-		errs = append(errs, validateContainer(c, volumes, at)...)
+		errs = append(errs, validateContainer(c, volumes, hostUsers, at)...)
 		errs = append(errs, validateHostPorts(c, sets.New[string](), at)...)
 		if RestartableInit(c) {
 			errs = append(errs, validateProbes(c, s.TerminationGracePeriodSeconds, at)...)
@@ -99,6 +100,22 @@ func validateContainers(s *v1.PodSpec, path *field.Path) field.ErrorList {
 	}
 	if len(s.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("ephemeralContainers"), "cannot be set on create"))
+	}
+	return errs
+}
+
+// Upstream: pkg/apis/core/validation/validation.go, validateHostnameOverride.
+func validateHostnameOverride(s *v1.PodSpec, path *field.Path) field.ErrorList {
+	if s.HostnameOverride == nil {
+		return nil
+	}
+	errs := messages(path, *s.HostnameOverride, validation.IsDNS1123Subdomain(*s.HostnameOverride))
+	const longest = 64 // the kernel's
+	if len(*s.HostnameOverride) > longest {
+		errs = append(errs, field.TooLong(path, "", longest))
+	}
+	if s.HostNetwork || s.SetHostnameAsFQDN != nil && *s.SetHostnameAsFQDN {
+		errs = append(errs, field.Forbidden(path, "may not be set together with hostNetwork or setHostnameAsFQDN"))
 	}
 	return errs
 }
@@ -148,6 +165,14 @@ func validateTolerations(tolerations []v1.Toleration, path *field.Path) field.Er
 			continue
 		}
 		errs = append(errs, oneOf(at.Child("operator"), t.Operator, "", v1.TolerationOpEqual, v1.TolerationOpExists)...)
+		if t.Operator == v1.TolerationOpExists && t.Value != "" {
+			errs = append(errs, field.Invalid(at.Child("value"), t.Value, "must be empty when operator is Exists"))
+		} else {
+			errs = append(errs, messages(at.Child("value"), t.Value, validation.IsValidLabelValue(t.Value))...)
+		}
+		if t.TolerationSeconds != nil && t.Effect != v1.TaintEffectNoExecute {
+			errs = append(errs, field.Invalid(at.Child("effect"), t.Effect, "must be NoExecute when tolerationSeconds is set"))
+		}
 		errs = append(errs, oneOf(at.Child("effect"), t.Effect,
 			"", v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute)...)
 	}

@@ -11,25 +11,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func validateContainer(c *v1.Container, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
+func validateContainer(c *v1.Container, volumes map[string]v1.VolumeSource, hostUsers bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if c.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	} else {
 		errs = append(errs, messages(path.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
 	}
-	if strings.TrimSpace(c.Image) == "" {
+	switch trimmed := strings.TrimSpace(c.Image); {
+	case trimmed == "":
 		errs = append(errs, field.Required(path.Child("image"), ""))
+	case trimmed != c.Image:
+		errs = append(errs, field.Invalid(path.Child("image"), c.Image, "may not begin or end with a space"))
 	}
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, validateContainerRestart(c, path)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
-	errs = append(errs, validateEnv(c.Env, path.Child("env"))...)
+	errs = append(errs, validateEnv(c.Env, volumes, path.Child("env"))...)
+	for i, from := range c.EnvFrom { // References checks references to API objects
+		if from.ConfigMapRef == nil && from.SecretRef == nil {
+			errs = append(errs, field.Required(path.Child("envFrom").Index(i), "one of configMapRef, secretRef"))
+		}
+	}
 	errs = append(errs, validateMounts(c, volumes, path.Child("volumeMounts"))...)
 	errs = append(errs, validateResources(&c.Resources, path.Child("resources"))...)
-	return append(errs, validateSecurity(c.SecurityContext, path.Child("securityContext"))...)
+	return append(errs, validateSecurity(c.SecurityContext, hostUsers, path.Child("securityContext"))...)
 }
 
 func validateContainerRestart(c *v1.Container, path *field.Path) field.ErrorList {
@@ -80,7 +88,7 @@ func validateHostPorts(c *v1.Container, seen sets.Set[string], path *field.Path)
 	return errs
 }
 
-func validateEnv(env []v1.EnvVar, path *field.Path) field.ErrorList {
+func validateEnv(env []v1.EnvVar, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range env {
 		at := path.Index(i)
@@ -91,6 +99,7 @@ func validateEnv(env []v1.EnvVar, path *field.Path) field.ErrorList {
 		}
 		if v.ValueFrom != nil {
 			errs = append(errs, validateEnvFrom(v, at.Child("valueFrom"))...)
+			errs = append(errs, validateFileKeyRef(v.ValueFrom.FileKeyRef, volumes, at.Child("valueFrom", "fileKeyRef"))...)
 		}
 	}
 	return errs
@@ -123,6 +132,33 @@ func validateEnvFrom(v v1.EnvVar, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path, "", "may not have more than one source"))
 	}
 	return errs
+}
+
+// validateFileKeyRef reports a file that is not one of an emptyDir volume of the pod.
+//
+// Upstream: pkg/apis/core/validation/validation.go, validateFileKeySelector, validateFileKeyRefVolumes.
+func validateFileKeyRef(r *v1.FileKeySelector, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	switch v, known := volumes[r.VolumeName]; {
+	case r.VolumeName == "":
+		errs = append(errs, field.Required(path.Child("volumeName"), ""))
+	case !known:
+		errs = append(errs, field.NotFound(path.Child("volumeName"), r.VolumeName))
+	case v.EmptyDir == nil:
+		errs = append(errs, field.Invalid(path.Child("volumeName"), r.VolumeName, "must be an emptyDir volume"))
+	}
+	if r.Path == "" {
+		errs = append(errs, field.Required(path.Child("path"), ""))
+	}
+	if r.Key == "" {
+		errs = append(errs, field.Required(path.Child("key"), ""))
+	} else {
+		errs = append(errs, messages(path.Child("key"), r.Key, validation.IsRelaxedEnvVarName(r.Key))...)
+	}
+	return append(errs, validateNoBacksteps(path.Child("path"), r.Path)...)
 }
 
 func validateMounts(c *v1.Container, volumes map[string]v1.VolumeSource, path *field.Path) field.ErrorList {
@@ -172,8 +208,13 @@ func validatePropagation(c *v1.Container, m v1.VolumeMount, path *field.Path) fi
 	at := path.Child("recursiveReadOnly")
 	errs = append(errs, oneOf(at, *m.RecursiveReadOnly,
 		v1.RecursiveReadOnlyDisabled, v1.RecursiveReadOnlyIfPossible, v1.RecursiveReadOnlyEnabled)...)
-	if *m.RecursiveReadOnly != v1.RecursiveReadOnlyDisabled && !m.ReadOnly {
-		errs = append(errs, field.Forbidden(at, "needs readOnly: true"))
+	if *m.RecursiveReadOnly != v1.RecursiveReadOnlyDisabled {
+		if !m.ReadOnly {
+			errs = append(errs, field.Forbidden(at, "needs readOnly: true"))
+		}
+		if m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone {
+			errs = append(errs, field.Forbidden(at, "needs mountPropagation: None"))
+		}
 	}
 	return errs
 }

@@ -10,6 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// fileKeyRef gives the pod a variable from a file, an emptyDir volume v, and a hostPath volume.
+func fileKeyRef(r v1.FileKeySelector) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{
+			{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+			{Name: "host", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}}},
+		}
+		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "A", ValueFrom: &v1.EnvVarSource{FileKeyRef: &r}}}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	main := func(p *v1.Pod) *v1.Container { return &p.Spec.Containers[0] }
 	cases := []struct {
@@ -49,6 +60,52 @@ func TestValidate(t *testing.T) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: "data:1", PullPolicy: v1.PullIfNotPresent}}}}
 			main(p).VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: "/x", BindMountOptions: []string{"noexec"}}}
 		}, `spec.containers[0].volumeMounts[0].bindMountOptions: Invalid value: ["noexec"]: bindMountOptions may not be used with image volumes`},
+		{"image with a space", func(p *v1.Pod) { main(p).Image = "x:1 " }, `spec.containers[0].image: Invalid value: "x:1 "`},
+		{"envFrom without a source", func(p *v1.Pod) { main(p).EnvFrom = []v1.EnvFromSource{{Prefix: "A_"}} }, "spec.containers[0].envFrom[0]: Required value"},
+		{"file of a volume", fileKeyRef(v1.FileKeySelector{VolumeName: "v", Path: "a/b", Key: "A"}), ""},
+		{"file of no volume", fileKeyRef(v1.FileKeySelector{VolumeName: "w", Path: "a", Key: "A"}), `spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Not found: "w"`},
+		{"file of a hostPath volume", fileKeyRef(v1.FileKeySelector{VolumeName: "host", Path: "a", Key: "A"}), `spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Invalid value: "host": must be an emptyDir volume`},
+		{"file outside of its volume", fileKeyRef(v1.FileKeySelector{VolumeName: "v", Path: "../a", Key: "A"}), `spec.containers[0].env[0].valueFrom.fileKeyRef.path: Invalid value: "../a"`},
+		{"file without a key", fileKeyRef(v1.FileKeySelector{VolumeName: "v", Path: "a"}), "spec.containers[0].env[0].valueFrom.fileKeyRef.key: Required value"},
+		{"recursively read-only and propagated", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+			main(p).VolumeMounts = []v1.VolumeMount{{
+				Name: "v", MountPath: "/x", ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled), MountPropagation: new(v1.MountPropagationHostToContainer),
+			}}
+		}, "spec.containers[0].volumeMounts[0].recursiveReadOnly: Forbidden: needs mountPropagation: None"},
+		{"procMount of the node's users", func(p *v1.Pod) { main(p).SecurityContext = &v1.SecurityContext{ProcMount: new(v1.UnmaskedProcMount)} }, `spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": needs hostUsers: false`},
+		{"procMount of own users", func(p *v1.Pod) {
+			p.Spec.HostUsers, main(p).SecurityContext = new(false), &v1.SecurityContext{ProcMount: new(v1.UnmaskedProcMount)}
+		}, ""},
+		{"AppArmor", func(p *v1.Pod) {
+			main(p).SecurityContext = &v1.SecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeLocalhost, LocalhostProfile: new("p")}}
+		}, ""},
+		{"AppArmor profile without a name", func(p *v1.Pod) {
+			main(p).SecurityContext = &v1.SecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: v1.AppArmorProfileTypeLocalhost}}
+		}, "spec.containers[0].securityContext.appArmorProfile.localhostProfile: Required value"},
+		{"AppArmor profile of the pod", func(p *v1.Pod) {
+			p.Spec.SecurityContext = &v1.PodSecurityContext{AppArmorProfile: &v1.AppArmorProfile{Type: "Default"}}
+		}, `spec.securityContext.appArmorProfile.type: Unsupported value: "Default"`},
+		{"groups policy", func(p *v1.Pod) {
+			p.Spec.SecurityContext = &v1.PodSecurityContext{SupplementalGroupsPolicy: new(v1.SupplementalGroupsPolicy("Only"))}
+		}, `spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Only"`},
+		{"sysctl twice", func(p *v1.Pod) {
+			p.Spec.SecurityContext = &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "net.a"}, {Name: "net.a"}}}
+		}, `spec.securityContext.sysctls[1].name: Duplicate value: "net.a"`},
+		{"sysctl of the node", func(p *v1.Pod) {
+			p.Spec.HostNetwork, p.Spec.SecurityContext = true, &v1.PodSecurityContext{Sysctls: []v1.Sysctl{{Name: "net.a"}}}
+		}, `spec.securityContext.sysctls[0].name: Invalid value: "net.a": belongs to the node's namespace`},
+		{"hostnameOverride", func(p *v1.Pod) { p.Spec.HostnameOverride = new("a.b") }, ""},
+		{"hostnameOverride invalid", func(p *v1.Pod) { p.Spec.HostnameOverride = new("A") }, `spec.hostnameOverride: Invalid value: "A"`},
+		{"hostnameOverride too long", func(p *v1.Pod) { p.Spec.HostnameOverride = new(strings.Repeat("a", 63) + ".b") }, "spec.hostnameOverride: Too long"},
+		{"hostnameOverride of the node", func(p *v1.Pod) { p.Spec.HostNetwork, p.Spec.HostnameOverride = true, new("a") }, "spec.hostnameOverride: Forbidden"},
+		{"toleration's value", func(p *v1.Pod) {
+			p.Spec.Tolerations = []v1.Toleration{{Key: "a", Operator: v1.TolerationOpExists, Value: "b"}}
+		}, `spec.tolerations[0].value: Invalid value: "b"`},
+		{"toleration's time", func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Key: "a", TolerationSeconds: new(int64(5))}} }, `spec.tolerations[0].effect: Invalid value: ""`},
+		{"nfs", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{NFS: &v1.NFSVolumeSource{Server: "s", Path: "p"}}}}
+		}, `spec.volumes[0].nfs.path: Invalid value: "p"`},
 		{"user namespace", func(p *v1.Pod) { p.Spec.HostUsers = new(false) }, ""},
 		{"host's users", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID, p.Spec.HostIPC = new(true), true, true }, ""},
 		{"user namespace, host's processes", func(p *v1.Pod) { p.Spec.HostUsers, p.Spec.HostPID = new(false), true }, "spec.hostPID: Forbidden: when `hostUsers` is false"},

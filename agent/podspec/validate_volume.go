@@ -53,6 +53,8 @@ func validateVolume(v *v1.Volume, path *field.Path) field.ErrorList {
 			}
 		}
 		return errs
+	case v.NFS != nil:
+		return validateNFS(v.NFS, path.Child("nfs"))
 	case v.Image != nil:
 		at := path.Child("image")
 		errs := oneOf(at.Child("pullPolicy"), v.Image.PullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)
@@ -88,6 +90,17 @@ func validateHostPath(v *v1.HostPathVolumeSource, path *field.Path) field.ErrorL
 		errs = append(errs, oneOf(path.Child("type"), *v.Type,
 			v1.HostPathUnset, v1.HostPathDirectoryOrCreate, v1.HostPathDirectory, v1.HostPathFileOrCreate,
 			v1.HostPathFile, v1.HostPathSocket, v1.HostPathCharDev, v1.HostPathBlockDev)...)
+	}
+	return errs
+}
+
+func validateNFS(v *v1.NFSVolumeSource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if v.Server == "" {
+		errs = append(errs, field.Required(path.Child("server"), ""))
+	}
+	if !strings.HasPrefix(v.Path, "/") {
+		errs = append(errs, field.Invalid(path.Child("path"), v.Path, "must be an absolute path"))
 	}
 	return errs
 }
