@@ -39,6 +39,15 @@ func Duration(d time.Duration) string {
 	}
 }
 
+// Count writes a whole number in groups: 1234567 is 1,234,567.
+func Count[N ~int | ~int64 | ~uint64](n N) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // Bytes formats a size: 512 B, 4.0 KiB, 68 MiB. Negative sizes are unknown: -.
 func Bytes(n int64) string {
 	if n < 0 {

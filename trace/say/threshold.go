@@ -10,10 +10,10 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 )
 
-// Amount returns a figure of a signal with its unit: "100 MiB", "5000 inodes".
+// Amount returns a figure of a signal with its unit: "100 MiB", "5,000 inodes".
 func Amount(s trace.Signal, n int64) string {
 	if u := s.Unit(); u != trace.UnitBytes {
-		return fmt.Sprintf("%d %s", n, u)
+		return human.Count(n) + " " + string(u)
 	}
 	return human.Bytes(n)
 }

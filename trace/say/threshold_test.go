@@ -16,8 +16,8 @@ func TestAmount(t *testing.T) {
 		{trace.SignalMemory, trace.UnitBytes, "2.0 KiB"},
 		{trace.SignalContainerFS, trace.UnitBytes, "2.0 KiB"},
 		{trace.SignalPodLimit, trace.UnitBytes, "2.0 KiB"},
-		{trace.SignalImageFSInodes, trace.UnitInodes, "2048 inodes"},
-		{trace.SignalPID, trace.UnitProcesses, "2048 processes"},
+		{trace.SignalImageFSInodes, trace.UnitInodes, "2,048 inodes"},
+		{trace.SignalPID, trace.UnitProcesses, "2,048 processes"},
 	} {
 		if got := Amount(c.signal, 2048); got != c.want || c.signal.Unit() != c.unit {
 			t.Errorf("%s: %q, %s, want %q, %s", c.signal, got, c.signal.Unit(), c.want, c.unit)

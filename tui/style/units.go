@@ -36,13 +36,7 @@ func Age(d time.Duration) string {
 func Bytes(n int64) string { return human.Bytes(n) }
 
 // Count writes a whole number in groups: 1234567 is 1,234,567.
-func Count[N ~int | ~int64 | ~uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Count[N ~int | ~int64 | ~uint64](n N) string { return human.Count(n) }
 
 // Clock writes the time of day to the millisecond, in local time.
 func Clock(t time.Time) string {
