@@ -53,9 +53,9 @@ func describedOf(n *model.Node, args Args) *Table {
 		t.fact("Cgroups", "", Value{text: say.Cgroups(&d.NodeDescribed)})
 	}
 	if d.Standalone {
-		t.fact("Stands alone", "standalone", yes(true))
+		t.fact("Standalone", "standalone", yes(true))
 	}
-	t.fact("Told", "time", at(d.At, args.Now))
+	t.fact("Described", "time", at(d.At, args.Now))
 	if len(d.Changed) > 0 {
 		t.fact("Changed then", "changed", list(d.Changed))
 	}

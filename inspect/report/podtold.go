@@ -60,7 +60,7 @@ func statusOf(m *model.Model, p *model.Pod, args Args) *Table {
 			t.fact("Write took", "write_ns", took(s.Good.Dur))
 		}
 		if !s.Pending.IsZero() {
-			t.fact("Not told since", "pending", at(s.Pending, args.Now))
+			t.fact("Not written since", "pending", at(s.Pending, args.Now))
 		}
 		if s.Last.Err != "" {
 			t.fact("Last error", "error", text(s.Last.Err))

@@ -179,7 +179,7 @@ func (p *Node) machine(n *model.Node, m *model.Model) section {
 	s.add("run delay", delay, toneIf(u.RunDelay > u.Interval/10, style.Slow))
 	s.add(who+" memory", style.Bytes(u.RSS), style.Plain)
 	s.add("goroutines", strings.TrimPrefix(style.Count(u.Goroutines), "0"), style.Plain)
-	s.add("told", p.ago(u.At)+", over "+style.Dur(u.Interval), style.Dim)
+	s.add("measured", p.ago(u.At)+", over "+style.Dur(u.Interval), style.Dim)
 	return s
 }
 
