@@ -70,8 +70,6 @@ type Inputs struct {
 	ShuttingDown bool
 	// Claims says whether the resources count that pods have by ResourceClaims.
 	Claims qos.Claims
-	// Requests returns a pod's resource requests; nil means those of its spec. In-place resize can allocate less or more.
-	Requests func(*v1.Pod) v1.ResourceList
 	// Reserve reserves what managers of the node give to single pods, such as CPUs and devices; its verdict says whether they can. May
 	// be nil. Check calls it after the checks for which preemption does not help, as upstream; if Check rejects the pod later, the caller
 	// releases what was reserved.

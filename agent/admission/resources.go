@@ -12,11 +12,7 @@ import (
 )
 
 func (in Inputs) requests(pod *v1.Pod) v1.ResourceList {
-	pod = withoutClaimed(pod)
-	if in.Requests != nil {
-		return in.Requests(pod)
-	}
-	return resourcehelper.PodRequests(pod, in.Claims.Options())
+	return resourcehelper.PodRequests(withoutClaimed(pod), in.Claims.Options())
 }
 
 // resources returns the problems of a node without enough resources, pods first.

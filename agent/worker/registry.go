@@ -78,19 +78,6 @@ func (r *Registry) Pods() map[types.UID]*v1.Pod {
 	return out
 }
 
-// Syncing returns the pods that run or will run.
-func (r *Registry) Syncing() []*v1.Pod {
-	var out []*v1.Pod
-	for _, w := range r.all() {
-		w.mu.Lock()
-		if w.mach.state == Syncing {
-			out = append(out, w.mach.pod)
-		}
-		w.mu.Unlock()
-	}
-	return out
-}
-
 // Unended returns the pods of which something runs or will run, also those that are terminating.
 func (r *Registry) Unended() []*v1.Pod {
 	var out []*v1.Pod

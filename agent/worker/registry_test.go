@@ -23,27 +23,27 @@ func TestRegistry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := func(state State, running bool, syncing int) {
+		want := func(state State, running bool) {
 			t.Helper()
 			synctest.Wait()
-			if r.State("u") != state || r.Running("u") != running || len(r.Syncing()) != syncing || (len(r.Unended()) == 1) != running {
-				t.Errorf("state %q, running %v, %d are syncing, want %q, %v, %d", r.State("u"), r.Running("u"), len(r.Syncing()), state, running, syncing)
+			if r.State("u") != state || r.Running("u") != running || (len(r.Unended()) == 1) != running {
+				t.Errorf("state %q, running %v, want %q, %v", r.State("u"), r.Running("u"), state, running)
 			}
 		}
-		want(None, false, 0)
+		want(None, false)
 		if r.Wake("u", Cause{Text: "test"}) {
 			t.Error("a pod without a worker was woken")
 		}
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u", Name: "p"}}
 		m.Ask("u", Ask{Pod: pod})
-		want(Syncing, true, 1)
+		want(Syncing, true)
 		if !r.Wake("u", Cause{Text: "test"}) || r.Pods()["u"] != pod {
 			t.Errorf("the pod was not woken, or is not known: %v", r.Pods())
 		}
 		m.Ask("u", Ask{Pod: pod, End: true})
-		want(Terminating, true, 0)
+		want(Terminating, true)
 		close(stopped)
-		want(Terminated, false, 0)
+		want(Terminated, false)
 		if r.Cleaned("u") || !r.Cleaned("unknown") {
 			t.Error("a pod is clean before it was cleaned, or one that does not exist is not")
 		}
