@@ -38,6 +38,7 @@ func (r *references) add(found bool, path *field.Path, what string) {
 }
 
 func (r *references) container(c *v1.Container, path *field.Path) {
+	r.add(len(c.Resources.Claims) > 0, path.Child("resources", "claims"), "resourceclaims")
 	for i, from := range c.EnvFrom {
 		at := path.Child("envFrom").Index(i)
 		r.add(from.ConfigMapRef != nil, at.Child("configMapRef"), "configmaps")

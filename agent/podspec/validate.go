@@ -62,9 +62,7 @@ func validateSpec(s *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, oneOf(path.Child("os", "name"), s.OS.Name, v1.Linux)...)
 	}
 	errs = append(errs, validateVolumes(s.Volumes, path.Child("volumes"))...)
-	if s.Resources != nil {
-		errs = append(errs, validateResources(s.Resources, path.Child("resources"))...)
-	}
+	errs = append(errs, validatePodResources(s, path)...)
 	return append(errs, validateContainers(s, path)...)
 }
 

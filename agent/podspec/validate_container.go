@@ -37,6 +37,7 @@ func validateContainer(c *v1.Container, volumes map[string]v1.VolumeSource, host
 	}
 	errs = append(errs, validateMounts(c, volumes, path.Child("volumeMounts"))...)
 	errs = append(errs, validateResources(&c.Resources, path.Child("resources"))...)
+	errs = append(errs, validateResizePolicy(c.ResizePolicy, path.Child("resizePolicy"))...)
 	return append(errs, validateSecurity(c.SecurityContext, hostUsers, path.Child("securityContext"))...)
 }
 

@@ -21,6 +21,16 @@ func fileKeyRef(r v1.FileKeySelector) func(*v1.Pod) {
 	}
 }
 
+// podResources gives the pod pod-level resources, and its container a CPU request of 100m and a limit of 200m.
+func podResources(limits, requests v1.ResourceList) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.Containers[0].Resources = v1.ResourceRequirements{
+			Limits: v1.ResourceList{"cpu": resource.MustParse("200m")}, Requests: v1.ResourceList{"cpu": resource.MustParse("100m")},
+		}
+		p.Spec.Resources = &v1.ResourceRequirements{Limits: limits, Requests: requests}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	main := func(p *v1.Pod) *v1.Container { return &p.Spec.Containers[0] }
 	cases := []struct {
@@ -99,6 +109,16 @@ func TestValidate(t *testing.T) {
 		{"hostnameOverride invalid", func(p *v1.Pod) { p.Spec.HostnameOverride = new("A") }, `spec.hostnameOverride: Invalid value: "A"`},
 		{"hostnameOverride too long", func(p *v1.Pod) { p.Spec.HostnameOverride = new(strings.Repeat("a", 63) + ".b") }, "spec.hostnameOverride: Too long"},
 		{"hostnameOverride of the node", func(p *v1.Pod) { p.Spec.HostNetwork, p.Spec.HostnameOverride = true, new("a") }, "spec.hostnameOverride: Forbidden"},
+		{"huge pages alone", func(p *v1.Pod) {
+			main(p).Resources.Limits = v1.ResourceList{"hugepages-2Mi": resource.MustParse("4Mi")}
+		}, "spec.containers[0].resources: Forbidden: huge pages need cpu or memory"},
+		{"pod-level storage", podResources(v1.ResourceList{"ephemeral-storage": resource.MustParse("1Gi")}, nil), `spec.resources.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage"`},
+		{"pod-level requests too small", podResources(nil, v1.ResourceList{"cpu": resource.MustParse("1m")}), `spec.resources.requests[cpu]: Invalid value: "1m": must be at least the sum of the containers' requests, 100m`},
+		{"pod-level limits too small", podResources(v1.ResourceList{"cpu": resource.MustParse("150m")}, nil), `spec.containers[0].resources.limits[cpu]: Invalid value: "200m": must be at most the pod's limit of 150m`},
+		{"pod-level resources", podResources(v1.ResourceList{"cpu": resource.MustParse("1")}, v1.ResourceList{"cpu": resource.MustParse("100m")}), ""},
+		{"resizePolicy", func(p *v1.Pod) {
+			main(p).ResizePolicy = []v1.ContainerResizePolicy{{ResourceName: "cpu", RestartPolicy: v1.NotRequired}, {ResourceName: "cpu", RestartPolicy: v1.NotRequired}}
+		}, `spec.containers[0].resizePolicy[1].resourceName: Duplicate value: "cpu"`},
 		{"toleration's value", func(p *v1.Pod) {
 			p.Spec.Tolerations = []v1.Toleration{{Key: "a", Operator: v1.TolerationOpExists, Value: "b"}}
 		}, `spec.tolerations[0].value: Invalid value: "b"`},
@@ -240,6 +260,7 @@ func TestReferences(t *testing.T) {
 	p := manifest()
 	p.Spec.ServiceAccountName = "me"
 	p.Spec.ImagePullSecrets = []v1.LocalObjectReference{{Name: "s"}}
+	p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
 	p.Spec.Containers[0].EnvFrom = []v1.EnvFromSource{{ConfigMapRef: &v1.ConfigMapEnvSource{}}}
 	p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "A", Value: "ok"}, {Name: "B", ValueFrom: &v1.EnvVarSource{SecretKeyRef: secret}}}
 	p.Spec.Volumes = []v1.Volume{
@@ -258,6 +279,7 @@ func TestReferences(t *testing.T) {
 	want := []string{
 		"spec.serviceAccountName: Forbidden: static pods may not reference serviceaccounts",
 		"spec.imagePullSecrets: Forbidden: static pods may not reference secrets",
+		"spec.containers[0].resources.claims: Forbidden: static pods may not reference resourceclaims",
 		"spec.containers[0].envFrom[0].configMapRef: Forbidden: static pods may not reference configmaps",
 		"spec.containers[0].env[1].valueFrom.secretKeyRef: Forbidden: static pods may not reference secrets",
 		"spec.volumes[1].configMap: Forbidden: static pods may not reference configmaps (via configmap volumes)",
