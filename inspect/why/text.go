@@ -64,7 +64,11 @@ func three(out io.Writer, title, why string, lead *cause.Finding, waiting []Wait
 	case lead != nil:
 		last = "Remedy   " + lead.Remedy
 	case len(waiting) > 0 && waiting[0].Next != "":
-		last = "Next     " + strings.TrimPrefix(waiting[0].NextText(now), "next: ")
+		next := waiting[0].NextText(now)
+		last = "Next     " + strings.TrimPrefix(next, "next: ")
+		if first, found := strings.CutSuffix(why, "; "+next+"."); found {
+			why = first + "." // the third line has it
+		}
 	}
 	_, err := fmt.Fprintf(out, "%s\n%s\n%s\n", human.Line(title), human.Line("Why      "+why), human.Line(last))
 	return err

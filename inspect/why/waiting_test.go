@@ -2,6 +2,7 @@ package why
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,5 +43,21 @@ func TestWaitForAProbe(t *testing.T) {
 		if len(got) != 1 || got[0].Detail != c.want {
 			t.Errorf("%s: %+v, want one with the detail %q", c.name, got, c.want)
 		}
+	}
+}
+
+// What happens next is in the third line only.
+func TestShortWait(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	wait := Waiting{For: trace.WaitProbe, On: "startup probe of web", Dur: time.Second, Next: "the next attempt", At: now.Add(2 * time.Second)}
+	r := &Report{Pod: trace.Pod{Namespace: "shop", Name: "web"}, Now: now, Waiting: []Waiting{wait}}
+	r.Cause = r.sentence(&cause.Case{Now: now})
+	var out strings.Builder
+	if err := Short(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(out.String(), "\n")
+	if want := "Why      it waits (probe) for startup probe of web, 1.00s so far.\nNext     the next attempt, in 2.00s\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
