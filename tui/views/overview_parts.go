@@ -363,6 +363,20 @@ func worthShowing(all []model.Pressure) []model.Pressure {
 	})
 }
 
+// rule is what happens at which threshold or, where not even the first one fits, where pressure begins.
+func rule(p *model.Pressure, room int) string {
+	if len(p.Thresholds) == 0 || fit.Width(say.Thresholds(p.Signal, p.Thresholds[:1])) <= room {
+		return say.Thresholds(p.Signal, p.Thresholds)
+	}
+	for i := range p.Thresholds {
+		if t := &p.Thresholds[i]; t.Kind == trace.ThresholdPressure {
+			_, at := say.Threshold(p.Signal, t)
+			return "at " + at
+		}
+	}
+	return say.Thresholds(p.Signal, p.Thresholds)
+}
+
 func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	percent := p.Percent()
 	figure, bar := style.Unknown, th.Left("", 8)
@@ -374,6 +388,6 @@ func pressureRow(th *style.Theme, p model.Pressure, w int) string {
 	if percent >= 90 {
 		tone = style.Slow
 	}
-	rest := th.Cut("  "+th.Clean(say.Thresholds(p.Signal, p.Thresholds)), w-fit.Width(text))
+	rest := th.Cut("  "+th.Clean(rule(&p, w-fit.Width(text)-2)), w-fit.Width(text))
 	return th.Paint(tone, th.Cut(text, w)) + th.Paint(style.Dim, rest)
 }
