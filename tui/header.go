@@ -104,7 +104,11 @@ func (s status) left(th *style.Theme) []segment {
 		out = append(out, segment{text: "up " + style.Dur(max(s.now.Sub(n.Since), 0).Truncate(time.Second)), drop: 6})
 	}
 	if n.State != "" && n.State != trace.AgentReady {
-		out = append(out, segment{text: th.Cut(th.Clean(strings.TrimSpace(string(n.State)+" "+n.Reason)), 40), tone: style.Slow, drop: 2})
+		text := string(n.State)
+		if n.Reason != "" {
+			text += ": " + n.Reason
+		}
+		out = append(out, segment{text: th.Cut(th.Clean(text), 40), tone: style.Slow, drop: 2})
 	}
 	if sh := n.Shutdown; !sh.Since.IsZero() {
 		text := "SHUTTING DOWN"

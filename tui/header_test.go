@@ -29,7 +29,7 @@ func TestHeader(t *testing.T) {
 		{"frozen", 80, func(s *status) { s.frozen, s.waiting = true, 1234 }, "lab-1 · containerd 2.4.2 · up 12m41s    loop ● 0.3s  PLEG evented  FROZEN +1,234"},
 		{"lost", 80, func(s *status) { s.node.Lost = 77 }, "lab-1 · containerd 2.4.2             loop ● 0.3s  PLEG evented  dropped 77  LIVE"},
 		{"simulated", 80, func(s *status) { s.node.Simulated = true }, "lab-1 · SIMULATED · containerd 2.4.2             loop ● 0.3s  PLEG evented  LIVE"},
-		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = trace.AgentDegraded, "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded runtime is down            loop ● 0.3s  LIVE"},
+		{"degraded", 80, func(s *status) { s.node.State, s.node.Reason = trace.AgentDegraded, "runtime is down" }, "lab-1 · containerd 2.4.2 · degraded: runtime is down           loop ● 0.3s  LIVE"},
 		{"shutting down", 80, func(s *status) { s.node.Shutdown = model.Shutdown{Since: now, Group: 1, Groups: 2} }, "lab-1 · containerd 2.4.2 · SHUTTING DOWN group 1 of 2          loop ● 0.3s  LIVE"},
 		{"shut down", 60, func(s *status) { s.node.Shutdown = model.Shutdown{Since: now, Group: 2, Groups: 2, Released: true} }, "lab-1 · containerd 2.4.2 · SHUTTING DOWN   loop ● 0.3s  LIVE"},
 		{"stuck", 80, func(s *status) { s.turning = model.Loop{N: 7, Begin: now.Add(-12 * time.Second)} }, "lab-1 · containerd 2.4.2 · up 12m41s         loop busy 12.0s  PLEG evented  LIVE"},
