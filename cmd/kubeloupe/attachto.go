@@ -272,6 +272,7 @@ func (a *attaching) beside(ctx context.Context, found *discover.Found, bus *trac
 
 // follow watches until ctx ends or the user quits.
 func (a *attaching) follow(ctx context.Context, found *discover.Found, bus *trace.Bus, b *beside) error {
+	defer catchPipe()()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var w *watch.Watch

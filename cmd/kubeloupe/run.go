@@ -76,6 +76,7 @@ func (n *node) runOnce(ctx context.Context, s streams) error {
 // run runs the agent and, beside it, what shows it. It ends when either ends: a UI
 // that was quit ends the agent; what merely failed to show does not.
 func (n *node) run(ctx context.Context, show func(context.Context) error) error {
+	defer catchPipe()()
 	defer n.sim.stop()
 	if err := n.sim.start(); err != nil {
 		return errors.Join(err, n.beside.abandon())
@@ -90,8 +91,10 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 	wg.Go(func() { n.beside.run(showCtx) })
 	wg.Go(func() { keepTrim(showCtx, n.agent.Ready()) })
 	shown := make(chan error, 1)
+	var broke bool // what shows it failed before the agent ended
 	wg.Go(func() {
 		err := show(showCtx)
+		broke = err != nil && ctx.Err() == nil
 		cancel()
 		shown <- err
 	})
@@ -99,8 +102,8 @@ func (n *node) run(ctx context.Context, show func(context.Context) error) error 
 	endShow() // the view and the recording drain what is there and end
 	wg.Wait()
 	err = errors.Join(err, n.beside.close())
-	if showErr := <-shown; err == nil && showErr != nil && !errors.Is(showErr, context.Canceled) {
-		err = showErr
+	if showErr := <-shown; (err == nil || broke) && showErr != nil && !errors.Is(showErr, context.Canceled) {
+		err = showErr // the agent's own, if there is one, is that it had to end
 	}
 	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
