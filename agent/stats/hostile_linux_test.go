@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -180,7 +181,7 @@ func TestWalk(t *testing.T) {
 	if h.bytes < 40960 || h.bytes > 40960+wide*4096+4<<20 {
 		t.Errorf("%d bytes", h.bytes)
 	}
-	if deep := walkDeep(t); deep.inodes < maxDepth {
+	if deep := walkDeep(t); deep.inodes != 2*maxDepth+1 {
 		t.Errorf("%d inodes of the deep one", deep.inodes)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,4 +216,99 @@ func walkDeep(t *testing.T) held {
 		t.Fatal(err)
 	}
 	return walk(t.Context(), top)
+}
+
+// nest makes a directory of some levels: in each, a file of 8 KiB, and three directories, of which one has the next level, and the others a file.
+func nest(t *testing.T, top string, levels int) {
+	t.Helper()
+	at, err := unix.Open(top, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string) error {
+		fd, err := unix.Openat(at, name, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = unix.Write(fd, make([]byte, 8192))
+		return errors.Join(err, unix.Close(fd))
+	}
+	for range levels {
+		for _, err := range []error{
+			unix.Mkdirat(at, "a", 0o700), unix.Mkdirat(at, "m", 0o700), unix.Mkdirat(at, "z", 0o700), write("file"), write("a/file"), write("z/file"),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		next, err := unix.Openat(at, "m", unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.Close(at)
+		at = next
+	}
+	_ = unix.Close(at)
+}
+
+// What lies deeper than the directories that walk has open is counted, too: a container could hide what it uses there from its limits.
+func TestWalkBelow(t *testing.T) {
+	dir := t.TempDir()
+	const levels = 3 * maxDepth
+	nest(t, dir, levels)
+	h := walk(t.Context(), dir)
+	if want := uint64(1 + 6*levels); h.inodes != want || h.bytes < levels*3*8192 {
+		t.Errorf("%d inodes and %d bytes, want %d and at least %d", h.inodes, h.bytes, want, levels*3*8192)
+	}
+}
+
+// Containers move directories while they are counted.
+func TestWalkMoves(t *testing.T) {
+	dir := t.TempDir()
+	nest(t, dir, maxDepth+8)
+	deepest, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxDepth + 4 {
+		next := enter(deepest, "m")
+		_ = deepest.Close()
+		if deepest = next; next == nil {
+			t.Fatal("the tree is not as deep")
+		}
+	}
+	defer deepest.Close()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		fd := int(deepest.Fd())
+		for from, to := "m/m", "z/m"; ; from, to = to, from {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat(fd, from, fd, to)
+			}
+		}
+	}()
+	before := openNow(t)
+	for range 30 {
+		if h := walk(t.Context(), dir); h.inodes < 6*maxDepth || h.inodes > 1+7*(maxDepth+8) {
+			t.Fatalf("%d inodes", h.inodes)
+		}
+	}
+	close(stop)
+	<-done
+	if n := openNow(t); n > before+10 {
+		t.Errorf("%d open files, %d before", n, before)
+	}
+}
+
+func openNow(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
 }

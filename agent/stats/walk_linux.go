@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxDepth limits open directories. Deeper ones are not counted.
+	// maxDepth limits open directories. Deeper ones are counted with one of them open at a time.
 	maxDepth = 256
 	// namesAtOnce limits memory: a directory may have millions of names.
 	namesAtOnce = 256
@@ -39,6 +39,7 @@ type walker struct {
 	major, minor uint32
 	bytes        uint64
 	inodes       float64
+	pending      int // names of directories that wait to be entered below maxDepth
 }
 
 // below counts the content of a directory, and closes it.
@@ -56,18 +57,40 @@ func (w *walker) below(ctx context.Context, dir *os.File, depth int) {
 }
 
 func (w *walker) entry(ctx context.Context, dir *os.File, name string, depth int) {
-	fd := int(dir.Fd())
-	var st unix.Statx_t
-	if statx(fd, name, &st) != nil || st.Dev_major != w.major || st.Dev_minor != w.minor {
+	if !w.one(dir, name) || ctx.Err() != nil {
 		return
+	}
+	switch sub := enter(dir, name); {
+	case sub == nil:
+	case depth < maxDepth:
+		w.below(ctx, sub, depth+1)
+	default:
+		w.deep(ctx, sub)
+	}
+}
+
+// one counts an entry, and reports whether it is a directory to enter.
+func (w *walker) one(dir *os.File, name string) bool {
+	var st unix.Statx_t
+	if statx(int(dir.Fd()), name, &st) != nil || !w.own(&st) {
+		return false
 	}
 	w.count(&st)
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || depth >= maxDepth || ctx.Err() != nil {
-		return
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR
+}
+
+// own reports whether a file is on the walk's file system.
+func (w *walker) own(st *unix.Statx_t) bool {
+	return st.Dev_major == w.major && st.Dev_minor == w.minor
+}
+
+// enter opens a directory; nil if that is no longer possible.
+func enter(dir *os.File, name string) *os.File {
+	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
 	}
-	if sub, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err == nil {
-		w.below(ctx, os.NewFile(uintptr(sub), name), depth+1)
-	}
+	return os.NewFile(uintptr(fd), name)
 }
 
 func (w *walker) count(st *unix.Statx_t) {
