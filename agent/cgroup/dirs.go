@@ -3,7 +3,6 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,21 +94,15 @@ func inherit(dir, file string) error {
 	return write(filepath.Join(dir, file), parent)
 }
 
-// write sets an existing file with one write, as the kernel requires. Like [read], it does without package os, which would ask the kernel
-// first whether it can wait for the file.
+// write sets an existing file with one write, as the kernel requires. A smaller memory limit may be interrupted by a signal (EINTR): package os
+// tries again.
 func write(file, value string) error {
-	fd, err := unix.Open(file, unix.O_WRONLY|unix.O_TRUNC|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: file, Err: err}
+		return err
 	}
-	n, err := unix.Write(fd, []byte(value))
-	if err == nil && n < len(value) {
-		err = io.ErrShortWrite
-	}
-	if err := errors.Join(err, unix.Close(fd)); err != nil {
-		return &fs.PathError{Op: "write", Path: file, Err: err}
-	}
-	return nil
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
 }
 
 // rmdir removes a cgroup. os.Remove would try to remove a file first.
