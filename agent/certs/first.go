@@ -67,7 +67,7 @@ func (f *first) run(ctx context.Context, rotated func()) error {
 		return err
 	}
 	if now := got.REST; now.Host != f.boot.Host || now.ServerName != f.boot.ServerName || now.CAFile != f.boot.CAFile || now.CAFile == "" && !bytes.Equal(now.CAData, f.boot.CAData) {
-		return fmt.Errorf("bootstrap kubeconfig %s names another server than at the start: start the agent again", f.cfg.BootstrapKubeconfig)
+		return fmt.Errorf("bootstrap kubeconfig %s: the address or the CA of the API server is not the one of the agent's start any more: start the agent again", f.cfg.BootstrapKubeconfig)
 	}
 	f.got.Store(got)
 	close(f.ready)

@@ -109,7 +109,7 @@ func TestBackgroundRefusedAtFirst(t *testing.T) {
 		"not yet":        {text: bootKubeconfig, then: bootKubeconfig},
 		"another token":  {text: bootKubeconfig, then: strings.Replace(bootKubeconfig, "token: ", "token: new", 1)},
 		"half written":   {text: bootKubeconfig[:40], then: bootKubeconfig},
-		"another server": {text: bootKubeconfig, then: strings.Replace(bootKubeconfig, "10.0.0.1", "10.0.0.2", 1), want: "names another server than at the start"},
+		"another server": {text: bootKubeconfig, then: strings.Replace(bootKubeconfig, "10.0.0.1", "10.0.0.2", 1), want: "the address or the CA of the API server is not the one of the agent's start"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
