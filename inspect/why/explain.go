@@ -218,6 +218,7 @@ func (r *Report) sentence(c *cause.Case) string {
 	if len(r.Waiting) > 0 {
 		w := r.Waiting[0]
 		s := "it " + w.Text() + ", " + human.Duration(w.Dur) + " so far"
+		r.wait = noise.Of(s + ".")
 		if w.Next != "" {
 			s += "; " + w.NextText(r.Now)
 		}

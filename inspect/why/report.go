@@ -52,6 +52,8 @@ type Report struct {
 	// Cause is one sentence. Lead is the finding that it is from; nil if it is from none.
 	Cause string         `json:"cause"`
 	Lead  *cause.Finding `json:"-"`
+	// wait is Cause without what happens next, if Cause is about Waiting[0]; otherwise empty.
+	wait string
 	// Waiting is what the pod waits for or does now, if it is not up.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	Phases  []Phase   `json:"phases,omitempty"`

@@ -54,7 +54,7 @@ func Text(out io.Writer, r *Report, opt TextOptions) error {
 
 // Short writes three lines: how the pod is, why, and what to do or what happens next.
 func Short(out io.Writer, r *Report) error {
-	return three(out, r.Pod.String()+" "+r.State(), r.Cause, r.Lead, r.Waiting, r.Now)
+	return three(out, r.Pod.String()+" "+r.State(), cmp.Or(r.wait, r.Cause), r.Lead, r.Waiting, r.Now) // the third line has what happens next
 }
 
 // three writes the lines of Short.
@@ -64,11 +64,7 @@ func three(out io.Writer, title, why string, lead *cause.Finding, waiting []Wait
 	case lead != nil:
 		last = "Remedy   " + lead.Remedy
 	case len(waiting) > 0 && waiting[0].Next != "":
-		next := waiting[0].NextText(now)
-		last = "Next     " + strings.TrimPrefix(next, "next: ")
-		if first, found := strings.CutSuffix(why, "; "+next+"."); found {
-			why = first + "." // the third line has it
-		}
+		last = "Next     " + strings.TrimPrefix(waiting[0].NextText(now), "next: ")
 	}
 	_, err := fmt.Fprintf(out, "%s\n%s\n%s\n", human.Line(title), human.Line("Why      "+why), human.Line(last))
 	return err
