@@ -262,6 +262,25 @@ func TestWalkBelow(t *testing.T) {
 	}
 }
 
+// A walk below the limit of levels ends.
+func TestWalkLevels(t *testing.T) {
+	dir := t.TempDir()
+	nest(t, dir, 10)
+	top, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Statx_t
+	if err := statx(int(top.Fd()), "", &st); err != nil {
+		t.Fatal(err)
+	}
+	w := walker{major: st.Dev_major, minor: st.Dev_minor, levels: 4}
+	w.deep(t.Context(), top)
+	if want := 4*4 + 3*2; w.inodes != float64(want) || w.pending != 0 { // four entries of each level, and the files in two of them but for the last
+		t.Errorf("%v inodes, want %d; %d names wait", w.inodes, want, w.pending)
+	}
+}
+
 // Containers move directories while they are counted.
 func TestWalkMoves(t *testing.T) {
 	dir := t.TempDir()

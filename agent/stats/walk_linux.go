@@ -29,7 +29,7 @@ func walk(ctx context.Context, dir string) held {
 		_ = top.Close() // nothing was written
 		return held{}
 	}
-	w := walker{major: st.Dev_major, minor: st.Dev_minor}
+	w := walker{major: st.Dev_major, minor: st.Dev_minor, levels: maxLevels}
 	w.count(&st)
 	w.below(ctx, top, 1)
 	return held{bytes: w.bytes, inodes: uint64(math.Round(w.inodes))}
@@ -39,7 +39,8 @@ type walker struct {
 	major, minor uint32
 	bytes        uint64
 	inodes       float64
-	pending      int // names of directories that wait to be entered below maxDepth
+	// Below maxDepth: how many levels there may be, and how many names of directories wait to be entered.
+	levels, pending int
 }
 
 // below counts the content of a directory, and closes it.

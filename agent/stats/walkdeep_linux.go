@@ -7,8 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPending limits the names of directories that wait to be entered below maxDepth, and with them the memory: a name has at most 255 bytes.
-const maxPending = 16384
+// What limits the memory of a walk below maxDepth. What is beyond is not counted.
+const (
+	maxPending = 16384 // names of directories that wait to be entered, of at most 255 bytes each
+	maxLevels  = 65536 // directories that are entered but not left, with 32 bytes each
+)
 
 // level is a directory that is entered but not left.
 type level struct {
@@ -32,6 +35,9 @@ func (w *walker) deep(ctx context.Context, dir *os.File) {
 			name := at.todo[n-1]
 			at.todo = at.todo[:n-1]
 			w.pending--
+			if len(stack) == w.levels {
+				continue
+			}
 			if sub := enter(dir, name); sub != nil {
 				_ = dir.Close() // nothing was written
 				dir = sub
