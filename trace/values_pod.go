@@ -98,6 +98,9 @@ const (
 	PodFailed    PodPhase = "Failed"    // all containers exited, and at least one failed; or the agent rejected or terminated the pod
 )
 
+// Terminal reports whether a pod in this phase has finished: its containers no longer run, and no other phase follows.
+func (p PodPhase) Terminal() bool { return p == PodSucceeded || p == PodFailed }
+
 // ContainerState is the state of a container.
 type ContainerState string
 

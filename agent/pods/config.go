@@ -92,7 +92,7 @@ func (m *Manager) add(ctx context.Context, pod *v1.Pod) {
 
 // over reports whether the pod has finished, according to its source: before this agent started, or because somebody else has set its phase.
 func over(pod *v1.Pod) bool {
-	return !podspec.IsStatic(pod) && (pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed)
+	return !podspec.IsStatic(pod) && trace.PodPhase(pod.Status.Phase).Terminal()
 }
 
 // finish releases the resources of a finished pod: an earlier agent may not have done so.

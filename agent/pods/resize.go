@@ -87,7 +87,7 @@ func triggerOf(u podsource.Update) trace.ResizeTrigger {
 	case podsource.OpUpdate:
 		return trace.ResizeForUpdated
 	case podsource.OpReconcile:
-		if slices.ContainsFunc(u.Pods, func(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }) {
+		if slices.ContainsFunc(u.Pods, func(p *v1.Pod) bool { return trace.PodPhase(p.Status.Phase).Terminal() }) {
 			return trace.ResizeForTerminated
 		}
 		return trace.ResizeForResized

@@ -336,7 +336,7 @@ func (e *entry) replaces(other *entry) bool {
 
 // terminal reports whether the pod has a terminal phase.
 func (e *entry) terminal() bool {
-	return e.status.Phase == v1.PodSucceeded || e.status.Phase == v1.PodFailed
+	return trace.PodPhase(e.status.Phase).Terminal()
 }
 
 // copied returns a copy of the pod with the agent's status, and in it what other components than a kubelet set, and the health of volumes, as the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/trace"
 )
 
 // Reason is a reason: a CamelCase word that tools match, and a sentence.
@@ -144,7 +145,7 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 	}
 }
 
-func terminal(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
+func terminal(p v1.PodPhase) bool { return trace.PodPhase(p).Terminal() }
 
 // stamp returns a time with the API's resolution of one second.
 func stamp(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }

@@ -97,4 +97,4 @@ func (e *entry) removable() bool {
 	return e.gone && !e.deleted && !e.static && e.api != nil && e.api.deleting && terminal(e.api.status.Phase)
 }
 
-func terminal(p v1.PodPhase) bool { return p == v1.PodFailed || p == v1.PodSucceeded }
+func terminal(p v1.PodPhase) bool { return trace.PodPhase(p).Terminal() }

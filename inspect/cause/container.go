@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	rules "github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -78,5 +77,5 @@ func (c *Case) costFrom(from, to time.Time, current bool) time.Duration {
 // failed reports whether the pod's phase is one that it does not leave, other than Succeeded.
 func (c *Case) failed() bool {
 	st := c.status()
-	return st != nil && rules.Done(st.Event.Phase) && st.Event.Phase == trace.PodFailed
+	return st != nil && st.Event.Phase == trace.PodFailed
 }

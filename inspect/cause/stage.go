@@ -3,7 +3,6 @@ package cause
 import (
 	"time"
 
-	rules "github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -31,7 +30,7 @@ func (c *Case) Stage() Stage {
 		return Over
 	case c.milestone(trace.MilestoneTerminating) != nil:
 		return Ending
-	case st != nil && rules.Done(st.Event.Phase):
+	case st != nil && st.Event.Phase.Terminal():
 		return Over
 	case !c.hasBeenUp():
 		return Starting
@@ -66,7 +65,7 @@ func (c *Case) Rests() time.Time {
 			}
 		}
 	}
-	if st := c.status(); st == nil || !rules.Done(st.Event.Phase) {
+	if st := c.status(); st == nil || !st.Event.Phase.Terminal() {
 		return time.Time{}
 	}
 	return since

@@ -12,9 +12,6 @@ func NodeConditions() []string {
 	return []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
 }
 
-// Done reports whether a pod in this phase is finished: its containers no longer run.
-func Done(phase trace.PodPhase) bool { return phase == trace.PodSucceeded || phase == trace.PodFailed }
-
 // Ends reports whether a worker's event says that its pod terminates or has terminated. The end of the worker itself does not: the pod may
 // have been added again before.
 func Ends(e *trace.Worker) bool {

@@ -31,7 +31,7 @@ func (t *Times) See(r *trace.Record) {
 			t.Ready = cmp.Or(t.Ready, r.Time)
 		}
 	case *trace.PodStatus:
-		t.Done = Done(e.Phase)
+		t.Done = e.Phase.Terminal()
 		switch {
 		case t.Done || e.Ready >= e.Total:
 			t.Down = 0

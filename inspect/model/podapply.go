@@ -52,7 +52,7 @@ func (m *Model) applyStatus(p *pod, r *trace.Record, e *trace.PodStatus) {
 	p.Phase, p.Reason, p.Message = e.Phase, e.Reason, e.Message
 	p.Ready, p.Total, p.Restarts = e.Ready, e.Total, e.Restarts
 	p.IP, p.SandboxID, p.Containers = e.IP, e.SandboxID, e.Containers
-	done := evidence.Done(e.Phase)
+	done := e.Phase.Terminal()
 	if p.Start.Seen.IsZero() && (done || e.Total > 0 && e.Ready >= e.Total) {
 		p.unseen = true // it started before the first record: its start is unknown
 		p.recorded(r)

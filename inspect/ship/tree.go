@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeloupe/kubeloupe/inspect/cause"
-	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/inspect/export"
 	"github.com/kubeloupe/kubeloupe/inspect/waterfall"
 	"github.com/kubeloupe/kubeloupe/inspect/why"
@@ -196,4 +195,4 @@ func below(up map[trace.SpanID]trace.SpanID, id, root trace.SpanID) bool {
 }
 
 // completed reports whether a status says that a pod's containers are finished.
-func completed(e *trace.PodStatus) bool { return evidence.Done(e.Phase) }
+func completed(e *trace.PodStatus) bool { return e.Phase.Terminal() }

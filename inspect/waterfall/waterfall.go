@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kubeloupe/kubeloupe/inspect/evidence"
 	"github.com/kubeloupe/kubeloupe/trace"
 	"github.com/kubeloupe/kubeloupe/trace/say/noise"
 	"github.com/kubeloupe/kubeloupe/trace/sorting"
@@ -226,7 +225,7 @@ func final(own []trace.Record) int64 {
 	for i := range own {
 		switch e := own[i].Event.(type) {
 		case *trace.PodStatus:
-			if evidence.Done(e.Phase) {
+			if e.Phase.Terminal() {
 				return own[i].Time
 			}
 		case *trace.Decision:

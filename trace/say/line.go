@@ -49,7 +49,7 @@ func line(r *trace.Record) string {
 	case *trace.Gate:
 		return gate(e)
 	case *trace.PodStatus:
-		if e.Phase == trace.PodSucceeded || e.Phase == trace.PodFailed {
+		if e.Phase.Terminal() {
 			return join("phase "+string(e.Phase), e.Reason, e.Message)
 		}
 	case *trace.PLEGMode:
