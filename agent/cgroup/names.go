@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/trace/cgroupname"
 )
 
 const (
@@ -76,18 +77,10 @@ func (m *Manager) spell(parts []string) string {
 
 // podUID returns a pod's UID from its cgroup's base name, "" for other names.
 func (m *Manager) podUID(base string) types.UID {
-	if m.cfg.Driver == Systemd {
-		name, ok := strings.CutSuffix(base, slice)
-		if !ok {
-			return ""
-		}
-		base = strings.ReplaceAll(name[strings.LastIndexByte(name, '-')+1:], "_", "-")
-	}
-	uid, ok := strings.CutPrefix(base, podPrefix)
-	if !ok {
+	if strings.HasSuffix(base, slice) != (m.cfg.Driver == Systemd) {
 		return ""
 	}
-	return types.UID(uid)
+	return types.UID(cgroupname.Pod(base))
 }
 
 // checkUID rejects a UID that would name another directory.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/kubeloupe/kubeloupe/trace/cgroupname"
 )
 
 // hierarchy is where the cgroups of pods are, as this process sees them.
@@ -78,33 +80,22 @@ func podsBelow(dir string, levels int) string {
 	return ""
 }
 
-// podUID is the UID of the pod whose cgroup has this name: podUID, or kubepods-burstable-podUID.slice, with underscores; "" for none.
+// podUID is the UID of the pod whose cgroup has this name; "" for none.
 func podUID(name string) string {
-	base, systemd := strings.CutSuffix(name, ".slice")
-	at := strings.LastIndex(base, "pod")
-	if at < 0 || !systemd && at != 0 || systemd && !strings.HasSuffix(base[:at], "-") {
-		return ""
-	}
-	uid := base[at+len("pod"):]
-	if systemd {
-		uid = strings.ReplaceAll(uid, "_", "-")
-	}
+	uid := cgroupname.Pod(name)
 	if len(uid) < 8 || len(uid) > 64 || strings.Trim(uid, "0123456789abcdef-") != "" {
 		return ""
 	}
 	return uid
 }
 
-// containerID is the id of the container whose cgroup has this name: ID, crio-ID, or cri-containerd-ID.scope and the like; "" for none.
+// containerID is the ID of the container whose cgroup has this name; "" for none.
 func containerID(name string) string {
-	base, systemd := strings.CutSuffix(strings.TrimPrefix(name, "crio-"), ".scope")
-	if systemd {
-		base = base[strings.LastIndexByte(base, '-')+1:]
-	}
-	if len(base) < 32 || len(base) > 128 || strings.Trim(base, "0123456789abcdef") != "" {
+	id := cgroupname.Container(name)
+	if len(id) < 32 || len(id) > 128 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
-	return base
+	return id
 }
 
 // classes are the directories that may hold cgroups of pods.
