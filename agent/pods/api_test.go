@@ -77,6 +77,38 @@ func apiBench(t *testing.T) (*bench, *fakeStatuses) {
 	return b, said
 }
 
+// The deadline of a static pod, whose start time no API server tells, counts from its start under an earlier agent.
+func TestDeadlineOfAdopted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		since time.Duration
+		want  []string
+	}{
+		"over":     {since: time.Minute, want: []string{"web: Running ", "web: Failed DeadlineExceeded", "web: gone, deleted=false"}},
+		"not over": {since: 28 * time.Second, want: []string{"web: Running "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, said := apiBench(t)
+				inner, began := b.syncer.cfg.Status, metav1.NewTime(time.Now().Add(-tc.since))
+				b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
+					st, event := inner(in)
+					st.StartTime = &began
+					return st, event
+				}
+				b.send(podsource.OpAdd, podOf("web", "u1", func(p *v1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(30)) }))
+				pass(time.Second)
+				b.expect("at first", tc.want, said.lines())
+				if name == "over" && slices.Contains(b.rt.took(), "sync web") {
+					t.Error("it was synced")
+				}
+				pass(2 * time.Second)
+				b.expect("later", []string{"web: Running ", "web: Failed DeadlineExceeded", "web: gone, deleted=false"}, said.lines())
+				b.stop()
+			})
+		})
+	}
+}
+
 // A deleted pod's object is deleted when nothing of the pod is left, and not before.
 func TestDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,6 +34,10 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		s.cfg.Probes.Add(pod, previous)
 	}
 	s.begin(ctx, pod)
+	if deadline = s.deadline(ctx, pod); deadline.over { // an earlier agent started it
+		s.publishStatus(ctx, pod)
+		return worker.Result{Over: true}, nil
+	}
 	s.initWait(ctx, pod, "")
 	defer s.starting(pod.UID)()
 	if rejected, err := s.allocate(ctx, pod); rejected || err != nil {

@@ -76,7 +76,7 @@ func Generate(pod *v1.Pod, seen *podstate.Pod, in Inputs) v1.PodStatus {
 		NominatedNodeName:  pod.Status.NominatedNodeName,
 	}
 	if s.StartTime.IsZero() {
-		s.StartTime = new(stamp(in.Now))
+		s.StartTime = new(stamp(g.began()))
 	}
 	s.InitContainerStatuses = g.containers(pod.Spec.InitContainers, previous.InitContainerStatuses, kindInit)
 	s.ContainerStatuses = g.containers(pod.Spec.Containers, previous.ContainerStatuses, kindApp)
@@ -143,6 +143,20 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 	if api := &g.pod.Status; terminal(api.Phase) && s.Phase != api.Phase {
 		s.Phase, s.Reason, s.Message = api.Phase, api.Reason, api.Message
 	}
+}
+
+// began returns when a pod without a start time started: now, or when an earlier agent created its sandbox. No API server keeps the start time of
+// a static pod without a mirror pod.
+func (g *generator) began() time.Time {
+	began := g.in.Now
+	if g.seen != nil {
+		for _, s := range g.seen.Sandboxes {
+			if !s.CreatedAt.IsZero() && s.CreatedAt.Before(began) {
+				began = s.CreatedAt
+			}
+		}
+	}
+	return began
 }
 
 func terminal(p v1.PodPhase) bool { return trace.PodPhase(p).Terminal() }
