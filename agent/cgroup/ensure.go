@@ -51,7 +51,7 @@ func (m *Manager) EnsurePod(ctx context.Context, pod *v1.Pod) error {
 	if err := checkUID(pod.UID); err != nil {
 		return err
 	}
-	if !m.stands(m.name(tiers()[0]...)) || !m.stands(m.name(tierOf(pod)...)) {
+	if !m.stand(m.name(tierOf(pod)...), m.name(tiers()[0]...)) {
 		if err := m.EnsureTiers(ctx); err != nil {
 			return err
 		}

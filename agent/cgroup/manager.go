@@ -86,7 +86,7 @@ type Manager struct {
 	raised map[string]bool
 
 	written sync.Mutex
-	figures map[string]map[string]string // by cgroup: the values of files after they were written
+	figures map[string]map[string]string // by cgroup: the values of files after they were written; an inner map is replaced, never changed
 }
 
 // UnavailableError says why cgroups cannot be managed on this node. If the runtime does not need them, the agent can

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
@@ -22,23 +22,26 @@ func (m *Manager) Ready(pod *v1.Pod) bool {
 	if m == nil {
 		return true
 	}
-	tier := tierOf(pod)
-	return m.stands(m.PodParent(pod)) && m.stands(m.name(tier...)) && m.stands(m.name(tiers()[0]...))
+	return m.stand(m.PodParent(pod), m.name(tierOf(pod)...), m.name(tiers()[0]...))
 }
 
-// stands reports whether a cgroup exists in every hierarchy, with the limits that were written.
-func (m *Manager) stands(name string) bool {
-	m.written.Lock()
-	known := m.figures[name] != nil
-	figures := maps.Clone(m.figures[name])
-	m.written.Unlock()
-	if !known {
-		return false
-	}
-	for _, h := range m.tree {
+// stand reports whether a cgroup and its parents exist in every hierarchy, with the limits that were written.
+func (m *Manager) stand(name string, parents ...string) bool {
+	for _, h := range m.tree { // where it exists, its parents do
 		if _, err := os.Lstat(filepath.Join(h.dir, name)); err != nil {
 			return false
 		}
+	}
+	return m.limited(name) && !slices.ContainsFunc(parents, func(p string) bool { return !m.limited(p) })
+}
+
+// limited reports whether a cgroup has the limits that were written, which may be none.
+func (m *Manager) limited(name string) bool {
+	m.written.Lock()
+	figures, known := m.figures[name]
+	m.written.Unlock()
+	if !known {
+		return false
 	}
 	for file, want := range figures {
 		if value, err := read(file); err != nil || value != want {
@@ -69,10 +72,12 @@ func (m *Manager) note(name string, settings []setting) {
 	if m.figures == nil {
 		m.figures = map[string]map[string]string{}
 	}
-	if m.figures[name] == nil {
-		m.figures[name] = map[string]string{}
+	for file, value := range m.figures[name] {
+		if _, ok := figures[file]; !ok {
+			figures[file] = value // it is still valid
+		}
 	}
-	maps.Copy(m.figures[name], figures) // the other values are still valid
+	m.figures[name] = figures
 }
 
 // wrote returns the names of the pod's cgroups to which this agent wrote limits: one, unless the pod's class changed.
