@@ -25,12 +25,13 @@ type finder struct {
 	long  map[uint64][]string // by their first 8 bytes
 	crowd map[uint64]bool     // beginnings that too many share: the rest of the line is redacted too
 	full  bool                // there are more than can be searched
+	heads *heads
 	asked sync.Once
 	far   *finder // the distinct ones, computed on first use
 }
 
 func newFinder(values []string) *finder {
-	f := &finder{short: map[string]bool{}, long: map[uint64][]string{}, crowd: map[uint64]bool{}}
+	f := &finder{short: map[string]bool{}, long: map[uint64][]string{}, crowd: map[uint64]bool{}, heads: &heads{}}
 	bytes, n := 0, 0
 	for _, v := range values {
 		for _, s := range spellings(v) {
@@ -40,6 +41,7 @@ func newFinder(values []string) *finder {
 			if n, bytes = n+1, bytes+len(s); n > maxPatterns || bytes > maxBytes {
 				return &finder{full: true}
 			}
+			f.heads.add(s)
 			if len(s) < minInside {
 				f.short[s] = true
 			} else {
@@ -73,7 +75,7 @@ func (f *finder) empty() bool { return !f.full && len(f.short)+len(f.long)+len(f
 // distinct returns a finder of the spellings that do not occur by chance; nil if there are none.
 func (f *finder) distinct() *finder {
 	f.asked.Do(func() {
-		f.far = &finder{long: map[uint64][]string{}}
+		f.far = &finder{long: map[uint64][]string{}, heads: f.heads}
 		for k, alike := range f.long {
 			if alike = slices.DeleteFunc(slices.Clone(alike), func(s string) bool { return len(s) < distinct }); len(alike) > 0 {
 				f.far.long[k] = alike
@@ -98,6 +100,10 @@ func (f *finder) blank(text string) string {
 	cuts := []int{strings.LastIndex(text, "…"), strings.LastIndex(text, "...")}
 	done := 0
 	for i := 0; i+MinText <= len(text); {
+		if !f.heads.has(text[i:]) {
+			i++
+			continue
+		}
 		n := f.at(text, i)
 		for _, cut := range cuts {
 			if n == 0 && cut-i >= MinText && cut-i < minInside && f.begins(text[i:cut]) {

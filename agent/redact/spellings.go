@@ -57,14 +57,11 @@ func spellings(value string) []string {
 		s = head(s)
 		// Without padding: the text with padding begins the same way.
 		add(base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
-		add(strings.NewReplacer("\n", " ", "\r", "").Replace(s))
-		add(quoted(s)...)
+		if !plain(s) {
+			add(changed(s)...)
+		}
 		if short(s) {
 			add(withinBase64(s)...)
-			for _, once := range quoted(s) {
-				add(quoted(once)...) // an error that quotes another error that quotes it
-			}
-			add(url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:], strings.ReplaceAll(s, "'", `'\''`))
 			add(hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
 		}
 	}
@@ -75,6 +72,25 @@ func spellings(value string) []string {
 		}
 	}
 	return out
+}
+
+// changed returns a text as quotes and URLs change it.
+func changed(s string) []string {
+	out := append([]string{strings.NewReplacer("\n", " ", "\r", "").Replace(s)}, quoted(s)...)
+	if !short(s) {
+		return out
+	}
+	for _, once := range quoted(s) {
+		out = append(out, quoted(once)...) // an error that quotes another error that quotes it
+	}
+	return append(out, url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:], strings.ReplaceAll(s, "'", `'\''`))
+}
+
+// plain reports whether neither quotes nor URLs change a text, such as a token.
+func plain(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_' || r == '.')
+	})
 }
 
 // quoted returns a text in quotes, as in Go and in JSON.
