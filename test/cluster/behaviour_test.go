@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func testSidecars(s *space) {
 	p.Spec.TerminationGracePeriodSeconds = new(int64(20))
 	p.Spec.Volumes = []v1.Volume{{Name: "host", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: dir}}}}
 	one := func(name string) v1.Container {
-		c := container(name, "echo start "+name+" >>/host/log; trap 'echo end "+name+" >>/host/log; exit 0' TERM; while :; do sleep 1 & wait $!; done")
+		c := container(name, "trap 'echo end "+name+" >>/host/log; exit 0' TERM; echo start "+name+" >>/host/log; while :; do sleep 1 & wait $!; done")
 		c.VolumeMounts = []v1.VolumeMount{{Name: "host", MountPath: "/host"}}
 		return c
 	}
@@ -61,6 +62,16 @@ func testSidecars(s *space) {
 	p.Spec.Containers = []v1.Container{one("main")}
 	s.create(p)
 	s.ready("p")
+	eventually(s.t, "main to begin", func() string {
+		said, err := os.ReadFile(dir + "/log")
+		if err != nil {
+			return err.Error()
+		}
+		if !strings.Contains(string(said), "start main\n") {
+			return string(said)
+		}
+		return ""
+	})
 	exec := s.kubectl("exec", "p", "-c", "a", "--", "true")
 	s.delete(-1, "p")
 	s.gone()
