@@ -36,6 +36,7 @@ func TestStorageLimits(t *testing.T) {
 		if p.Status.Reason != "Evicted" || p.Status.Message != want {
 			t.Errorf("%s: %s, %q, want %q", name, p.Status.Reason, p.Status.Message, want)
 		}
+		s.event(name, "Evicted")
 		events, err := b.client.CoreV1().Events(s.name).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name + ",reason=Evicted"})
 		if err != nil || len(events.Items) != 1 || strings.TrimSpace(events.Items[0].Message) != strings.TrimSpace(want) || events.Items[0].Type != v1.EventTypeWarning {
 			t.Errorf("%s: events %+v, %v", name, events, err)
