@@ -148,8 +148,14 @@ func TestIdentity(t *testing.T) {
 	if e := told[0].Event.(*trace.NodeEvent); e.Reason != "Starting" || e.Message != "Starting kubelet." {
 		t.Errorf("the first event is %s: %s", e.Reason, e.Message)
 	}
-	lease := b.lease(t)
-	if len(lease.OwnerReferences) != 1 || lease.OwnerReferences[0].UID != node.UID || *lease.Spec.LeaseDurationSeconds != 40 {
+	var lease *coordination.Lease
+	eventually(t, "the lease of the new node", func() string { // after that of the deleted one
+		if lease = b.lease(t); len(lease.OwnerReferences) != 1 || lease.OwnerReferences[0].UID != node.UID {
+			return fmt.Sprint(lease.OwnerReferences)
+		}
+		return ""
+	})
+	if *lease.Spec.LeaseDurationSeconds != 40 {
 		t.Errorf("lease %+v of %+v", lease.Spec, lease.OwnerReferences)
 	}
 
