@@ -23,6 +23,7 @@ import (
 	coordination "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/kubeloupe/kubeloupe/test/lab"
 	"github.com/kubeloupe/kubeloupe/trace"
@@ -210,17 +211,24 @@ func TestNameTaken(t *testing.T) {
 	b.node(t)
 	b.alone(t)
 	nodes := b.client.CoreV1().Nodes()
-	node, err := nodes.Get(t.Context(), lab.NodeName, metav1.GetOptions{})
-	if err != nil {
+	ours := ""
+	// Controllers may write the object of a node that has just begun between the two.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		node, err := nodes.Get(t.Context(), lab.NodeName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if ours = node.Status.NodeInfo.MachineID; ours == "" {
+			return nil
+		}
+		node.Status.NodeInfo.MachineID = "another"
+		_, err = nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	ours := node.Status.NodeInfo.MachineID
 	if ours == "" {
 		t.Skip("this machine has no id")
-	}
-	node.Status.NodeInfo.MachineID = "another"
-	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
