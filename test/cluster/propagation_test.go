@@ -15,7 +15,7 @@ func TestMountPropagation(t *testing.T) {
 	b := setup(t)
 	b.node(t)
 	s := b.space(t)
-	p := pod("propagates", "mkdir /v/inner; mount -t tmpfs none /v/inner; touch /v/inner/here; trap 'umount /v/inner; exit 0' TERM; while :; do sleep 1 & wait $!; done")
+	p := pod("propagates", "trap 'umount /v/inner; exit 0' TERM; mkdir /v/inner; mount -t tmpfs none /v/inner; touch /v/inner/here; while :; do sleep 1 & wait $!; done")
 	p.Spec.TerminationGracePeriodSeconds = new(int64(20))
 	p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 	p.Spec.Containers[0].SecurityContext = &v1.SecurityContext{Privileged: new(true)}
