@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -48,9 +49,12 @@ func TestKubectl(t *testing.T) {
 
 	t.Run("logs", func(t *testing.T) {
 		s := &space{bench: b, t: t, name: s.name}
-		if out := s.kubectl("logs", "talk", "-c", "main"); !strings.HasPrefix(out, "first\nline 0\n") {
-			t.Errorf("logs: %.40q", out)
-		}
+		eventually(t, "the first lines", func() string {
+			if out := s.kubectl("logs", "talk", "-c", "main"); !strings.HasPrefix(out, "first\nline 0\n") {
+				return fmt.Sprintf("logs: %.40q", out)
+			}
+			return ""
+		})
 		if out := s.kubectl("logs", "talk", "-c", "main", "--tail=2"); strings.Count(out, "\n") != 1 {
 			t.Errorf("two lines: %q", out)
 		}
@@ -74,10 +78,10 @@ func TestKubectl(t *testing.T) {
 		if err := follow.Start(); err != nil {
 			t.Fatal(err)
 		}
-		var buf [64]byte
+		lines := bufio.NewScanner(out)
 		for range 4 {
-			if n, err := out.Read(buf[:]); err != nil || !bytes.HasPrefix(buf[:n], []byte("line ")) {
-				t.Fatalf("followed logs: %q, %v", buf[:n], err)
+			if !lines.Scan() || !strings.HasPrefix(lines.Text(), "line ") {
+				t.Fatalf("followed logs: %q, %v", lines.Text(), lines.Err())
 			}
 		}
 		cancel()
