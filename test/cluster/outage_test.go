@@ -284,7 +284,7 @@ func TestAgentKilled(t *testing.T) {
 		names = append(names, p.Name)
 		switch i % 4 {
 		case 1:
-			p.Spec.Containers[0].ReadinessProbe = &v1.Probe{PeriodSeconds: 1, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}}
+			p.Spec.Containers[0].ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 60, ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}}
 		case 2:
 			p = withVolumes(p.Name, "[ -e /dir0/x ] || { touch /dir0/x; exit 1; }; "+forever)
 		case 3:
