@@ -122,7 +122,10 @@ func (c *Collector) Start(ctx context.Context) error {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Addr)
 		if err == nil {
-			return conn.Close()
+			itself := conn.LocalAddr().String() == c.Addr // TCP connects a port that nobody listens at to itself
+			if err := conn.Close(); err != nil || !itself {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
