@@ -134,7 +134,7 @@ func TestCollector(t *testing.T) {
 		}
 	}
 
-	told = shipped(t, c, 300*time.Millisecond, func(bus *trace.Bus) { publish(bus, "lost") }, func() {})
+	told = shipped(t, c, 3*time.Second, func(bus *trace.Bus) { publish(bus, "lost") }, func() {})
 	if told.Sent > 0 || told.Dropped == 0 || told.State != trace.ExportEnded || !strings.Contains(told.Err, "Unavailable") {
 		t.Errorf("while it is away: %+v", told)
 	}
