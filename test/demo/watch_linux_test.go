@@ -44,7 +44,7 @@ func (s *screen) String() string {
 // await waits until the texts were written.
 func (s *screen) await(t *testing.T, texts ...string) {
 	t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(showLimit) // the lab is started first
 	for {
 		got, missing := s.String(), ""
 		for _, text := range texts {
