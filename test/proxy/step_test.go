@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,6 +24,14 @@ func TestStep(t *testing.T) {
 	var out strings.Builder
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.await(t, func(context.Context) error { // else the pod may be faster
+		if said := b.kubeloupe(t, "events", "-o", "json"); !strings.Contains(said, "pod default/stepped: a client steps it") {
+			return errors.New("no session yet")
+		}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.create(t, b.pod("stepped"))
