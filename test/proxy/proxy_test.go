@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
@@ -70,6 +73,7 @@ func (b *bench) forward(t *testing.T) {
 	t.Helper()
 	p := b.pod("http")
 	p.Spec.Containers[0].Image, p.Spec.Containers[0].Command = b.Image(lab.ImageHTTP), nil
+	p.Spec.Containers[0].ReadinessProbe = &v1.Probe{PeriodSeconds: 1, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080)}}}
 	b.create(t, p)
 	b.runs(t, "http")
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
