@@ -83,7 +83,11 @@ func (s *sender) send(ctx, last context.Context, p parcel) {
 		case out.Late:
 			s.most = max(min(s.most, piece.bytes)/2, minSendBytes)
 		}
-		s.note(func(t *told) { t.failing, t.err = true, out.Err.Error() })
+		s.note(func(t *told) {
+			if t.failing = true; last.Err() == nil || t.err == "" { // a request that the end cuts off does not tell what is wrong
+				t.err = out.Err.Error()
+			}
+		})
 		if !pause(ctx, last, max(wait/2+rand.N(wait/2), min(out.After, maxRetry))) {
 			s.lose(p)
 			return

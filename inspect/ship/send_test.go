@@ -11,7 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// script is an uploader that answers by a list, the last answer again and again. It notes when it was asked.
+// script is an uploader that answers by a list, the last answer again and again, or hangs after it. It notes when it was asked.
 type script struct {
 	began   time.Time
 	answers []Outcome
@@ -22,12 +22,12 @@ type script struct {
 
 func (s *script) Upload(ctx context.Context, spans []*tracepb.ResourceSpans) Outcome {
 	s.at = append(s.at, time.Since(s.began))
-	if s.hangs {
+	if s.hangs && len(s.answers) == 0 {
 		<-ctx.Done()
 		return Outcome{Err: ctx.Err(), Retry: true}
 	}
 	out := s.answers[0]
-	if len(s.answers) > 1 {
+	if len(s.answers) > 1 || s.hangs {
 		s.answers = s.answers[1:]
 	}
 	if out.Err == nil {
@@ -109,11 +109,13 @@ func TestSendAtTheEnd(t *testing.T) {
 		sent    uint64
 		dropped uint64
 		took    time.Duration
+		err     string
 	}{
-		"there":        {up: script{answers: []Outcome{{}}}, sent: 3},
-		"away":         {up: script{answers: []Outcome{errAway}}, dropped: 3, took: 3 * time.Second},
-		"back in time": {up: script{answers: []Outcome{errAway, errAway, {}}}, sent: 3, took: time.Second},
-		"hangs":        {up: script{hangs: true}, dropped: 3, took: 3 * time.Second},
+		"there":            {up: script{answers: []Outcome{{}}}, sent: 3},
+		"away":             {up: script{answers: []Outcome{errAway}}, dropped: 3, took: 3 * time.Second, err: "away"},
+		"back in time":     {up: script{answers: []Outcome{errAway, errAway, {}}}, sent: 3, took: time.Second},
+		"hangs":            {up: script{hangs: true}, dropped: 3, took: 3 * time.Second, err: "context deadline exceeded"},
+		"away, then hangs": {up: script{answers: []Outcome{errAway}, hangs: true}, dropped: 3, took: 3 * time.Second, err: "away"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,8 +129,8 @@ func TestSendAtTheEnd(t *testing.T) {
 				defer stop()
 				s.run(ctx, last)
 				_, dropped := s.queue.counts()
-				if got := s.tell(); got.sent != c.sent || dropped != c.dropped {
-					t.Errorf("%d sent, %d dropped; want %d and %d", got.sent, dropped, c.sent, c.dropped)
+				if got := s.tell(); got.sent != c.sent || dropped != c.dropped || got.err != c.err {
+					t.Errorf("%d sent, %d dropped, %q; want %d, %d and %q", got.sent, dropped, got.err, c.sent, c.dropped, c.err)
 				}
 				if took := time.Since(c.up.began); took > c.took {
 					t.Errorf("it took %s, want %s at most", took, c.took)
