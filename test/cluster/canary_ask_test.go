@@ -1,11 +1,13 @@
 package cluster
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -130,14 +132,17 @@ func (c *canaries) raw(s *space, path string) {
 		must(c.t, conn.SetDeadline(time.Now().Add(deadline)))
 		_, err = conn.Write([]byte(request + "\n"))
 		must(c.t, err)
+		from := bufio.NewReader(conn)
 		if strings.Contains(request, `"step"`) {
 			for _, line := range []string{"p", "p pod", "p status", "i", "where", "help"} {
 				_, err = fmt.Fprintf(conn, "{\"id\":1,\"line\":%q}\n", line)
 				must(c.t, err)
 			}
+			_, err = from.Peek(1) // late, on a machine that is busy
+			must(c.t, err)
 			must(c.t, conn.SetReadDeadline(time.Now().Add(2*time.Second)))
 		}
-		out, err := io.ReadAll(conn)
+		out, err := io.ReadAll(from)
 		if err != nil && !strings.Contains(request, `"step"`) || len(out) == 0 {
 			c.t.Errorf("%s: %v", request, err)
 		}
@@ -245,21 +250,25 @@ func (c *canaries) strangers(readOnly int) {
 	}
 }
 
-func (c *canaries) get(client *http.Client, url string, header http.Header) string {
+// get asks until there is an answer: the agent gives up a client that is slow, as on a machine that is busy.
+func (c *canaries) get(client *http.Client, url string, header http.Header) (body string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, url, http.NoBody)
 	must(c.t, err)
 	if header != nil {
 		req.Header = header
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		c.t.Errorf("%s: %v", url, err)
+	eventually(c.t, "an answer of "+url, func() string {
+		resp, err := client.Do(req)
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, _ := io.ReadAll(resp.Body)
+		body = string(text)
 		return ""
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, _ := io.ReadAll(resp.Body)
-	return string(body)
+	})
+	return body
 }
 
 // spans tells the agent, as a runtime does, of work for the main pod, with a secret of it wherever text may be.
@@ -326,8 +335,12 @@ func (c *canaries) files(root string) {
 		}
 		name := strings.TrimPrefix(path, root)
 		c.look("the name "+name, []byte(name))
-		if d.Type().IsRegular() {
-			c.file(strings.TrimPrefix(name, "/root"), path)
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		// The agent runs, and removes files, such as those that it has just renamed.
+		if err := c.lookIn(strings.TrimPrefix(name, "/root"), path); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		return nil
 	})

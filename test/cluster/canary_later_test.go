@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -86,10 +87,9 @@ func (c *canaries) goOn(s *space) {
 	c.change(s, "kept", c.secret("keptlater"))
 	s.kubectl("patch", "pod", "resized", "--subresource=resize", "--patch",
 		`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"30m","memory":"48Mi"},"limits":{"cpu":"30m","memory":"48Mi"}}}]}}`)
-	debugged, err := s.get("debugged")
-	must(c.t, err)
+	var more []v1.EphemeralContainer
 	for name, command := range map[string][]string{"starts": {"sh", "-c", forever, "$(VALUE)"}, "fails": {"$(VALUE)", "--with=$(AGAIN)"}} {
-		debugged.Spec.EphemeralContainers = append(debugged.Spec.EphemeralContainers, v1.EphemeralContainer{
+		more = append(more, v1.EphemeralContainer{
 			TargetContainerName: "main",
 			EphemeralContainerCommon: v1.EphemeralContainerCommon{
 				Name: name, Image: busybox, Command: command,
@@ -99,8 +99,16 @@ func (c *canaries) goOn(s *space) {
 			},
 		})
 	}
-	_, err = s.client.CoreV1().Pods(s.name).UpdateEphemeralContainers(c.t.Context(), "debugged", debugged, metav1.UpdateOptions{})
-	must(c.t, err)
+	// The agent may write the pod's status between the two.
+	must(c.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		debugged, err := s.get("debugged")
+		if err != nil {
+			return err
+		}
+		debugged.Spec.EphemeralContainers = more
+		_, err = s.client.CoreV1().Pods(s.name).UpdateEphemeralContainers(c.t.Context(), "debugged", debugged, metav1.UpdateOptions{})
+		return err
+	}))
 	s.event("debugged", "Failed")
 
 	p, err := s.get("certified")

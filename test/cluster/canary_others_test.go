@@ -89,7 +89,7 @@ func (c *canaries) providers(dir, registry string) (args []string, asked string)
 	}
 	for name, script := range map[string]string{
 		"canary": "cat >/dev/null\necho '" + answer(registry, `"`+c.secret("provider")+`"`) + "'\n",
-		"ofpod": "cat >" + asked + "\ntoken=$(sed 's/.*\"serviceAccountToken\":\"\\([^\"]*\\).*/\\1/' <" + asked + ")\n" +
+		"ofpod": "cat >" + asked + ".$$\nmv " + asked + ".$$ " + asked + "\ntoken=$(sed 's/.*\"serviceAccountToken\":\"\\([^\"]*\\).*/\\1/' <" + asked + ")\n" +
 			"echo '" + answer(registry, `"'$token'"`) + "'\n",
 		"loud": "cat >&2\necho " + c.secret("stdout") + "\necho " + c.secret("stderr") + " $LOUD >&2\nexit 1\n",
 	} {

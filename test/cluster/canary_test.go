@@ -124,6 +124,15 @@ func TestCanary(t *testing.T) {
 	out, err = b.Kubectl(t.Context(), "get", "events", "-A", "-o", "json")
 	must(t, err)
 	c.look("Events, later", []byte(out))
+	eventually(t, "the agent's records of all pods", func() string {
+		said := a.said()
+		for _, name := range names {
+			if !strings.Contains(said, "/"+name) && !strings.Contains(said, `"`+name+`"`) {
+				return "they say nothing of " + name + ": what is looked at?"
+			}
+		}
+		return ""
+	})
 	must(t, syscall.Kill(a.PID(), syscall.SIGQUIT))
 	eventually(t, "its end", func() string {
 		if a.Alive() {
@@ -135,11 +144,6 @@ func TestCanary(t *testing.T) {
 		t.Error("it said nothing of its goroutines")
 	}
 	c.look("what the next agent printed", []byte(a.said()))
-	for _, name := range names {
-		if !strings.Contains(a.said(), "/"+name) && !strings.Contains(a.said(), `"`+name+`"`) {
-			t.Errorf("the agent's records say nothing of %s: what was looked at?", name)
-		}
-	}
 }
 
 // happened waits until everything has happened that tells of a secret.
@@ -189,11 +193,16 @@ func (c *canaries) undo(what func() error) {
 
 func noDeadline(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
 
-// freePort returns a TCP port that nobody uses.
+// freePort returns a TCP port that nobody uses. The kernel gives it to no connection of others before the agent listens there.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	must(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	const first, last = 23000, 24000 // below net.ipv4.ip_local_port_range
+	for port := first; port < last; port++ {
+		if l, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
+			must(t, l.Close())
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
 }
