@@ -111,10 +111,20 @@ func TestEvents(t *testing.T) {
 	}
 	t.Log(b.kubeloupe(t, "trace", "default/pulls", "--socket", a.socket))
 	n := map[string]int{}
-	for _, r := range a.recorded(t) {
-		if r.Observer == "runtime-events" || strings.Contains(r.Also, "runtime-events") {
-			n[strings.TrimSpace(r.Kind+" "+r.Event.Name)]++
+	eventually(t, "containerd's events tell all", func() string { // what is printed may be behind what why knows
+		clear(n)
+		for _, r := range a.recorded(t) {
+			if r.Observer == "runtime-events" || strings.Contains(r.Also, "runtime-events") {
+				n[strings.TrimSpace(r.Kind+" "+r.Event.Name)]++
+			}
 		}
+		if n["runtime.span layer arrived"] < 6 || n["oom.kill eater"] == 0 || n["pleg.event eater"] == 0 || n["runtime.span container.NewTask"] == 0 {
+			return fmt.Sprintf("something was not seen: %v", n)
+		}
+		return ""
+	})
+	t.Log("records that containerd's events tell:", n)
+	for _, r := range a.recorded(t) {
 		if r.Kind == "oom.kill" && (r.Pod.Name != "eats" || r.Event.Name != "eater") {
 			t.Errorf("%+v", r)
 		}
@@ -122,9 +132,5 @@ func TestEvents(t *testing.T) {
 		if ours && r.Kind == "pleg.event" && r.Event.Type == "ContainerDied" && r.Observer != "kubelet-log" && !strings.Contains(r.Also+r.Observer, "runtime-events") {
 			t.Errorf("an exit that the events do not have: %+v", r)
 		}
-	}
-	t.Log("records that containerd's events tell:", n)
-	if n["runtime.span layer arrived"] < 6 || n["oom.kill eater"] == 0 || n["pleg.event eater"] == 0 || n["runtime.span container.NewTask"] == 0 {
-		t.Errorf("something was not seen: %v", n)
 	}
 }
