@@ -174,21 +174,43 @@ func TestStart(t *testing.T) {
 	})
 	t.Log(text)
 	t.Log(b.kubeloupe(t, "why", "default/shown", "--socket", a.socket))
-	if text := b.kubeloupe(t, "inspect", "pods", "--socket", a.socket); !strings.Contains(text, "1/1") {
-		t.Errorf("the pod does not run:\n%s", text)
-	}
+	eventually(t, "the pod runs", func() string {
+		if text := b.kubeloupe(t, "inspect", "pods", "--socket", a.socket); !strings.Contains(text, "1/1") {
+			return text
+		}
+		return ""
+	})
 	for _, want := range []string{"sandbox", "create web", "start web", "init"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the start has no %q", want)
 		}
 	}
+	// The kubelet sends Events when it comes to it.
+	eventually(t, "all observers tell of the pod", func() string {
+		text, err := os.ReadFile(a.records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return untold(t, string(text))
+	})
 	a.Process.Signal(syscall.SIGTERM) // Wait tells
 	<-a.done
 	if code := a.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("attach ended with %d: %s", code, a.said())
 	}
+	if missing := untold(t, b.kubeloupe(t, "events", "-o", "json", "--from", a.file)); missing != "" {
+		t.Error(missing)
+	}
+}
+
+// untold is what records, a line of JSON each, do not tell of the pod of TestStart; "" if nothing.
+func untold(t *testing.T, records string) string {
+	t.Helper()
 	seen, told := map[string]int{}, map[string]bool{}
-	for line := range strings.Lines(b.kubeloupe(t, "events", "-o", "json", "--from", a.file)) {
+	for line := range strings.Lines(records) {
+		if !strings.HasSuffix(line, "\n") {
+			break // more of it comes
+		}
 		var r struct {
 			Observer, Also string
 			Pod            struct{ Name string }
@@ -207,11 +229,12 @@ func TestStart(t *testing.T) {
 	}
 	t.Log("records by observer:", seen)
 	if !told["Scheduled"] || !told["Pulled"] || seen["api-server"]+seen["also api-server"] == 0 {
-		t.Errorf("the API server told nothing: %v", told)
+		return fmt.Sprintf("the API server told nothing: %v", told)
 	}
 	if seen["kubelet-log"] == 0 || seen["kubelet-api"] == 0 || seen["runtime-log"]+seen["also runtime-log"] == 0 {
-		t.Errorf("an observer has seen nothing: %v", seen)
+		return fmt.Sprintf("an observer has seen nothing: %v", seen)
 	}
+	return ""
 }
 
 // TestKilled kills attach: the kubelet stays ready, and starts pods.
