@@ -117,12 +117,19 @@ components: [%q]
 	b.eventuallyInPod(t, "Successfully assigned default/with-events", "kubeloupe", "events", "-o", "json")
 	b.eventuallyInPod(t, "start    web", "kubeloupe", "trace", "default/with-events")
 	var said string // by attach itself, not by the kubelet's log
-	for line := range strings.Lines(b.kubectl(t, "logs", "-n", "kubeloupe", "ds/kubeloupe-attach")) {
-		if strings.Contains(line, "attach: ") {
-			said += line
+	eventually(t, "attach says that it has read the kubelet's settings", func() string {
+		said = ""
+		for line := range strings.Lines(b.kubectl(t, "logs", "-n", "kubeloupe", "ds/kubeloupe-attach")) {
+			if strings.Contains(line, "attach: ") {
+				said += line
+			}
 		}
-	}
-	if !strings.Contains(said, "the kubelet's settings in use") || strings.Contains(said, "permit") || strings.Contains(said, "cannot be read") {
+		if !strings.Contains(said, "the kubelet's settings in use") {
+			return said
+		}
+		return ""
+	})
+	if strings.Contains(said, "permit") || strings.Contains(said, "cannot be read") {
 		t.Errorf("attach said:\n%s", said)
 	}
 	for _, may := range []string{"get secrets", "list nodes", "create pods", "get nodes/proxy", "delete pods"} {
