@@ -89,13 +89,18 @@ func (b *bench) startsAndEnds(t *testing.T, name string) {
 	}
 }
 
-// freeAddress is an address on which nobody listens yet.
+// freeAddress is an address on which nobody listens yet. The kernel gives its port to no connection of others before attach listens there.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, last = 23000, 24000 // below net.ipv4.ip_local_port_range
+	for port := first; port < last; port++ {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
