@@ -33,7 +33,8 @@ func TestProbes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.attach(t, "--kubeconfig", b.Kubeconfig)
-	const probe = `readinessProbe: {initialDelaySeconds: %d, periodSeconds: %d, exec: {command: [test, -e, /tmp/ready]}}`
+	// On a machine that is busy, an attempt can take longer than a second, the default timeout: as a failure, it would be another start.
+	const probe = `readinessProbe: {initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: 30, exec: {command: [test, -e, /tmp/ready]}}`
 	pods := map[string]struct {
 		ready int // seconds until its program is
 		probe string
