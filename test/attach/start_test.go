@@ -163,6 +163,7 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.attach(t, "--kubeconfig", b.Kubeconfig)
+	a.follows(t, b, "followed") // it has read what the logs had before, and sees the next pod from its first step on
 	b.create(t, "shown")
 	var text string
 	eventually(t, "the start of the pod", func() string {
