@@ -83,17 +83,18 @@ func (x *terminal) read() {
 func (x *terminal) sees(text string) {
 	x.t.Helper()
 	limit := time.After(time.Minute)
-	for {
-		x.mu.Lock()
-		all := x.out.String()
-		x.mu.Unlock()
+	for ended := false; ; {
+		all := x.said()
 		if strings.Contains(all, text) {
 			return
+		}
+		if ended {
+			x.t.Fatalf("it ended without %q:\n%q", text, all)
 		}
 		select {
 		case <-x.news:
 		case <-x.end:
-			x.t.Fatalf("it ended without %q:\n%q", text, all)
+			ended = true // the last text may have come since it was looked at
 		case <-limit:
 			x.t.Fatalf("no %q within a minute:\n%q", text, all)
 		}
@@ -132,10 +133,9 @@ func (x *terminal) ends(code int) {
 	if got != code {
 		x.t.Errorf("exit code %d, want %d; it said:\n%s", got, code, x.said())
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.over() // what it wrote last may not be read yet
 	const enter, leave = "\x1b[?1049h", "\x1b[?1049l"
-	if in, out := strings.Count(x.out.String(), enter), strings.Count(x.out.String(), leave); in != 1 || out < 1 {
+	if in, out := strings.Count(x.said(), enter), strings.Count(x.said(), leave); in != 1 || out < 1 {
 		x.t.Errorf("alternate screen entered %d and left %d times", in, out)
 	}
 }
