@@ -56,14 +56,15 @@ type Config struct {
 	Silence time.Duration
 	// Timeout is how long a write to a client that does not read may take before it is cut off; 2 minutes.
 	Timeout time.Duration
+	// Leave is how long clients may take to read what they still get when the agent stops; 1 s.
+	Leave time.Duration
 }
 
-// The timeouts of a client's request, of an agent's response, and of clients when the agent stops.
+// The timeouts of a client's request, and of an agent's response.
 const (
 	requestTime = 10 * time.Second
 	queryTime   = time.Minute
 	backlogTime = 10 * time.Second
-	leaveTime   = time.Second
 )
 
 // Server serves one control socket.
@@ -86,6 +87,9 @@ func New(cfg Config) *Server {
 	}
 	if cfg.Silence <= 0 {
 		cfg.Silence = 30 * time.Second
+	}
+	if cfg.Leave <= 0 {
+		cfg.Leave = time.Second
 	}
 	return &Server{cfg: cfg, clients: map[*client]bool{}}
 }
@@ -270,7 +274,7 @@ func (s *Server) serve(ctx context.Context, c *client) {
 	defer c.conn.Close() //nolint:errcheck // all was written
 	// When the agent stops, everything that still waits for the client has a short time.
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(leaveTime, func() { c.conn.Close() }) //nolint:errcheck // it is closed again above
+		time.AfterFunc(s.cfg.Leave, func() { c.conn.Close() }) //nolint:errcheck // it is closed again above
 	})
 	defer stop()
 	hello := Hello{

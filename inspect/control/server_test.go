@@ -284,7 +284,8 @@ func TestGateOpens(t *testing.T) {
 }
 
 func TestServerStops(t *testing.T) {
-	a := start(t, nil)
+	t.Parallel() // the one that sends nothing has all the time that there is
+	a := start(t, func(c *control.Config) { c.Leave = 5 * time.Second })
 	c := a.dial()
 	s := must[*control.Stream](t)(c.Events(t.Context(), control.EventsOptions{Backlog: true, Follow: true}))
 	a.raw() // sends nothing
@@ -310,7 +311,7 @@ func TestServerStops(t *testing.T) {
 // TestLastRecords: records from just before the server stops are still delivered.
 func TestLastRecords(t *testing.T) {
 	for range 20 {
-		a := start(t, nil)
+		a := start(t, func(c *control.Config) { c.Leave = time.Minute }) // on a busy machine they need longer than a second
 		s := must[*control.Stream](t)(a.dial().Events(t.Context(), control.EventsOptions{Follow: true, Backlog: true}))
 		ctx := soon(t)
 		for !s.Live() {
