@@ -46,7 +46,7 @@ func gone(t *testing.T, pid int) {
 
 // A program with endless output is killed with its children, and no more than the limit is kept.
 func TestEndlessAnswer(t *testing.T) {
-	out, child, err := script(t, t.Context(), `yes & echo $! > $PID; wait`)
+	out, child, err := script(t, t.Context(), `(until [ -s $PID ]; do :; done; exec yes) & echo $! > $PID; wait`)
 	if _, long := errors.AsType[*TooLongError](err); !long || len(out.Stdout) > 1<<20 {
 		t.Errorf("%d bytes, %v", len(out.Stdout), err)
 	}
