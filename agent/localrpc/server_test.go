@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
@@ -111,6 +112,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestRateLimit(t *testing.T) {
+	began := time.Now()
 	c, rec, stop := serve(t, &service{answer: &api.ListPodResourcesResponse{}}, 1, 3)
 	refused := 0
 	for range 10 {
@@ -121,9 +123,10 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 	}
+	most := 3 + int(time.Since(began)/time.Second) // one more for each second that a busy machine needs
 	stop()
-	if served := len(rec.OfKind("server.request")) / 2; refused < 6 || served > 5 {
-		t.Errorf("%d of 10 refused, %d published", refused, served)
+	if served := len(rec.OfKind("server.request")) / 2; refused < 11-most || served > most {
+		t.Errorf("%d of 10 refused, %d published, want at most %d", refused, served, most)
 	}
 }
 
