@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,14 +195,26 @@ func TestOffServesNothing(t *testing.T) {
 	}
 }
 
+// given are the ports that freePort has returned.
+var given sync.Map
+
+// freePort returns a port that nobody has, and each only once. It is none of those that the kernel gives to whoever wants any: another
+// test could get it before it is in use here.
 func freePort(t *testing.T) int32 {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := 20_000 + rand.Int32N(10_000)
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // a test
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return int32(l.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no port is free")
+	return 0
 }
 
 // A client that keeps a request open does not prevent the agent from stopping.
