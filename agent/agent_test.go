@@ -263,6 +263,10 @@ func TestRuntimeRestarts(t *testing.T) {
 	web, late := podOf("web"), podOf("late")
 	n.source.Set(web)
 	n.until("ready", milestone("ready", web))
+	n.until("event stream", func(r *trace.Record) bool {
+		m, ok := r.Event.(*trace.PLEGMode)
+		return ok && m.Mode == trace.PLEGEvented
+	})
 	h.stop()
 	n.source.Set(web, late) // requests in the meantime are handled afterwards
 	h.start()
