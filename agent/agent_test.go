@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -513,14 +515,26 @@ func TestManyPodsAtOnce(t *testing.T) {
 	}
 }
 
+// given are the ports that freePort has returned.
+var given sync.Map
+
+// freePort returns a port that nobody has, and each only once. It is none of those that the kernel gives to whoever wants any: another
+// test could get it before it is in use here.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := 20_000 + rand.IntN(10_000)
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 func port(l net.Listener) string { return fmt.Sprint(l.Addr().(*net.TCPAddr).Port) }
