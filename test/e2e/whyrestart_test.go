@@ -30,7 +30,7 @@ kind: Pod
 metadata: {name: slow}
 spec:
   terminationGracePeriodSeconds: 0
-  initContainers: [{name: first, image: $BUSYBOX, command: [sh, -c, 'sleep 30']}]
+  initContainers: [{name: first, image: $BUSYBOX, command: [sh, -c, 'sleep 600']}]
   containers: [{name: main, image: $BUSYBOX, command: $WAIT}]
 `
 
@@ -91,7 +91,7 @@ func TestWhyAfterRestart(t *testing.T) {
 // runtime's nor the container's.
 func TestStoppedAgent(t *testing.T) {
 	n := newNode(t)
-	n.put("slow.yaml", strings.Replace(slow, "sleep 30", "sleep 3", 1))
+	n.put("slow.yaml", strings.Replace(slow, "sleep 600", "sleep 3", 1))
 	a := n.start()
 	a.wait("init container runs", action("start", "first", trace.EdgeEnd))
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
