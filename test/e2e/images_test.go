@@ -82,13 +82,29 @@ func TestPullProgress(t *testing.T) {
 	n.forget(lab.Image60M)
 	n.forget(lab.ImageHTTP)
 	a := n.start()
-	n.limit(lab.Limits{Rate: 40 << 20})
+	n.limit(lab.Limits{Rate: 2 << 20}) // until all is there that has to happen during the pull
 	n.put("large.yaml", sleeper("large", "$60M", "IfNotPresent"))
 	a.wait("the large pull's beginning", func(r *trace.Record) bool {
 		e, ok := r.Event.(*trace.ImagePull)
 		return ok && e.Image == n.Image(lab.Image60M) && r.Edge == trace.EdgeBegin
 	})
 	n.put("web.yaml", web)
+	a.wait("the small pull's beginning", func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ImagePull)
+		return ok && e.Image == n.Image(lab.ImageHTTP) && r.Edge == trace.EdgeBegin
+	})
+	made := func(r *trace.Record) bool {
+		return action("sandbox", "", trace.EdgeEnd)(r) && r.Pod.Name == n.pod("large")
+	}
+	a.wait("the sandbox of large", made)
+	progress := func(r *trace.Record) bool {
+		e, ok := r.Event.(*trace.ImageProgress)
+		return ok && e.Image == n.Image(lab.Image60M)
+	}
+	for seen := uint64(0); len(a.find(progress)) < 3; {
+		seen = a.wait("progress of the large pull", func(r *trace.Record) bool { return progress(r) && r.Seq > seen }).Seq
+	}
+	n.limit(lab.Limits{})
 	a.ready("web", "large")
 	large, small := a.find(pullOf(n.Image(lab.Image60M))), a.find(pullOf(n.Image(lab.ImageHTTP)))
 	if len(large) != 1 || len(small) != 1 {
@@ -98,10 +114,7 @@ func TestPullProgress(t *testing.T) {
 		t.Error("the small image's pull waited for the large one's end")
 	}
 	var done []int64
-	for _, r := range a.find(func(r *trace.Record) bool {
-		e, ok := r.Event.(*trace.ImageProgress)
-		return ok && e.Image == n.Image(lab.Image60M)
-	}) {
+	for _, r := range a.find(progress) {
 		e := r.Event.(*trace.ImageProgress)
 		done = append(done, e.Done)
 		if e.Total != 0 && e.Done > e.Total {
@@ -111,9 +124,7 @@ func TestPullProgress(t *testing.T) {
 	if len(done) < 3 || !slices.IsSorted(done) {
 		t.Errorf("progress of the large pull in bytes: %v, want some steps upwards", done)
 	}
-	sandbox := a.find(func(r *trace.Record) bool {
-		return action("sandbox", "", trace.EdgeEnd)(r) && r.Pod.Name == n.pod("large")
-	})
+	sandbox := a.find(made)
 	if len(sandbox) != 1 || sandbox[0].Time > large[0].Time {
 		t.Error("the sandbox was not made while the image was pulled")
 	}
