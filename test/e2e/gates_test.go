@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ spec:
   containers:
   - name: main
     image: $BUSYBOX
-    command: [sh, -c, 'trap "echo USR1 > /out/said; exit 0" USR1; while :; do sleep 0.1; done']
+    command: [sh, -c, 'trap "echo USR1 > /out/said; exit 0" USR1; touch /out/traps; while :; do sleep 0.1; done']
     lifecycle: {stopSignal: SIGUSR1}
     volumeMounts: [{name: out, mountPath: /out}, {name: mode, mountPath: /mode}]
   volumes:
@@ -39,6 +41,7 @@ spec:
 	if got := n.exec("signal", "main", "stat", "-c", "%a", "/mode"); got != "750" {
 		t.Errorf("the emptyDir's mode is %s", got)
 	}
+	n.await("the container to handle its signal", func() bool { _, err := os.Stat(filepath.Join(n.scratch, "traps")); return err == nil })
 	n.drop("signal.yaml")
 	a.gone("signal")
 	if got := n.read("said"); got != "USR1" {
