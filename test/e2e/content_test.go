@@ -95,6 +95,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: NAME}
 spec:
+  terminationGracePeriodSeconds: 0
   volumes: [{name: v, hostPath: {path: PATH, type: TYPE}}]
   containers: [{name: main, image: $BUSYBOX, command: $WAIT, volumeMounts: [{name: v, mountPath: /v}]}]
 `))
