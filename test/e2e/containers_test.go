@@ -66,6 +66,7 @@ spec:
 	if got := strings.Join(words, " "); got != "first-post second main second-end" {
 		t.Errorf("order %s", got)
 	}
+	a.wait("the end of the first sidecar", action("kill", "first", trace.EdgeEnd)) // its words come before
 	if got := strings.Join(a.order(n.pod("side"), "kill"), ", "); got != "kill second, kill first" {
 		t.Errorf("order %s", got)
 	}
