@@ -64,6 +64,7 @@ func TestAdopted(t *testing.T) {
 			if sandbox.Seq < gone.Seq {
 				t.Error("the changed pod's sandbox was begun before the old pod was gone")
 			}
+			n.await("container a to write", func() bool { return strings.HasSuffix(n.read("order"), "a") })
 			if got := n.read("order"); got != "one\ntwo\na" {
 				t.Errorf("containers wrote %q: init containers ran again", got)
 			}
