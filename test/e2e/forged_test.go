@@ -85,8 +85,7 @@ func (f *forger) span(uid uint32, call trace.Record, id trace.SpanID, at time.Ti
 // post spans that name its calls. None is in its waterfall, and what the runtime does is.
 func TestForgedSpans(t *testing.T) {
 	b := setup(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*deadline)
-	defer cancel()
+	ctx := t.Context()
 	bus := trace.NewBus(1 << 15)
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
@@ -145,12 +144,10 @@ func TestForgedSpans(t *testing.T) {
 		startByCRI(t, b, bus, pod)
 		over()
 		attackers.Wait()
-		if missing := seen.await(ctx, t, cursor, pod, fromRuntime); len(missing) > 0 {
+		if missing := seen.await(ctx, t, deadline, cursor, pod, fromRuntime); len(missing) > 0 {
 			t.Fatalf("missing: %s; %+v", strings.Join(missing, ", "), receiver.Stats())
 		}
-		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
-		missing := seen.await(soon, t, cursor, pod, fromPlugins)
-		cancel()
+		missing := seen.await(ctx, t, 2*time.Second, cursor, pod, fromPlugins)
 		if len(missing) == 0 {
 			break
 		}
@@ -167,9 +164,7 @@ func TestForgedSpans(t *testing.T) {
 			f.plugin(ctx, 0, r.Pod, "0123456789abcdef")
 		}
 	}
-	soon, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	seen.await(soon, t, cursor, trace.Pod{Name: "none"}, fromRuntime) // reads what there is
+	seen.await(ctx, t, 2*time.Second, cursor, trace.Pod{Name: "none"}, fromRuntime) // reads what there is
 	for _, r := range seen.told {
 		if e := r.Event.(*trace.RuntimeSpan); e.Name == "forged" || strings.Contains(fmt.Sprint(e.Attrs), "forged0") {
 			t.Errorf("forged: %s %v of %s at %v", e.Name, e.Attrs, r.Pod, time.Unix(0, e.Start))

@@ -97,9 +97,11 @@ func (s *spans) missing(pod trace.Pod, want []wanted) (out []string) {
 	return out
 }
 
-// await reads until a pod has all of want, or ctx ends, and returns what it does not have.
-func (s *spans) await(ctx context.Context, t *testing.T, cursor *trace.Cursor, pod trace.Pod, want []wanted) []string {
+// await reads until a pod has all of want, or for so long, and returns what it does not have.
+func (s *spans) await(ctx context.Context, t *testing.T, limit time.Duration, cursor *trace.Cursor, pod trace.Pod, want []wanted) []string {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	for len(s.missing(pod, want)) > 0 {
 		recs, _, err := cursor.Next(ctx, nil)
 		if err != nil {
@@ -125,8 +127,7 @@ func (s *spans) await(ctx context.Context, t *testing.T, cursor *trace.Cursor, p
 // This is the list in package otlp's comment; a containerd that tells otherwise fails it.
 func TestRuntimeSpans(t *testing.T) {
 	b := setup(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*deadline)
-	defer cancel()
+	ctx := t.Context()
 	bus := trace.NewBus(0)
 	cursor := bus.Subscribe(trace.FromOldest)
 	defer cursor.Close()
@@ -155,12 +156,10 @@ func TestRuntimeSpans(t *testing.T) {
 		name := fmt.Sprintf("spans%d", i)
 		pod = trace.Pod{Namespace: "default", Name: name, UID: "uid-" + name}
 		startByCRI(t, b, bus, pod)
-		if missing := seen.await(ctx, t, cursor, pod, fromRuntime); len(missing) > 0 {
+		if missing := seen.await(ctx, t, deadline, cursor, pod, fromRuntime); len(missing) > 0 {
 			t.Fatalf("missing: %s; %+v", strings.Join(missing, ", "), receiver.Stats())
 		}
-		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
-		missing := seen.await(soon, t, cursor, pod, fromPlugins)
-		cancel()
+		missing := seen.await(ctx, t, 2*time.Second, cursor, pod, fromPlugins)
 		if len(missing) == 0 {
 			break
 		}
