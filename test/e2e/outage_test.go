@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,9 @@ func agentState(state, reason string) func(*trace.Record) bool {
 // restartContainerd ends the lab's containerd and starts it again, with a change in between.
 func (n *node) restartContainerd(between func()) {
 	n.t.Helper()
-	if err := n.RestartContainerd(n.ctx(), syscall.SIGTERM, between); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), 3*deadline) // it may take as long as any thing before and after, and as between
+	defer cancel()
+	if err := n.RestartContainerd(ctx, syscall.SIGTERM, between); err != nil {
 		n.t.Fatal(err)
 	}
 }
