@@ -154,7 +154,7 @@ func TestInstrument(t *testing.T) {
 	}
 	n.says("/kubepods", "inspect", "cgroup", pod, "--socket", n.socket())
 	aside := filepath.Join(n.dir, "aside.klr")
-	n.says("records in", "record", aside, "--for", "1s", "--socket", n.socket())
+	n.says("records in", "record", aside, "--for", "3s", "--socket", n.socket())
 	n.says("CRITICAL PATH", "why", pod, "--from", aside)
 
 	for i := range 6 { // it is killed while these start
