@@ -54,7 +54,8 @@ func TestClusterUpDown(t *testing.T) {
 	kubectl("run", "probe", "--image=registry.k8s.io/e2e-test-images/agnhost:2.66.1", "--", "netexec")
 	kubectl("wait", "--for=condition=Ready", "pod/probe", "--timeout=60s")
 	if !poll(ctx, 30*time.Second, 200*time.Millisecond, func() bool {
-		return strings.Contains(kubectl("logs", "probe"), "Started HTTP server")
+		out, err := c.Kubectl(ctx, "logs", "probe")
+		return err == nil && strings.Contains(out, "Started HTTP server")
 	}) {
 		t.Errorf("logs: %s", kubectl("logs", "probe"))
 	}
