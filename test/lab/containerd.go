@@ -12,6 +12,7 @@ import (
 const (
 	containerdSocket = "containerd.sock"
 	ownPlugins       = "cni-bin"
+	plugins          = "plugins"
 	cdiDir           = "cdi"
 	// maxPath keeps the longest socket path of a lab within the kernel's limit.
 	maxPath = 106 - len("/"+containerdSocket+".ttrpc")
@@ -58,11 +59,11 @@ imports = []
   netns_mounts_under_state_dir = true
   cdi_spec_dirs = [%[16]s]
   [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = [%[13]q, %[15]s]
+    bin_dirs = [%[13]s, %[15]s]
     conf_dir = %[14]s
 `,
 		in("root"), in("state"), in("temp"), in(containerdSocket), in(containerdSocket+".ttrpc"), in("opt"), in("verifiers"),
-		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, s.Tools.CNI, in("cni"), in(ownPlugins), in(cdiDir))
+		s.SocketDir, s.Snapshotter, s.image(ImagePause), in("certs.d"), restrictOOM, in(plugins), in("cni"), in(ownPlugins), in(cdiDir))
 	for _, name := range append([]string{"runc"}, s.Handlers...) {
 		text += handlerConfig(name, shim, runc, in("runc"))
 	}

@@ -50,7 +50,8 @@ type Lab struct {
 	// (--otlp-http) does: until then, containerd's log has a line for each second with work.
 	OTLPPort     int
 	OTLPEndpoint string
-	// CNIBinDir and CNIConfDir are what containerd uses.
+	// CNIBinDir and CNIConfDir are what containerd uses. Both are this lab's alone: an agent watches who executes the plugins, and would see
+	// other labs' runs.
 	CNIBinDir, CNIConfDir string
 	// CNIOwnDir is where containerd looks for CNI plugins besides: it is this lab's alone, and is not
 	// there until somebody makes it.
@@ -104,7 +105,7 @@ func newLab(dir string, s *state) *Lab {
 		Bridge:          bridgeName(s.ID),
 		OTLPPort:        s.OTLPPort,
 		OTLPEndpoint:    s.otlp(),
-		CNIBinDir:       s.Tools.CNI,
+		CNIBinDir:       filepath.Join(dir, plugins),
 		CNIConfDir:      filepath.Join(dir, "cni"),
 		CNIOwnDir:       filepath.Join(dir, ownPlugins),
 		CDIDir:          filepath.Join(dir, cdiDir),

@@ -231,6 +231,9 @@ func (l *Lab) start(ctx context.Context, log io.Writer, preload []Image) error {
 	if err := s.createBridge(); err != nil {
 		return err
 	}
+	if err := os.CopyFS(l.CNIBinDir, os.DirFS(s.Tools.CNI)); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("copy CNI plugins: %w", err)
+	}
 	if err := writeConfig(l.Dir, s); err != nil {
 		return err
 	}
