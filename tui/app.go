@@ -82,7 +82,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		return a.absorb(msg)
 	case tickMsg:
 		a.move()
-		return a.tick()
+		return tea.Batch(a.tick(), a.askSize())
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:
@@ -236,6 +236,15 @@ func (a *app) tick() tea.Cmd {
 		every = time.Second / 4
 	}
 	return tea.Tick(every, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// askSize asks for the terminal's size as long as it has none: kubectl exec begins without one, and the signal that tells the first can come
+// before the UI listens for it.
+func (a *app) askSize() tea.Cmd {
+	if a.w > 0 && a.h > 0 {
+		return nil
+	}
+	return tea.RequestWindowSize
 }
 
 func (a *app) tell(s views.Say) {

@@ -34,13 +34,19 @@ type terminal struct {
 
 func startChild(t *testing.T, mode string, env ...string) *terminal {
 	t.Helper()
+	return startSized(t, &pty.Winsize{Rows: 24, Cols: 80}, true, mode, env...)
+}
+
+// startSized is startChild with a size. Without control, a change of the size sends no signal to the child.
+func startSized(t *testing.T, size *pty.Winsize, control bool, mode string, env ...string) *terminal {
+	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	term := &terminal{t: t, master: master, tty: tty, eof: make(chan struct{})}
 	term.cond = sync.NewCond(&term.mu)
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+	if err := pty.Setsize(master, size); err != nil {
 		t.Fatal(err)
 	}
 	term.before = term.termios()
@@ -48,7 +54,7 @@ func startChild(t *testing.T, mode string, env ...string) *terminal {
 	term.cmd.Env = append([]string{childEnv + "=" + mode, "TERM=xterm-256color", "LANG=C.UTF-8", "HOME=" + t.TempDir()}, env...)
 	term.cmd.Dir = t.TempDir()
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = tty, tty, tty
-	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: control}
 	if err := term.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +187,18 @@ func TestTerminalIsRestored(t *testing.T) {
 			x.restored(c.ended)
 		})
 	}
+}
+
+// A terminal that gets its size later, as with kubectl exec, shows the UI, also if the signal of that was lost.
+func TestSizeComesLater(t *testing.T) {
+	x := startSized(t, &pty.Winsize{}, false, "session")
+	x.await("\x1b[?1049h")
+	if err := pty.Setsize(x.master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	x.await("cart-7d4f-x2z")
+	x.send("q")
+	x.restored("ended: <nil>")
 }
 
 func (x *terminal) signal(s os.Signal) {
