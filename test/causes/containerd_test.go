@@ -72,7 +72,7 @@ func TestContainerdSlowUnpack(t *testing.T) {
 func TestContainerdSlowPlugin(t *testing.T) {
 	b := containerd(t)
 	n := b.run(t)
-	b.plugin(t, "0.6")
+	b.plugin(t, "2.5") // a network of less than 2 s, on a machine that is busy itself, may be KL23's
 	t.Cleanup(func() { b.plugin(t, "0") })
 	slow := b.pod("slow", lab.ImageBusybox)
 	n.set(slow)
@@ -81,7 +81,7 @@ func TestContainerdSlowPlugin(t *testing.T) {
 	n.spans("slow", "cni.plugin.tardy", 1)
 	n.spans("slow", sandboxSpan, 1)
 	f := n.certain("slow", "KL06", "the slowest plugin was tardy, which itself ran for ")
-	if f.Cost < 600*time.Millisecond || !strings.Contains(f.Remedy, "tardy") || !named(f, "run (ADD of eth0)") {
+	if f.Cost < 2500*time.Millisecond || !strings.Contains(f.Remedy, "tardy") || !named(f, "run (ADD of eth0)") {
 		t.Errorf("%+v", f)
 	}
 	n.silent("slow", "KL07", "KL14")
