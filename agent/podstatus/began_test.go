@@ -15,10 +15,12 @@ func TestBegan(t *testing.T) {
 	sandboxes := func(created ...time.Time) *podstate.Pod {
 		p := &podstate.Pod{UID: "u"}
 		for _, c := range created {
-			p.Sandboxes = append(p.Sandboxes, podstate.Sandbox{ID: "s", CreatedAt: c})
+			p.Sandboxes = append(p.Sandboxes, podstate.Sandbox{ID: "s", Ready: true, CreatedAt: c})
 		}
 		return p
 	}
+	stopped := sandboxes(at(4))
+	stopped.Sandboxes[0].Ready = false
 	known := stampAt(1)
 	for name, tc := range map[string]struct {
 		seen     *podstate.Pod
@@ -29,6 +31,7 @@ func TestBegan(t *testing.T) {
 		"no sandbox yet":         {sandboxes(), nil, stampAt(9)},
 		"a sandbox":              {sandboxes(at(4)), nil, stampAt(4)},
 		"the first of two":       {sandboxes(at(7), at(3)), nil, stampAt(3)},
+		"one that was stopped":   {stopped, nil, stampAt(9)},
 		"an unknown time":        {sandboxes(time.Time{}), nil, stampAt(9)},
 		"the clock was set back": {sandboxes(at(20)), nil, stampAt(9)},
 		"a known start":          {sandboxes(at(4)), &known, stampAt(1)},

@@ -145,13 +145,13 @@ func (g *generator) settlePhase(s *v1.PodStatus) {
 	}
 }
 
-// began returns when a pod without a start time started: now, or when an earlier agent created its sandbox. No API server keeps the start time of
-// a static pod without a mirror pod.
+// began returns when a pod without a start time started: now, or when an earlier agent created its sandbox that is ready. The agent reads the start
+// time of a static pod from no API object. A sandbox that is not ready may be of an earlier static pod with the same UID.
 func (g *generator) began() time.Time {
 	began := g.in.Now
 	if g.seen != nil {
 		for _, s := range g.seen.Sandboxes {
-			if !s.CreatedAt.IsZero() && s.CreatedAt.Before(began) {
+			if s.Ready && !s.CreatedAt.IsZero() && s.CreatedAt.Before(began) {
 				began = s.CreatedAt
 			}
 		}
