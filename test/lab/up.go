@@ -231,7 +231,8 @@ func (l *Lab) start(ctx context.Context, log io.Writer, preload []Image) error {
 	if err := s.createBridge(); err != nil {
 		return err
 	}
-	if err := os.CopyFS(l.CNIBinDir, os.DirFS(s.Tools.CNI)); err != nil && !errors.Is(err, os.ErrExist) {
+	// Those of an Up that was interrupted may be a part.
+	if err := errors.Join(os.RemoveAll(l.CNIBinDir), os.CopyFS(l.CNIBinDir, os.DirFS(s.Tools.CNI))); err != nil {
 		return fmt.Errorf("copy CNI plugins: %w", err)
 	}
 	if err := writeConfig(l.Dir, s); err != nil {
