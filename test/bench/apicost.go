@@ -78,7 +78,7 @@ func (c *clusterBench) apiCost(ctx context.Context) error {
 	if err := c.warm(ctx); err != nil {
 		return err
 	}
-	n := c.o.n
+	n := max(10, c.samples()) // the kernel tells CPU time in steps of 10 ms
 	pods := make([]*v1.Pod, n)
 	for i := range pods {
 		pods[i] = bound(plain(c.node.lab))
@@ -139,7 +139,7 @@ func (c *clusterBench) cost(ctx context.Context, what string, p *pipe, n int, do
 		return err
 	}
 	each := float64(n)
-	c.table.line(what+": agent's CPU time", "ms", ofUpstream(0.5)).value(c.kind, (cpu2-cpu)/each)
+	c.table.pairTimes(what+": agent's CPU time", 0.5).value(c.kind, (cpu2-cpu)/each)
 	c.table.line(what+": API requests", "", noSlower).value(c.kind, (calls2-calls)/each)
 	c.table.line(what+": API bytes", "KiB", noSlower).value(c.kind, (bytes2-bytes)/each/1024)
 	return nil

@@ -36,7 +36,7 @@ func clusterRows() []clusterRow {
 	return append(rows,
 		clusterRow{name: "cold", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.cold(ctx) }},
 		clusterRow{name: "waiting", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.waiting(ctx) }},
-		clusterRow{name: "api", restarts: true, once: true, run: func(ctx context.Context, c *clusterBench) error { return c.apiCost(ctx) }},
+		clusterRow{name: "api", restarts: true, run: func(ctx context.Context, c *clusterBench) error { return c.apiCost(ctx) }},
 		clusterRow{name: "idle", restarts: true, once: true, run: func(ctx context.Context, c *clusterBench) error { return c.idles(ctx) }},
 	)
 }

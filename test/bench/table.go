@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeloupe/kubeloupe/test/interval"
 	"github.com/kubeloupe/kubeloupe/test/lab"
 )
 
@@ -22,6 +23,8 @@ type line struct {
 	reach func(floor, upstream, ours float64) (bool, string)
 	// part says that it is a part of another line, and need not be compared with upstream's.
 	part bool
+	// share is how much of upstream's ours may be, where each round has a sample of both agents: these are pairs. 0 where it is not so.
+	share float64
 	// floors are the samples of floors that compete, by width: see best.
 	floors  map[int][]float64
 	samples map[string][]float64
@@ -48,6 +51,13 @@ func (t *table) times(title string, reach func(floor, upstream, ours float64) (b
 func (t *table) partTimes(title string, reach func(floor, upstream, ours float64) (bool, string)) *line {
 	l := t.times(title, reach)
 	l.part = true
+	return l
+}
+
+// pairTimes is a line of milliseconds with a sample of both agents in each round.
+func (t *table) pairTimes(title string, share float64) *line {
+	l := t.times(title, ofUpstream(share))
+	l.share = share
 	return l
 }
 
@@ -134,6 +144,13 @@ func (t *table) print(w io.Writer) {
 		p("| %-58s | %9s | %9s | %9s | %8s | %8s | %8s | %-22s | %s |\n", l.title+", "+l.unit,
 			number(floor, hasFloor), number(up, hasUp), number(ours, hasOurs),
 			ratio(up, floor, hasUp && hasFloor), ratio(ours, floor, hasOurs && hasFloor), ratio(ours, up, hasOurs && hasUp), reach, verdict)
+	}
+	for _, l := range t.lines {
+		up, ours := l.samples[string(lab.Upstream)], l.samples[string(lab.Kubeloupe)]
+		if n := min(len(up), len(ours)); l.share > 0 && n > 1 {
+			i := interval.Of(up, ours)
+			p("%s, × upstream's: %s, of %d rounds  ≤ %.2f %s\n", l.title, i, n, l.share, i.Verdict(l.share))
+		}
 	}
 }
 

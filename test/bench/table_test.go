@@ -45,6 +45,11 @@ func TestTable(t *testing.T) {
 	part := tab.partTimes("part", atMost(15))
 	part.agent(lab.Upstream, 5*time.Millisecond)
 	part.agent(lab.Kubeloupe, 12*time.Millisecond)
+	pairs := tab.pairTimes("pairs", 0.5)
+	for _, up := range []time.Duration{10, 20, 30, 40, 50, 60} { // the machine gets slower; of each pair, ours is 0.4
+		pairs.agent(lab.Upstream, up*time.Millisecond)
+		pairs.agent(lab.Kubeloupe, up*400*time.Microsecond)
+	}
 	var b strings.Builder
 	tab.print(&b)
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")[2:]
@@ -52,6 +57,7 @@ func TestTable(t *testing.T) {
 		{"burst, ms", "100", "400", "108", "4.00", "1.08", "0.27", "≤ 1.10 × floor", "reached"},
 		{"slow, ms", "–", "20", "30", "–", "–", "1.50", "≤ upstream", "missed"},
 		{"part, ms", "–", "5.00", "12", "–", "–", "2.40", "≤ 15", "reached"},
+		{"pairs, ms", "–", "35", "14", "–", "–", "0.40", "≤ 0.50 × upstream", "reached"},
 	} {
 		var got []string
 		for cell := range strings.SplitSeq(strings.Trim(lines[i], "|"), "|") {
@@ -60,5 +66,8 @@ func TestTable(t *testing.T) {
 		if strings.Join(got, ";") != strings.Join(want, ";") {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
+	}
+	if got, want := lines[len(lines)-1], "pairs, × upstream's: ratio 0.400 (0.400 … 0.400), of 6 rounds  ≤ 0.50 shown"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
