@@ -68,7 +68,7 @@ func (c *clusterBench) apiCost(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = p.l.Close() }()
-	cfg := "api-" + string(c.kind)
+	cfg := fmt.Sprintf("api-%s-%d", c.kind, c.phase) // with another pipe, its kubeconfig is another
 	if err := c.startAs(ctx, cfg, "--bootstrap-kubeconfig="+boot); err != nil {
 		return err
 	}
