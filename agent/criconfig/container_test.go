@@ -2,6 +2,7 @@ package criconfig_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -214,6 +215,31 @@ func TestContainerRefuses(t *testing.T) {
 		tc.edit(c)
 		_, err := criconfig.Container(pod, c, criconfig.Node{StopSignals: true}, tc.in)
 		wantError(t, tc.name, err, criconfig.ReasonContainerConfig, tc.failsAt)
+	}
+}
+
+// Upstream's node tests match the message.
+func TestRecursiveReadOnlyMessages(t *testing.T) {
+	for _, tc := range []struct {
+		mount v1.VolumeMount
+		want  string
+	}{
+		{v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled)}, "not supported by the runtime"},
+		{v1.VolumeMount{RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible)}, "not read-only"},
+		{
+			v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled), MountPropagation: new(v1.MountPropagationBidirectional)},
+			`not compatible with propagation "Bidirectional"`,
+		},
+	} {
+		pod := examplePod()
+		c := &pod.Spec.Containers[0]
+		tc.mount.Name = "mnt"
+		c.VolumeMounts = []v1.VolumeMount{tc.mount}
+		_, err := criconfig.Container(pod, c, criconfig.Node{}, criconfig.ContainerInput{Volumes: map[string]criconfig.Volume{"mnt": {HostPath: "/v"}}})
+		want := `failed to resolve recursive read-only mode: volume "mnt" requested recursive read-only mode, but it is ` + tc.want
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package criconfig
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -162,22 +161,27 @@ func propagation(mode *v1.MountPropagationMode) (runtimeapi.MountPropagation, er
 	return 0, fmt.Errorf("mountPropagation %q: want None, HostToContainer or Bidirectional", *mode)
 }
 
+// recursiveReadOnly reports whether a mount is read-only with all that is mounted below it. An error has upstream's words, which tests match.
+//
 // Upstream: pkg/kubelet/kubelet_pods.go, resolveRecursiveReadOnly.
 func recursiveReadOnly(m *v1.VolumeMount, supported bool) (bool, error) {
 	if m.RecursiveReadOnly == nil || *m.RecursiveReadOnly == v1.RecursiveReadOnlyDisabled {
 		return false, nil
 	}
+	refuse := func(why string) (bool, error) {
+		return false, fmt.Errorf("failed to resolve recursive read-only mode: volume %q requested recursive read-only mode, but it is %s", m.Name, why)
+	}
 	switch {
 	case !m.ReadOnly:
-		return false, errors.New("recursiveReadOnly needs readOnly: true")
+		return refuse("not read-only: want readOnly: true")
 	case m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone:
-		return false, fmt.Errorf("recursiveReadOnly cannot be combined with mountPropagation %s: want None", *m.MountPropagation)
+		return refuse(fmt.Sprintf("not compatible with propagation %q: want None", *m.MountPropagation))
 	case *m.RecursiveReadOnly == v1.RecursiveReadOnlyIfPossible:
 		return supported, nil
 	case *m.RecursiveReadOnly != v1.RecursiveReadOnlyEnabled:
 		return false, fmt.Errorf("recursiveReadOnly %q: want Disabled, IfPossible or Enabled", *m.RecursiveReadOnly)
 	case !supported:
-		return false, errors.New("recursiveReadOnly is Enabled, but the runtime does not support it")
+		return refuse("not supported by the runtime")
 	}
 	return true, nil
 }
