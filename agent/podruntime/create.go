@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ func (r *run) create(ctx context.Context, s *Step) error {
 		return err
 	}
 	if err := r.actuated(s.Container); err != nil {
+		err = unconfigured(s.Container, err)
 		r.say(ctx, "Warning", "Failed", "Error: "+err.Error(), s.Container)
 		return err
 	}
@@ -77,6 +79,7 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		err = r.makeLogDir(s.Container)
 	}
 	if err != nil {
+		err = unconfigured(s.Container, err)
 		r.say(ctx, "Warning", "Failed", "Error: "+inShort(err), s.Container)
 		return err
 	}
@@ -88,6 +91,16 @@ func (r *run) prepareCreate(ctx context.Context, s *Step) error {
 		r.lease.grows()
 	}
 	return nil
+}
+
+// unconfigured gives an error before the call of the runtime its reason, unless it has one: a full disk, for example.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer.
+func unconfigured(container string, err error) error {
+	if _, typed := errors.AsType[*criconfig.Error](err); typed {
+		return err
+	}
+	return &criconfig.Error{Reason: criconfig.ReasonContainerConfig, Container: container, Err: err, Says: message(err)}
 }
 
 // createOnce builds the request, or returns the one that a stepping user was shown.

@@ -342,6 +342,25 @@ func TestActionsOfEphemeralContainers(t *testing.T) {
 	})
 }
 
+// What fails before the call of the runtime, such as the directory of the container's logs, is an error of its configuration, as in upstream.
+func TestFailedBeforeCreate(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		w.show(seen("sandbox:0"))
+		logs := criconfig.PodLogDir(w.rt.cfg.Node.LogRoot, pod.Namespace, pod.Name, pod.UID)
+		if err := errors.Join(os.MkdirAll(logs, 0o750), os.WriteFile(filepath.Join(logs, "web"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err == nil {
+			t.Error("no error")
+		}
+		got := w.rt.Reasons("uid")["web"]
+		if got.Reason != "CreateContainerConfigError" || !strings.HasPrefix(got.Message, "make log directory of container web: ") {
+			t.Errorf("reason %+v", got)
+		}
+	})
+}
+
 func TestFailedCreateAndStart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		w.show(seen("sandbox:0"))
