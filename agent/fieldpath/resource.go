@@ -12,8 +12,9 @@ import (
 
 // ResourceValue returns a container's resource request or limit in units of the selector's divisor (1 if unset),
 // rounded up. The container is the selector's, or self if the selector has none; otherwise self may be nil. A cpu,
-// memory or ephemeral-storage limit that the container does not set reads as the pod-level limit, then as the node's
-// allocatable (also for a named init container, as documented; upstream reads 0 there).
+// memory or ephemeral-storage limit that the container does not set reads as the pod-level limit (also in a volume, where
+// upstream reads the node's allocatable), then as the node's allocatable (also for a named init container, as documented;
+// upstream reads 0 there).
 //
 // Upstream: pkg/api/v1/resource/helpers.go, ExtractContainerResourceValue; pkg/kubelet/kubelet_resources.go,
 // defaultPodLimitsForDownwardAPI.
