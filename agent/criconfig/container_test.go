@@ -218,6 +218,21 @@ func TestContainerRefuses(t *testing.T) {
 	}
 }
 
+func TestMountPath(t *testing.T) {
+	for mountPath, want := range map[string]string{"logs": "/logs", "./logs/": "/logs", "../logs": "/logs", "/logs/": "/logs/"} {
+		pod := examplePod()
+		c := &pod.Spec.Containers[0]
+		c.VolumeMounts = []v1.VolumeMount{{Name: "v", MountPath: mountPath}}
+		cfg, err := criconfig.Container(pod, c, criconfig.Node{}, criconfig.ContainerInput{Volumes: map[string]criconfig.Volume{"v": {HostPath: "/v"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Mounts[0].ContainerPath; got != want {
+			t.Errorf("%s: mounted at %s, want %s", mountPath, got, want)
+		}
+	}
+}
+
 // Upstream's node tests match the message.
 func TestRecursiveReadOnlyMessages(t *testing.T) {
 	for _, tc := range []struct {

@@ -2,8 +2,8 @@ package criconfig
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -42,10 +42,12 @@ func LegacyLogName(namespace, pod, container, id string) string {
 	return name[:min(len(name), LegacyLogLength-len(suffix))] + suffix
 }
 
-// absolute makes a path in the container absolute.
-func absolute(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return path
+// absolute makes a path in the container absolute. Only one that was relative becomes clean.
+//
+// Upstream: pkg/kubelet/kubelet_pods.go, makeMounts; pkg/volume/util/util.go, MakeAbsolutePath.
+func absolute(inContainer string) string {
+	if path.IsAbs(inContainer) {
+		return inContainer
 	}
-	return "/" + path
+	return path.Join("/", inContainer)
 }
