@@ -36,6 +36,7 @@ func SetDefaults(p *v1.Pod) {
 		defaultContainer(&spec.Containers[i], spec.HostNetwork)
 	}
 	defaultPodResources(p)
+	roundUp(spec.Overhead)
 }
 
 func defaultContainer(c *v1.Container, hostNetwork bool) {

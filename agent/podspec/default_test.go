@@ -110,3 +110,12 @@ func TestPodLevelRequests(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// All quantities of the spec are rounded up to milli-units, as the API server does.
+func TestOverheadIsRounded(t *testing.T) {
+	p := &v1.Pod{Spec: v1.PodSpec{Overhead: v1.ResourceList{v1.ResourceCPU: resource.MustParse("500u")}}}
+	SetDefaults(p)
+	if cpu := p.Spec.Overhead[v1.ResourceCPU]; cpu.Cmp(resource.MustParse("1m")) != 0 {
+		t.Errorf("overhead %s, want 1m", cpu.String())
+	}
+}
