@@ -3,7 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +18,9 @@ func scalar(n *yaml.Node, v reflect.Value) bool {
 	text := tag == "!!str" || tag == "!!timestamp"
 	if u, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok {
 		raw := []byte(n.Value)
-		if text {
+		if i, ok := whole(n); ok {
+			raw = strconv.AppendInt(nil, i, 10)
+		} else if text {
 			raw, _ = json.Marshal(n.Value)
 		}
 		return json.Valid(raw) && u.UnmarshalJSON(raw) == nil
@@ -36,18 +40,18 @@ func scalar(n *yaml.Node, v reflect.Value) bool {
 		v.SetBool(b)
 		return true
 	case reflect.Int32, reflect.Int64:
-		var i int64
-		if tag != "!!int" || n.Decode(&i) != nil || v.OverflowInt(i) {
+		i, ok := whole(n)
+		if !ok || v.OverflowInt(i) {
 			return false
 		}
 		v.SetInt(i)
 		return true
 	case reflect.Uint32:
-		var i uint64
-		if tag != "!!int" || n.Decode(&i) != nil || v.OverflowUint(i) {
+		i, ok := whole(n)
+		if !ok || i < 0 || v.OverflowUint(uint64(i)) {
 			return false
 		}
-		v.SetUint(i)
+		v.SetUint(uint64(i))
 		return true
 	case reflect.Float64:
 		var f float64
@@ -59,6 +63,22 @@ func scalar(n *yaml.Node, v reflect.Value) bool {
 	default:
 		return false
 	}
+}
+
+// whole decodes a whole number. Tools write large ones as 1e+06.
+func whole(n *yaml.Node) (i int64, ok bool) {
+	switch n.ShortTag() {
+	case "!!int":
+		err := n.Decode(&i)
+		return i, err == nil
+	case "!!float":
+		var f float64
+		if n.Decode(&f) != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+			return 0, false
+		}
+		return int64(f), true
+	}
+	return 0, false
 }
 
 // describe says what a value of type t must be.
