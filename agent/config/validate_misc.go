@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/component-helpers/node/util/sysctl"
 )
@@ -88,7 +89,18 @@ func (c *checker) logging() {
 			c.add(index("logging.vmodule", i)+".verbosity", "%d must be at most %d", m.Verbosity, math.MaxInt32)
 		}
 	}
-	c.amount("containerLogMaxSize", c.kc.ContainerLogMaxSize) // a negative one turns rotation off
+	c.logSize()
+}
+
+// logSize checks the size from which a log is rotated; a negative one turns rotation off. 100m, a tenth of a byte, is usually meant as 100M.
+//
+// Upstream: pkg/kubelet/logs/container_log_manager.go, parseMaxSize. There, 0.5Gi is not valid either.
+func (c *checker) logSize() {
+	const field = "containerLogMaxSize"
+	q, ok := c.amount(field, c.kc.ContainerLogMaxSize)
+	if ok && q.Cmp(*resource.NewQuantity(q.Value(), q.Format)) != 0 {
+		c.add(field, "%q must be a whole number of bytes, such as \"10Mi\"", c.kc.ContainerLogMaxSize)
+	}
 }
 
 // observability checks tracing and metrics.

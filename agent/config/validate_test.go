@@ -24,6 +24,8 @@ func TestRules(t *testing.T) {
 		"containerLogMonitorInterval: 1s":    `containerLogMonitorInterval: 1s is too short; must be 3s or more`,
 		"containerLogMaxSize: big":           `containerLogMaxSize: "big" is not a quantity such as "500Mi"`,
 		"containerLogMaxSize: '-1'":          "",
+		"containerLogMaxSize: 0.5Gi":         "",
+		"containerLogMaxSize: 100m":          `containerLogMaxSize: "100m" must be a whole number of bytes, such as "10Mi"`,
 		"maxPods: 10.5":                      `maxPods: 10.5 is not a whole number of at most 32 bits`,
 		"maxPods: 1e+10":                     `maxPods: 1e+10 is not a whole number of at most 32 bits`,
 		"maxOpenFiles: .inf":                 `maxOpenFiles: .inf is not a whole number of at most 64 bits`,
