@@ -23,10 +23,7 @@ import (
 // newEviction creates the eviction manager. With the simulated runtime it only measures: to end simulated pods would free nothing.
 func (p *parts) newEviction() error {
 	kc := p.cfg.Kubelet.Kubelet
-	thresholds, err := eviction.Parse(eviction.Settings{
-		Hard: kc.EvictionHard, Soft: kc.EvictionSoft, SoftGrace: kc.EvictionSoftGracePeriod, MinimumReclaim: kc.EvictionMinimumReclaim,
-		Allocatable: p.enforcesPods() && p.cgroups != nil,
-	})
+	thresholds, err := eviction.Parse(p.evictionSettings())
 	if err != nil {
 		return err
 	}
@@ -45,6 +42,18 @@ func (p *parts) newEviction() error {
 	}
 	p.add("eviction", p.host.eviction.Run)
 	return nil
+}
+
+// evictionSettings returns the thresholds that are configured. With --experimental-allocatable-ignore-eviction, pods may use what hard eviction
+// keeps free: then their memory has no threshold as a whole.
+//
+// Upstream: pkg/kubelet/kubelet.go, NewMainKubelet.
+func (p *parts) evictionSettings() eviction.Settings {
+	kc := p.cfg.Kubelet.Kubelet
+	return eviction.Settings{
+		Hard: kc.EvictionHard, Soft: kc.EvictionSoft, SoftGrace: kc.EvictionSoftGracePeriod, MinimumReclaim: kc.EvictionMinimumReclaim,
+		Allocatable: p.enforcesPods() && p.cgroups != nil && !p.cfg.Kubelet.API.IgnoreEviction,
+	}
 }
 
 // stallFiles returns the kernel's files about stalls for memory: of the node and, with cgroup v2, of all pods.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
+	"github.com/kubeloupe/kubeloupe/agent/cgroup"
 	"github.com/kubeloupe/kubeloupe/agent/config"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/worker"
@@ -92,6 +93,29 @@ func TestEmpty(t *testing.T) {
 	for uid, want := range map[types.UID]bool{"sandbox": false, "exited": false, "gone": true, "new": true} {
 		if e.Empty(uid) != want {
 			t.Errorf("%s: %t", uid, !want)
+		}
+	}
+}
+
+// The memory of all pods together has the hard threshold of the node's, if it is limited, and if allocatable is less than that by the threshold.
+func TestAllocatableThreshold(t *testing.T) {
+	for _, c := range []struct {
+		cgroups *cgroup.Manager
+		enforce []string
+		ignore  bool
+		want    bool
+	}{
+		{cgroups: &cgroup.Manager{}, enforce: []string{"pods"}, want: true},
+		{cgroups: &cgroup.Manager{}, enforce: []string{"pods"}, ignore: true},
+		{cgroups: &cgroup.Manager{}, enforce: []string{"none"}},
+		{enforce: []string{"pods"}},
+	} {
+		p := &parts{cgroups: c.cgroups, cfg: Config{Kubelet: &config.Config{
+			API:     config.API{IgnoreEviction: c.ignore},
+			Kubelet: &kubeletv1beta1.KubeletConfiguration{EvictionHard: map[string]string{"memory.available": "5%"}, EnforceNodeAllocatable: c.enforce},
+		}}}
+		if got := p.evictionSettings().Allocatable; got != c.want {
+			t.Errorf("cgroups %t, enforced %v, --experimental-allocatable-ignore-eviction=%t: %t", c.cgroups != nil, c.enforce, c.ignore, got)
 		}
 	}
 }
