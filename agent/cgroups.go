@@ -64,12 +64,14 @@ func chooseDriver(told, configured cgroup.Driver, from string) (driver cgroup.Dr
 }
 
 // podLimits returns the limits of all pods together: the node without the reservations or, if they are not enforced, the
-// whole node.
+// whole node. If all CPUs are reserved, the weight is the least one, and not the kernel's default.
 //
 // Upstream: pkg/kubelet/cm/node_container_manager_linux.go, enforceNodeAllocatableCgroups.
 func (p *parts) podLimits() cgroup.Limits {
 	if p.enforcesPods() {
-		return limitsOf(p.host.resources.Enforced)
+		l := limitsOf(p.host.resources.Enforced)
+		l.MilliCPU = max(l.MilliCPU, 1)
+		return l
 	}
 	l := limitsOf(p.host.resources.Capacity)
 	l.Pids = p.host.machine.MaxPIDs

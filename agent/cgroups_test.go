@@ -75,6 +75,7 @@ func TestPodLimits(t *testing.T) {
 		{[]string{reserved}, cgroup.Limits{MilliCPU: 3500, Memory: 7 << 30, Pids: 9000}},
 		{[]string{reserved, "--enforce-node-allocatable=none"}, cgroup.Limits{MilliCPU: 4000, Memory: 8 << 30, Pids: 10000}},
 		{[]string{"--reserved-cpus=0-1"}, cgroup.Limits{MilliCPU: 2000, Memory: 8 << 30, Pids: 10000}},
+		{[]string{"--reserved-cpus=0-3"}, cgroup.Limits{MilliCPU: 1, Memory: 8 << 30, Pids: 10000}},
 	} {
 		if diff := cmp.Diff(c.want, partsOn(t, c.args...).podLimits()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.args, diff)
