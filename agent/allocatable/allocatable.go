@@ -173,6 +173,9 @@ func threshold(text string, of resource.Quantity) (resource.Quantity, error) {
 	return *resource.NewQuantity(int64(float64(of.Value())*float64(float32(p)/100)), resource.BinarySI), nil
 }
 
+// quantities parses a reservation. CPU is rounded to thousandths, which is what nodes have.
+//
+// Upstream: cmd/kubelet/app/server.go, parseResourceList.
 func quantities(field string, in map[string]string) (v1.ResourceList, error) {
 	out := v1.ResourceList{}
 	var errs []error
@@ -181,6 +184,9 @@ func quantities(field string, in map[string]string) (v1.ResourceList, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s[%q]: %q is not a quantity such as 500m or 1Gi", field, name, text))
 			continue
+		}
+		if name == string(v1.ResourceCPU) {
+			q.SetMilli((q.ScaledValue(resource.Micro) + 500) / 1000)
 		}
 		out[v1.ResourceName(name)] = q
 	}

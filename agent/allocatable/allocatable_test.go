@@ -51,6 +51,19 @@ func TestCompute(t *testing.T) {
 	}
 }
 
+// A reservation of CPU is rounded to thousandths.
+func TestCPURounded(t *testing.T) {
+	for text, want := range map[string]string{"0.0605": "61m", "60499u": "60m", "1n": "0", "1500m": "1500m"} {
+		got, err := Compute(Machine{CPUs: 4, Memory: gi, Disk: gi}, Config{SystemReserved: map[string]string{"cpu": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := got.SystemReserved.Cpu().String(); q != want {
+			t.Errorf("%s: %s, want %s", text, q, want)
+		}
+	}
+}
+
 // The number of CPUs replaces the CPU of both reservations.
 func TestReservedCPUs(t *testing.T) {
 	m := Machine{CPUs: 4, CPUList: "0-3", Memory: gi, Disk: gi}
