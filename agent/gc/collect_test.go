@@ -414,6 +414,52 @@ func TestImagePass(t *testing.T) {
 	})
 }
 
+// Images that have been unused for too long go first. If the file system then has enough space, that is all, and if not, the warning tells what else
+// was freed.
+func TestOldImages(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		other int64
+		left  []string
+		err   string
+	}{
+		{"enough space then", 720, []string{"recent", "web"}, ""}, // 92 %, then 82 %: below 85 %
+		{"no file system", -1, []string{"recent", "web"}, "capacity"},
+		{"not enough space then", 760, []string{"web"}, "(86% of 1000 B used). Failed to free sufficient space by deleting unused images (freed 50 bytes)."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNode()
+				n.image("old", 100)
+				n.image("recent", 50)
+				n.image("web", 50)
+				for id, image := range map[string]string{"c": "recent", "d": "web"} {
+					n.containers[id] = container(t, id+" running live/web 1 s")
+					n.containers[id].ImageId = image
+				}
+				c, _ := newCollector(t, n, func(c *Config) { c.ImagePolicy = ImagePolicy{High: 85, Low: 80, MaxAge: 30 * time.Minute} })
+				for range 2 {
+					if _, err := c.CollectImages(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(20 * time.Minute)
+				}
+				delete(n.containers, "c")
+				if n.other = tt.other; tt.other < 0 {
+					n.capacity = 0
+				}
+				_, err := c.CollectImages(t.Context())
+				if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v", err)
+				}
+				if d := cmp.Diff(tt.left, slices.Sorted(maps.Keys(n.images))); d != "" {
+					t.Error("images left", d)
+				}
+			})
+		})
+	}
+}
+
 func TestStubbornImageIsReplacedByTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -31,24 +32,56 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 	if in, err = c.lookAtImages(ctx); err != nil {
 		return sum, err
 	}
+	var old []Verdict
+	var failed error
+	if !all {
+		old, failed = c.removeOld(ctx, &in)
+	}
+	for _, v := range old {
+		c.tell(sp, trace.ByImageGC, &v, &sum)
+	}
+	if in.FS, err = c.imageFS(ctx); err != nil {
+		return sum, errors.Join(failed, err)
+	}
 	in.All = all
 	quiet := cause == trace.GCPeriod && in.FS.Used() < in.Policy.High
 	verdicts, err := c.removeImages(ctx, &in)
+	before := sum.Freed
 	for _, v := range verdicts {
 		if quiet && !v.Remove {
 			continue
 		}
 		c.tell(sp, trace.ByImageGC, &v, &sum)
 	}
-	if need := in.Need(); err == nil && !all && sum.Freed < need {
+	freed := sum.Freed - before
+	if err = errors.Join(failed, err); err == nil && !all && freed < in.Need() {
 		err = fmt.Errorf("Insufficient free disk space on the node's image filesystem (%d%% of %s used). "+ //nolint:staticcheck // upstream's text, which tools match
 			"Failed to free sufficient space by deleting unused images (freed %d bytes). "+
-			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), sizeText(in.FS.Capacity), sum.Freed)
+			"Investigate disk usage, as it could be used by active images, logs, volumes, or other data.", in.FS.Used(), sizeText(in.FS.Capacity), freed)
 		c.warn(sp, "FreeDiskSpaceFailed", err.Error())
 	}
 	return sum, err
 }
 
+// removeOld removes the images that have been unused for too long, and returns the verdicts on them. The file system is measured afterwards: it
+// may have enough space then. An image that could not be removed stays in the inputs.
+//
+// Upstream: pkg/kubelet/images/image_gc_manager.go, freeOldImages.
+func (c *Collector) removeOld(ctx context.Context, in *ImageInputs) ([]Verdict, error) {
+	if in.Policy.MaxAge <= 0 {
+		return nil, nil
+	}
+	verdicts, err := c.removeImages(ctx, in) // without a file system, only age counts
+	gone := make(map[string]bool)
+	old := slices.DeleteFunc(verdicts, func(v Verdict) bool {
+		gone[v.key()] = v.Remove
+		return !v.Remove
+	})
+	in.Images = slices.DeleteFunc(in.Images, func(i Image) bool { return gone[i.key()] })
+	return old, err
+}
+
+// lookAtImages returns the inputs of a pass, without the file system.
 func (c *Collector) lookAtImages(ctx context.Context) (in ImageInputs, err error) {
 	began := time.Now()
 	images, err := c.listImages(ctx)
@@ -62,11 +95,7 @@ func (c *Collector) lookAtImages(ctx context.Context) (in ImageInputs, err error
 		}
 		c.cfg.Present(ids, began)
 	}
-	if in, err = c.sight(ctx, images); err != nil {
-		return ImageInputs{}, err
-	}
-	in.FS, err = c.imageFS(ctx)
-	return in, err
+	return c.sight(ctx, images)
 }
 
 // watchImages notes which images exist and are used.
@@ -166,7 +195,7 @@ func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdic
 		}
 		errs = append(errs, fmt.Errorf("remove %s: %w", v.Subject, err))
 		for i := range in.Images {
-			if img := &in.Images[i]; img.ID == v.ID && img.RuntimeHandler == v.handler {
+			if img := &in.Images[i]; img.key() == v.key() {
 				img.Failed = err.Error()
 			}
 		}
@@ -176,7 +205,7 @@ func (c *Collector) removeImages(ctx context.Context, in *ImageInputs) ([]Verdic
 // removePlanned executes the plan, up to the first image that could not be removed.
 func (c *Collector) removePlanned(ctx context.Context, plan []Verdict, done map[string]bool) (Verdict, error) {
 	for _, v := range plan {
-		key := v.ID + "," + v.handler
+		key := v.key()
 		if !v.Remove || done[key] {
 			continue
 		}

@@ -61,6 +61,9 @@ type Image struct {
 	RuntimeHandler string
 }
 
+// key identifies the image on the node.
+func (i *Image) key() string { return i.ID + "," + i.RuntimeHandler }
+
 // unusedSince returns since when it has not been used.
 func (i *Image) unusedSince() time.Time {
 	if i.LastUsed.After(i.FirstSeen) {
@@ -73,7 +76,8 @@ func (i *Image) unusedSince() time.Time {
 type ImageInputs struct {
 	Now    time.Time
 	Policy ImagePolicy
-	FS     FS
+	// FS is zero if it is not measured: then no image is removed for space.
+	FS FS
 	// All requests the removal of every unused image, regardless of the disk usage.
 	All bool
 	// Watched is how long images have been watched: MaxAge counts from the start of that at the earliest.

@@ -38,6 +38,9 @@ type Verdict struct {
 	logs    string // pattern of a container's log files, below the pods' log directory
 }
 
+// key identifies the image on the node.
+func (v *Verdict) key() string { return v.ID + "," + v.handler }
+
 // kept returns the verdict to keep the object after its removal failed.
 func (v Verdict) kept(err error) Verdict {
 	v.Remove, v.Ground = false, ""
