@@ -35,7 +35,7 @@ type decoder struct {
 func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r *report) {
 	d := &decoder{file: file, report: r}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, next yaml.Node
+	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		d.problem(0, "", "the file is empty; it must hold a %s of %s", kind, apiVersion)
@@ -44,11 +44,7 @@ func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r
 		d.syntax(err)
 		return
 	}
-	if err := dec.Decode(&next); err == nil {
-		d.problem(next.Line, "", "a second document starts here; one file holds one %s", kind)
-	} else if !errors.Is(err, io.EOF) {
-		d.syntax(err)
-	}
+	d.rest(dec)
 	root := yamlfield.Resolve(&doc)
 	if root == nil || root.Kind != yaml.MappingNode {
 		d.problem(doc.Line, "", "the document is not a mapping; it must hold a %s of %s", kind, apiVersion)
@@ -56,6 +52,24 @@ func decode(file string, data []byte, kc *kubeletv1beta1.KubeletConfiguration, r
 	}
 	if d.header(root) {
 		d.value(root, reflect.ValueOf(kc).Elem(), "")
+	}
+}
+
+// rest reports a second document. An empty one is nothing: a file may end with ---.
+func (d *decoder) rest(dec *yaml.Decoder) {
+	for {
+		var next yaml.Node
+		switch err := dec.Decode(&next); {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			d.syntax(err)
+			return
+		}
+		if n := yamlfield.Resolve(&next); n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" {
+			d.problem(next.Line, "", "a second document starts here; one file holds one %s", kind)
+			return
+		}
 	}
 }
 
