@@ -67,7 +67,8 @@ func first(a, b bool) int {
 // requestOf returns what a pod requests of a signal's resource; nothing can be requested of inodes and process ids. A pod with resources of
 // its own does not request what its containers do. Overhead alone is no request.
 //
-// Upstream: pkg/api/v1/resource/helpers.go, GetResourceRequestQuantity.
+// Upstream: pkg/api/v1/resource/helpers.go, GetResourceRequestQuantity. In the rank by inodes, upstream subtracts the request of ephemeral storage, which is
+// in bytes.
 func requestOf(s trace.Signal, pod *v1.Pod) int64 {
 	name := resourceOf(s)
 	if name == inodes || name == pids {
