@@ -264,6 +264,7 @@ func TestBadFlagValues(t *testing.T) {
 		"--reserved-memory=1Gi":             "must be written NODE:TYPE=QUANTITY",
 		"--reserved-memory=0:memory=x":      `"x" is not a quantity`,
 		"--register-with-taints=a=b":        "must be written KEY=VALUE:EFFECT",
+		"--register-with-taints=a:E,a=b:E":  `"a=b:E": there is a taint with the same key and effect`,
 		"--log-text-info-buffer-size=large": "large",
 	} {
 		fs := pflag.NewFlagSet("run", pflag.ContinueOnError)

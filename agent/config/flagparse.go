@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,9 @@ func parseReservedMemory(s string, list *[]kubeletv1beta1.MemoryReservation) err
 	return nil
 }
 
-// parseTaints parses KEY[=VALUE]:EFFECT[,...] and replaces list.
+// parseTaints parses KEY[=VALUE]:EFFECT[,...] and replaces list. A key can have each effect once: the API server refuses other nodes.
+//
+// Upstream: pkg/util/taints/taints.go, ParseTaints.
 func parseTaints(s string, list *[]corev1.Taint) error {
 	*list = nil
 	for item := range strings.SplitSeq(s, ",") {
@@ -54,7 +57,11 @@ func parseTaints(s string, list *[]corev1.Taint) error {
 			return fmt.Errorf("%q must be written KEY=VALUE:EFFECT", item)
 		}
 		key, val, _ := strings.Cut(name, "=")
-		*list = append(*list, corev1.Taint{Key: key, Value: val, Effect: corev1.TaintEffect(effect)})
+		t := corev1.Taint{Key: key, Value: val, Effect: corev1.TaintEffect(effect)}
+		if slices.ContainsFunc(*list, func(o corev1.Taint) bool { return o.MatchTaint(&t) }) {
+			return fmt.Errorf("%q: there is a taint with the same key and effect", item)
+		}
+		*list = append(*list, t)
 	}
 	return nil
 }
