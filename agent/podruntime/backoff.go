@@ -14,8 +14,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/clock"
 )
 
-// The crash-loop back-off's defaults, and how long a container must run to start without one again.
-// Upstream: pkg/kubelet/kubelet.go, initialCrashLoopBackOff, MaxCrashLoopBackOff and HasExpiredFunc; KEP-4603.
+// The crash-loop back-off's defaults, and how long after its last restart a container has none again, whether it has run or waited since.
+// Upstream: pkg/kubelet/kubelet.go, initialCrashLoopBackOff, MaxCrashLoopBackOff and HasExpiredFunc; pkg/kubelet/kubelet_pods.go,
+// HandlePodCleanups, which removes expired ones; KEP-4603.
 const (
 	crashBase  = 10 * time.Second
 	crashMax   = 5 * time.Minute
@@ -58,7 +59,7 @@ func (c *crash) seen(finished, now time.Time) {
 }
 
 // CrashBackoff delays the restarts of containers that exit repeatedly: no delay before the first restart, then the first
-// one, doubled up to the maximum, and reset when a container has run for 10 minutes. Safe for concurrent use.
+// one, doubled up to the maximum, and reset 10 minutes after the last restart. Safe for concurrent use.
 type CrashBackoff struct {
 	first, maximum time.Duration
 
@@ -91,7 +92,7 @@ func (b *CrashBackoff) until(k crashKey, finished, now time.Time) time.Time {
 	if c.ended.Sub(c.at) > crashReset {
 		return time.Time{}
 	}
-	return c.ended.Add(c.delay)
+	return earlier(c.ended.Add(c.delay), c.at.Add(crashReset))
 }
 
 // untilAgain returns when a container may start again that runs and is killed. Its back-off began with the exit before its last start, so one
@@ -121,7 +122,7 @@ func (b *CrashBackoff) next(k crashKey, finished, now time.Time) {
 	defer b.mu.Unlock()
 	c, ok := b.m[k]
 	c.seen(finished, now)
-	if !ok || c.ended.Sub(c.at) > crashReset {
+	if !ok || now.Sub(c.at) >= crashReset {
 		c.delay = b.first
 	} else {
 		c.delay = min(2*c.delay, b.maximum)

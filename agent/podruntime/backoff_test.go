@@ -137,3 +137,36 @@ func TestBackoffAfterAFailedProbe(t *testing.T) {
 		})
 	}
 }
+
+// A back-off ends 10 minutes after the last restart, also if the container has run for a part of them only, and the next one is the first again.
+func TestBackoffEndsAfterTheLastRestart(t *testing.T) {
+	key, began := crashKey{uid: "u", name: "web", hash: 1}, time.Unix(1e9, 0)
+	for name, c := range map[string]struct {
+		runs, waits, next time.Duration
+		killed            bool // because its probe failed
+	}{
+		"it crashes at once":              {0, crashMax, crashMax, false},
+		"after some minutes":              {4 * time.Minute, crashMax, crashMax, false},
+		"after half of the time and more": {6 * time.Minute, 4 * time.Minute, crashBase, false},
+		"just before the end":             {crashReset - time.Second, time.Second, crashBase, false},
+		"later":                           {crashReset + time.Second, 0, crashBase, false},
+		"it is killed after some minutes": {6 * time.Minute, 0, crashMax, true},
+		"it is killed after a long time":  {crashReset, 0, crashBase, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := NewCrashBackoff(0, 0)
+			for range 6 {
+				b.next(key, began, began)
+			}
+			now := began.Add(c.runs)
+			until := b.until(key, now, now)
+			if c.killed {
+				until = b.untilAgain(key)
+			}
+			waits := max(0, until.Sub(now))
+			b.next(key, now, now.Add(waits))
+			equal(t, "it waits", c.waits, waits)
+			equal(t, "the next back-off", c.next, b.delay(key))
+		})
+	}
+}

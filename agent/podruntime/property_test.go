@@ -281,10 +281,10 @@ func TestCrashBackoff(t *testing.T) {
 	if got := b.until(crashKey{uid: "u", name: "web", hash: 2}, noon, noon); !got.IsZero() {
 		t.Error("a changed container must start afresh")
 	}
-	// It ran for more than ten minutes: the back-off is reset.
+	// It ran for more than ten minutes: the back-off is reset. It ends at that moment.
 	b = NewCrashBackoff(0, time.Minute)
 	b.next(key, noon, noon)
-	if got := b.until(key, after(10*time.Minute), after(10*time.Minute)); !got.Equal(after(10*time.Minute + 10*time.Second)) {
+	if got := b.until(key, after(10*time.Minute), after(10*time.Minute)); !got.Equal(after(10 * time.Minute)) {
 		t.Errorf("ran for just ten minutes: until %s", got)
 	}
 	if got := b.until(key, after(10*time.Minute+1), after(10*time.Minute+1)); !got.IsZero() {
