@@ -2,6 +2,7 @@ package podruntime
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -169,4 +170,28 @@ func TestBackoffEndsAfterTheLastRestart(t *testing.T) {
 			equal(t, "the next back-off", c.next, b.delay(key))
 		})
 	}
+}
+
+// A container that is killed again and again because its probe fails waits for its back-off from the last kill.
+func TestBackoffOfRepeatedKills(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		pod := always("web")
+		exit := time.Now()
+		var last time.Time
+		for attempt := range 4 { // back-offs of 0, 10 and 20 s end while it runs, that of 40 s does not
+			time.Sleep(30 * time.Second)
+			name := "web#" + strconv.Itoa(attempt+1)
+			w.rt.cfg.Probes = failing("web-" + strconv.Itoa(attempt+1))
+			p := seen("sandbox:0", name+"=running", "web#0=exited/137")
+			p.Containers[1].FinishedAt = exit
+			w.show(p)
+			out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+			equal(t, "error", nil, err)
+			equal(t, "starts", attempt < 4-1, slices.Contains(w.did(), "start web"))
+			if attempt == 4-1 {
+				equal(t, "the back-off ends", last.Add(40*time.Second), out.RetryAt)
+			}
+			exit, last = time.Now(), time.Now()
+		}
+	})
 }

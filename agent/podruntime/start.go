@@ -44,12 +44,17 @@ func (r *run) start(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// restarted advances the back-off of a container that has exited before.
+// restarted advances the back-off of a container that has exited before. One that ran has been killed for this start: that is its last exit.
 func (r *run) restarted(name string) {
-	c, last := podspec.Container(r.pod, name), lastExited(r.seen, name)
-	if c != nil && last != nil {
-		r.cfg.Backoff.next(keyOf(r.pod, c), last.FinishedAt, time.Now())
+	c, last, now := podspec.Container(r.pod, name), lastExited(r.seen, name), time.Now()
+	if c == nil || last == nil {
+		return
 	}
+	ended := last.FinishedAt
+	if r.seen.Newest(name).State == podstate.Running {
+		ended = now
+	}
+	r.cfg.Backoff.next(keyOf(r.pod, c), ended, now)
 }
 
 // countFailed advances the back-offs of the containers that were not restarted because their image or their creation failed: a restart
