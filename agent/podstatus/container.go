@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
@@ -170,8 +172,8 @@ func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.C
 			ExitCode:    c.ExitCode,
 			Reason:      cmp.Or(c.Reason, reasonOf(c.ExitCode)),
 			Message:     g.message(c),
-			StartedAt:   stamp(c.StartedAt),
-			FinishedAt:  stamp(c.FinishedAt),
+			StartedAt:   moment(c.StartedAt),
+			FinishedAt:  moment(c.FinishedAt),
 			ContainerID: id,
 		}
 	case podstate.Unknown:
@@ -193,6 +195,17 @@ func (g *generator) convert(spec *v1.Container, c *podstate.Container, old *v1.C
 		s.State.Waiting = g.creating()
 	}
 	return s
+}
+
+// moment returns a time of a container that has ended. One that could not be started never began: that is the begin of 1970, as the runtime
+// reports it.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, toKubeContainerStatus.
+func moment(t time.Time) metav1.Time {
+	if t.IsZero() {
+		t = time.Unix(0, 0)
+	}
+	return stamp(t)
 }
 
 // creating is the state of a container that is not started yet.

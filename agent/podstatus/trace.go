@@ -83,10 +83,10 @@ func container(c *v1.ContainerStatus, init bool) trace.ContainerStatus {
 func exit(t *v1.ContainerStateTerminated) *trace.ContainerExit {
 	_, id, _ := strings.Cut(t.ContainerID, "://")
 	e := &trace.ContainerExit{Reason: t.Reason, Message: t.Message, ID: id, ExitCode: t.ExitCode}
-	if !t.StartedAt.IsZero() {
+	if t.StartedAt.Unix() > 0 {
 		e.Started = t.StartedAt.UTC()
 	}
-	if !t.FinishedAt.IsZero() {
+	if t.FinishedAt.Unix() > 0 {
 		e.Finished = t.FinishedAt.UTC()
 	}
 	e.Class = trace.ClassifyExit(e.ExitCode, e.Reason, e.Message)
