@@ -68,6 +68,8 @@ type Mirrors interface {
 }
 
 // SyncerConfig is what a Syncer needs.
+//
+// Many fields: a Syncer joins all parts that work for a pod.
 type SyncerConfig struct {
 	Runtime Runtime
 	Network Network
@@ -86,6 +88,10 @@ type SyncerConfig struct {
 	Release func(uid types.UID)
 	// Freed is called when a pod has terminated, and again when its CPUs and devices are free. It must not block; may be nil.
 	Freed func()
+	// Seen is the state of the runtime. May be nil: then a pod of which the runtime lost containers is judged by the others only.
+	Seen interface {
+		Get(uid types.UID) *podstate.Pod
+	}
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for
 	// none. May be nil.
 	LogsBy func(uid types.UID) time.Time
