@@ -297,10 +297,17 @@ func TestAllContainersRestart(t *testing.T) {
 			ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
 		}}
 		w.show(seen("sandbox:0", "web=exited/42", "log=running"))
-		out, err := w.rt.Sync(t.Context(), pod, 1, nil)
+		told := 0
+		out, err := w.rt.Sync(t.Context(), pod, 1, func(context.Context) {
+			told++
+			if did := w.did(); len(did) > 0 {
+				t.Errorf("the status tells of the restart after %v", did)
+			}
+		})
 		if err != nil || !out.RetryAt.Equal(time.Now()) || out.Finished {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
+		equal(t, "statuses", 1, told)
 		equal(t, "did", []string{"stop log-0", "remove log-0", "remove web-0"}, w.did())
 		// The cache still shows them: nothing is removed twice.
 		if out, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil || !out.Early {

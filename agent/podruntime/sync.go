@@ -39,8 +39,8 @@ type Outcome struct {
 
 // Sync syncs a pod with its spec: observe, plan, act. order is the pod's position in the queue for runtime work.
 //
-// Sync calls publish if the pod's status has changed and there is more to do: its sandbox exists, or one of its containers cannot
-// run. It must not block, and may be nil.
+// Sync calls publish if the pod's status has changed and there is more to do: its sandbox exists, one of its containers cannot
+// run, or all of them will be removed. It must not block, and may be nil.
 func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (Outcome, error) {
 	if at, init := r.tells(pod.UID); !at.IsZero() {
 		return Outcome{RetryAt: at, Init: init, Early: true}, nil
@@ -53,6 +53,9 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	r.publishDecisions(ctx, pod, plan.Decisions)
 	if err := r.possible(ctx, pod, &plan); err != nil {
 		return Outcome{RetryAt: time.Now().Add(hopeless)}, err
+	}
+	if plan.Reset && publish != nil {
+		publish(ctx) // the status tells of the restart before the containers whose exits show it are gone
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order, publish)
