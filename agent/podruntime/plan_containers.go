@@ -58,7 +58,7 @@ func (p *planner) initReached() int {
 func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 	switch {
 	case cur == nil:
-		p.start(c, "next init container")
+		p.startNext(c, "next init container")
 	case cur.State == podstate.Created:
 		p.startCreated(c, cur)
 	case cur.State == podstate.Running:
@@ -78,6 +78,22 @@ func (p *planner) initDone(c *v1.Container, cur *podstate.Container) bool {
 		p.restart(c, cur, "init container failed")
 	}
 	return false
+}
+
+// startNext starts an init container that the current sandbox does not have, and reports whether it does: one that has exited in an earlier
+// sandbox may have to wait for its back-off.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, doBackOff.
+func (p *planner) startNext(c *v1.Container, why string) bool {
+	if last := lastExited(p.Seen, c.Name); last != nil {
+		if until := p.NotBefore(c, last); until.After(p.Now) {
+			p.pending++
+			p.backOff(c, last, "it ended with its sandbox", until)
+			return false
+		}
+	}
+	p.start(c, why)
+	return true
 }
 
 // fail ends the pod because an init container failed permanently. Sidecars are not kept either.
@@ -100,8 +116,7 @@ func (p *planner) anyAppCreated() bool {
 func (p *planner) keepSidecar(c *v1.Container, cur *podstate.Container, first bool) bool {
 	switch {
 	case cur == nil:
-		p.start(c, "sidecar")
-		return p.through(c, first)
+		return p.startNext(c, "sidecar") && p.through(c, first)
 	case cur.State == podstate.Created:
 		p.startCreated(c, cur)
 		return p.through(c, first)

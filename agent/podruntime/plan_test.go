@@ -389,6 +389,14 @@ func TestMake(t *testing.T) {
 			name: "sandbox lost: init containers run again", pod: initThenApp(always), seen: seen("-sandbox:0", "web=exited/137", "two=exited/0", "one=exited/0"),
 			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "image one:1", "create one #1 < sandbox, image one:1", "start one #1 < create one"},
 		},
+		{
+			name: "sandbox lost: an init container waits for its back-off", pod: initThenApp(always), seen: seen("-sandbox:0", "one=exited/0"), backoff: crashing,
+			want: []string{"stop-sandbox sb0", "sandbox #1 < stop-sandbox sb0", "wait one: CrashLoopBackOff", "retry in 10s"},
+		},
+		{
+			name: "sandbox lost: a sidecar waits for its back-off", pod: withInit(podWith(always, "web"), sidecarNamed("mesh")), seen: seen("sandbox:1", "web@0=exited/137", "mesh@0=exited/1"), backoff: crashing,
+			want: []string{"wait mesh: CrashLoopBackOff", "retry in 10s"},
+		},
 		{name: "sandbox lost, Never", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=exited/137"), want: []string{"finished"}},
 		{name: "sandbox lost, Never, still running", pod: podWith(never, "web"), seen: seen("-sandbox:0", "web=running"), want: []string{"finished"}},
 		{
