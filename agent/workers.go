@@ -57,7 +57,7 @@ func (p *parts) newWorkers(ctx context.Context, rt *podruntime.Runtime, a *loop.
 	w.retry = func() { a.Freed(trace.ResizeForNode) }
 	syncer := pods.SyncerConfig{
 		Runtime: rt, Network: p.state, Store: w.store, Bus: p.cfg.Bus, Probes: w.prober, Volumes: p.volumes,
-		Seen: cache, Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
+		Observer: observer{p.pleg}, Starting: p.usage.Work, LastWords: terminationmessage.New(p.files).Read, Forget: p.forget, Victim: w.registry.Running, Evicting: p.evicting, Release: p.host.managers.Release,
 		Freed: func() {
 			if w.resizes.AnyWaiting() {
 				a.Freed(trace.ResizeForTerminated)

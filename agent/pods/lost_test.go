@@ -1,12 +1,14 @@
 package pods
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/podsource"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
@@ -24,29 +26,31 @@ func TestLostContainers(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy v1.RestartPolicy
 		state  v1.ContainerState
-		left   *podstate.Container
+		left   *podstate.Container // what the runtime has
+		seen   bool                // whether that was seen
 		want   []string
 	}{
-		"it ran, and never runs again":      {v1.RestartPolicyNever, ran, nil, over},
-		"it had ended":                      {v1.RestartPolicyNever, done, nil, over},
-		"it ran, and runs again if it must": {v1.RestartPolicyOnFailure, ran, nil, []string{"sync job"}},
-		"it had failed, and runs again":     {v1.RestartPolicyOnFailure, failed, nil, []string{"sync job"}},
-		"it had succeeded":                  {v1.RestartPolicyOnFailure, done, nil, over},
-		"it always runs again":              {v1.RestartPolicyAlways, ran, nil, []string{"sync job"}},
-		"its status says so already":        {v1.RestartPolicyNever, v1.ContainerState{}, nil, over},
-		"it never ran":                      {v1.RestartPolicyNever, v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}, nil, []string{"sync job"}},
-		"the runtime has it":                {v1.RestartPolicyNever, ran, &podstate.Container{ID: "1", Name: "app", State: podstate.Exited}, []string{"sync job"}},
+		"it ran, and never runs again":      {v1.RestartPolicyNever, ran, nil, true, over},
+		"it had ended":                      {v1.RestartPolicyNever, done, nil, true, over},
+		"it ran, and runs again if it must": {v1.RestartPolicyOnFailure, ran, nil, true, []string{"sync job"}},
+		"it had failed, and runs again":     {v1.RestartPolicyOnFailure, failed, nil, true, []string{"sync job"}},
+		"it had succeeded":                  {v1.RestartPolicyOnFailure, done, nil, true, over},
+		"it always runs again":              {v1.RestartPolicyAlways, ran, nil, true, []string{"sync job"}},
+		"its status says so already":        {v1.RestartPolicyNever, v1.ContainerState{}, nil, true, over},
+		"it never ran":                      {v1.RestartPolicyNever, v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}, nil, true, []string{"sync job"}},
+		"the runtime has it":                {v1.RestartPolicyNever, ran, &podstate.Container{ID: "1", Name: "app", State: podstate.Exited}, true, []string{"sync job"}},
+		"what was seen is incomplete":       {v1.RestartPolicyNever, ran, &podstate.Container{ID: "1", Name: "app", State: podstate.Running}, false, []string{"sync job"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
-				b.syncer.cfg.Seen = b.seen
+				b.syncer.cfg.Observer = runtimeOf{b.seen, c.left}
 				b.syncer.cfg.Status = func(in StatusInput) (v1.PodStatus, trace.PodStatus) {
 					seen := b.seen.Get(in.Pod.UID)
 					st := podstatus.Generate(in.Pod, seen, podstatus.Inputs{Now: time.Now(), Previous: &in.Previous, Runtime: "containerd"})
 					return st, podstatus.Trace(in.Pod, st, seen)
 				}
-				if c.left != nil {
+				if c.left != nil && c.seen {
 					b.seen["u1"] = &podstate.Pod{UID: "u1", Containers: []podstate.Container{*c.left}}
 				}
 				b.send(podsource.OpAdd, podOf("job", "u1", func(p *v1.Pod) {
@@ -64,4 +68,19 @@ func TestLostContainers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// runtimeOf is a runtime that has one container, or none.
+type runtimeOf struct {
+	fakeSeen
+	has *podstate.Container
+}
+
+// Refresh implements podruntime.Observer.
+func (r runtimeOf) Refresh(_ context.Context, uid types.UID) (*podstate.Pod, error) {
+	if r.has == nil {
+		return nil, nil //nolint:nilnil // the runtime has nothing of the pod
+	}
+	r.fakeSeen[uid] = &podstate.Pod{UID: uid, Containers: []podstate.Container{*r.has}}
+	return r.fakeSeen[uid], nil
 }

@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,9 +38,9 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 		s.publishStatus(ctx, pod)
 		return worker.Result{Over: true}, nil
 	}
-	if s.lost(pod) {
+	if lost, err := s.lost(ctx, pod); lost || err != nil {
 		s.publishStatus(ctx, pod)
-		return worker.Result{Over: true}, nil
+		return worker.Result{Over: lost}, err
 	}
 	s.initWait(ctx, pod, "")
 	defer s.starting(pod.UID)()
@@ -77,29 +76,6 @@ func (s *Syncer) Sync(ctx context.Context, pod *v1.Pod, order uint64) (worker.Re
 // Upstream: pkg/kubelet/pod_workers.go, UpdatePod.
 func (s *Syncer) over(pod *v1.Pod) (is bool) {
 	s.cfg.Store.with(pod.UID, func(e *entry) { is = over(e.pod) })
-	return is
-}
-
-// lost reports whether the pod has finished although the runtime does not have containers of it that ran: according to its last status, none of
-// them runs again. A plan knows only what the runtime has, and would start them.
-//
-// Upstream: pkg/kubelet/kubelet.go, SyncPod, where a status with a terminal phase ends the pod before anything else is done.
-func (s *Syncer) lost(pod *v1.Pod) (is bool) {
-	if s.cfg.Seen == nil || podspec.CouldRestartAll(&pod.Spec) { // such a restart removes its containers
-		return false
-	}
-	reasons := s.cfg.Runtime.Reasons(pod.UID)
-	s.cfg.Store.with(pod.UID, func(e *entry) {
-		seen := s.cfg.Seen.Get(pod.UID)
-		gone := func(c v1.ContainerStatus) bool {
-			ran := c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
-			return ran && seen.Newest(c.Name) == nil
-		}
-		if slices.ContainsFunc(e.status.ContainerStatuses, gone) || slices.ContainsFunc(e.status.InitContainerStatuses, gone) {
-			st, _ := s.cfg.Status(StatusInput{Pod: e.pod, Previous: e.status, Reasons: reasons})
-			is = trace.PodPhase(st.Phase).Terminal()
-		}
-	})
 	return is
 }
 

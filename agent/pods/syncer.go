@@ -88,10 +88,8 @@ type SyncerConfig struct {
 	Release func(uid types.UID)
 	// Freed is called when a pod has terminated, and again when its CPUs and devices are free. It must not block; may be nil.
 	Freed func()
-	// Seen is the state of the runtime. May be nil: then a pod of which the runtime lost containers is judged by the others only.
-	Seen interface {
-		Get(uid types.UID) *podstate.Pod
-	}
+	// Observer has the state of the runtime. May be nil: then a pod of which the runtime lost containers is judged by the others only.
+	Observer podruntime.Observer
 	// LogsBy returns until when the log of a failed container, which its status quotes, may be incomplete; zero for
 	// none. May be nil.
 	LogsBy func(uid types.UID) time.Time
