@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/resource"
 
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -53,6 +55,22 @@ func TestMakeStatic(t *testing.T) {
 	}
 	if errs := Validate(static(t, manifest(), "/m/web.yaml", "node1")); len(errs) > 0 {
 		t.Errorf("Validate = %v", errs)
+	}
+}
+
+// A sum of the pod's resources does not change its spec.
+func TestSumsChangeNothing(t *testing.T) {
+	p := manifest()
+	p.Spec.Overhead = v1.ResourceList{v1.ResourceMemory: apiresource.MustParse("0.5Gi")}
+	p.Spec.Resources = &v1.ResourceRequirements{
+		Requests: v1.ResourceList{v1.ResourceMemory: apiresource.MustParse("1.5Gi")}, Limits: v1.ResourceList{v1.ResourceMemory: apiresource.MustParse("2.5Gi")},
+	}
+	p = static(t, p, "/web.yaml", "n1")
+	for range 2 {
+		requests, limits := resource.PodRequests(p, resource.PodResourcesOptions{}), resource.PodLimits(p, resource.PodResourcesOptions{})
+		if got := requests.Memory().String() + " " + limits.Memory().String(); got != "2Gi 3Gi" {
+			t.Errorf("sums %s, want 2Gi 3Gi", got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -33,8 +34,36 @@ func MakeStatic(p *v1.Pod, path, node string) error {
 	}
 	p.Annotations[AnnotationHash] = string(p.UID)
 	tolerateNoExecute(&p.Spec)
+	plainQuantities(&p.Spec)
 	p.Status.Phase = v1.PodPending
 	return nil
+}
+
+// plainQuantities gives quantities such as 1.5Gi the form that pods of the API have, 1536Mi. Copies of the other form share their digits, so that a
+// sum that begins with one changes the spec: each call of component-helpers' PodRequests would add the overhead to the pod-level requests. The UID
+// is upstream's only with the form of the manifest, so it must be there before.
+func plainQuantities(spec *v1.PodSpec) {
+	plain := func(list v1.ResourceList) {
+		for name, quantity := range list {
+			if same, err := apiresource.ParseQuantity(quantity.String()); err == nil {
+				list[name] = same
+			}
+		}
+	}
+	both := func(r *v1.ResourceRequirements) {
+		plain(r.Limits)
+		plain(r.Requests)
+	}
+	plain(spec.Overhead)
+	if spec.Resources != nil {
+		both(spec.Resources)
+	}
+	for i := range spec.InitContainers {
+		both(&spec.InitContainers[i].Resources)
+	}
+	for i := range spec.Containers {
+		both(&spec.Containers[i].Resources)
+	}
 }
 
 func staticUID(p *v1.Pod, path, node string) types.UID {
