@@ -143,6 +143,9 @@ func writeFile(root *os.Root, name string, f File) error {
 	return nil
 }
 
+// errDropped says that the current directory has a file that is no longer wanted.
+var errDropped = errors.New("the file is not wanted")
+
 // same reports whether the current directory has exactly these files with this data. Modes are not compared: the
 // fsGroup changes them.
 func same(root *os.Root, files map[string]File) bool {
@@ -157,7 +160,7 @@ func same(root *os.Root, files map[string]File) bool {
 		}
 		want, ok := files[strings.TrimPrefix(name, dir+"/")]
 		if !ok {
-			return fs.SkipAll
+			return errDropped
 		}
 		have, err := root.ReadFile(name)
 		if err == nil && bytes.Equal(have, want.Data) {

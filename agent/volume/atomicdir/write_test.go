@@ -3,6 +3,7 @@ package atomicdir
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,29 @@ func TestSameDataIsNotWritten(t *testing.T) {
 	write(t, dir, fewer)
 	if diff := cmp.Diff(fewer, seen(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A file that is not wanted any more is removed, also if all others are unchanged and are read before it.
+func TestLastFileIsDropped(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		dropped string
+	}{{"at the top", "z"}, {"in a directory that stays", "sub/z"}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			kept := map[string]File{"a": {Data: []byte("kept"), Mode: 0o644}, "sub/name": {Data: []byte("kept"), Mode: 0o644}}
+			files := maps.Clone(kept)
+			files[c.dropped] = File{Data: []byte("secret"), Mode: 0o644}
+			write(t, dir, files)
+			write(t, dir, kept)
+			if diff := cmp.Diff(kept, seen(t, dir)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if data, err := os.ReadFile(filepath.Join(dir, current, c.dropped)); err == nil {
+				t.Errorf("%s still has %q", current, data)
+			}
+		})
 	}
 }
 
