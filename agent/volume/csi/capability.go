@@ -71,7 +71,8 @@ func (p *Plugin) secret(ctx context.Context, pod types.UID, what string, ref *v1
 	}
 	s, err := p.cfg.API.CoreV1().Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("fetching %s %s/%s failed: %w", what, ref.Namespace, ref.Name, err)
+		return nil, fmt.Errorf("fetching %s %s/%s failed: kubernetes.io/csi: failed to find the secret %s in the namespace %s with error: %w",
+			what, ref.Namespace, ref.Name, ref.Name, ref.Namespace, err)
 	}
 	var values []string
 	for k, v := range s.Data {

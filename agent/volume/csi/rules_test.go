@@ -217,3 +217,13 @@ func TestPublishRequest(t *testing.T) {
 		t.Errorf("the attributes of the manifest were changed: %v", v.attributes)
 	}
 }
+
+// The message of a Secret that is missing is upstream's: it becomes the pod's Event.
+func TestMissingSecret(t *testing.T) {
+	p := newPlugin(t, fake.NewClientset())
+	_, err := p.secret(t.Context(), "u1", "NodePublishSecretRef", &v1.SecretReference{Namespace: "shop", Name: "s"})
+	want := `fetching NodePublishSecretRef shop/s failed: kubernetes.io/csi: failed to find the secret s in the namespace shop with error: secrets "s" not found`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
