@@ -72,10 +72,10 @@ func (p *Plugin) SetUpBlock(ctx context.Context, s volume.Spec) (criconfig.Volum
 }
 
 func (w *work) stageBlock(ctx context.Context) error {
+	w.staged = w.p.blockStaging(w.v.name) // as upstream, a driver that does not stage gets it, too
 	if can, err := w.d.can(ctx, canStage); err != nil || !can {
 		return err
 	}
-	w.staged = w.p.blockStaging(w.v.name)
 	if w.p.isStaged(w.v.id(), w.staged) {
 		return nil
 	}

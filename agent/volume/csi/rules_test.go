@@ -227,3 +227,22 @@ func TestMissingSecret(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
+
+// As upstream's, the request to publish a block volume has the staging path, also if the driver does not stage.
+func TestStagingPathOfBlockVolumes(t *testing.T) {
+	s := csiPV(func(*v1.PersistentVolume) {})
+	s.Block = true
+	v, err := volOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlugin(t, fake.NewClientset())
+	w := &work{p: p, d: &driver{name: "d", caps: map[csipb.NodeServiceCapability_RPC_Type]bool{}}, v: v, spec: s}
+	if err := w.stageBlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.publishRequest(t.Context(), "/target")
+	if err != nil || got.GetStagingTargetPath() != p.blockStaging("pv") {
+		t.Errorf("%v, %v", got, err)
+	}
+}
