@@ -26,7 +26,7 @@ type Verdict struct {
 	// Reason is the CamelCase reason in a rejected pod's status.
 	Reason  string
 	Message string
-	// Detail is for the operator of the node only, because it is about another pod: it is in no status.
+	// Detail is for the operator of the node only: it is in no status. It may be about another pod.
 	Detail string
 	// Preempt are the pods that must terminate first; only for a critical pod that fits otherwise.
 	Preempt []*v1.Pod
@@ -177,7 +177,10 @@ func checkHard(in Inputs) Verdict {
 		return Verdict{Reason: "PodOSSelectorNodeLabelDoesNotMatch", Message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
 	}
 	if os := pod.Spec.OS; os != nil && string(os.Name) != runtime.GOOS {
-		return Verdict{Reason: "PodOSNotSupported", Message: fmt.Sprintf("Failed to admit pod as the OS field (%s) doesn't match node OS (%s)", os.Name, runtime.GOOS)}
+		return Verdict{
+			Reason: "PodOSNotSupported", Message: "Failed to admit pod as the OS field doesn't match node OS",
+			Detail: fmt.Sprintf("the field is %q, the node's OS is %s", os.Name, runtime.GOOS),
+		}
 	}
 	if in.Node != nil && strictGroups(pod) && !supportsGroupsPolicy(in.Node) {
 		return Verdict{

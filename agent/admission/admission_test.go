@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		{name: "the node shuts down, and another check fails", in: Inputs{Pod: onOS("plan9"), ShuttingDown: true}, reason: "PodOSNotSupported"},
 		{name: "no pod is preempted while the node shuts down", in: Inputs{Pod: critical(podWith("p")), Others: []*v1.Pod{podWith("a")}, MaxPods: 1, ShuttingDown: true}, reason: "NodeShutdown"},
 		{name: "this OS", in: Inputs{Pod: onOS(runtime.GOOS)}},
-		{name: "another OS", in: Inputs{Pod: onOS("plan9")}, reason: "PodOSNotSupported", says: "plan9"},
+		{name: "another OS", in: Inputs{Pod: onOS("plan9")}, reason: "PodOSNotSupported", says: "Failed to admit pod as the OS field doesn't match node OS"},
 		{name: "the last place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}, MaxPods: 2}},
 		{name: "no place", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a"), podWith("b")}, MaxPods: 2}, reason: "OutOfpods", says: "used: 2, capacity: 2"},
 		{name: "no limit", in: Inputs{Pod: podWith("p"), Others: []*v1.Pod{podWith("a")}}},
