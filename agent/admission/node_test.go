@@ -64,6 +64,10 @@ func TestNode(t *testing.T) {
 		{name: "fits", in: Inputs{Allocatable: room, Pod: asking("p", "1", "512Mi"), Others: []*v1.Pod{asking("a", "1", "512Mi")}}},
 		{name: "too little cpu", in: Inputs{Allocatable: room, Pod: asking("p", "1500m", "1Mi"), Others: []*v1.Pod{asking("a", "1", "1Mi")}}, reason: "OutOfcpu", says: "requested: 1500, used: 1000, capacity: 2000"},
 		{name: "too little memory", in: Inputs{Allocatable: room, Pod: asking("p", "1", "2Gi")}, reason: "OutOfmemory"},
+		{
+			name: "fractions of a byte count as whole ones for each pod", reason: "OutOfmemory", says: "requested: 3, used: 4, capacity: 6",
+			in: Inputs{Allocatable: v1.ResourceList{v1.ResourceCPU: room[v1.ResourceCPU], v1.ResourceMemory: resource.MustParse("6")}, Pod: asking("p", "1m", "3"), Others: []*v1.Pod{asking("a", "1m", "1500m"), asking("b", "1m", "1500m")}},
+		},
 		{name: "places", in: Inputs{Allocatable: room, Pod: podWith("p"), Others: []*v1.Pod{podWith("a"), podWith("b")}}, reason: "OutOfpods"},
 		{name: "what the node does not have", in: Inputs{Allocatable: room, Pod: with(func(p *v1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}

@@ -31,12 +31,10 @@ func (in Inputs) resources() []problem {
 		return out
 	}
 	want := in.requests(in.Pod)
-	taken := v1.ResourceList{}
+	taken := map[v1.ResourceName]int64{}
 	for _, o := range in.Others {
 		for name, q := range in.requests(o) {
-			sum := taken[name]
-			sum.Add(q)
-			taken[name] = sum
+			taken[name] += amount(name, q)
 		}
 	}
 	names := make([]v1.ResourceName, 0, len(want))
@@ -49,7 +47,7 @@ func (in Inputs) resources() []problem {
 		if !known && extended(name) {
 			continue // a resource of the cluster, not of the node
 		}
-		w, t, h := amount(name, want[name]), amount(name, taken[name]), amount(name, has)
+		w, t, h := amount(name, want[name]), taken[name], amount(name, has)
 		if w > 0 && w > h-t {
 			out = append(out, insufficient(name, w, t, h))
 		}
