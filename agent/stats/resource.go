@@ -29,79 +29,84 @@ func (s *Stats) ResourceMetrics() http.Handler {
 	})
 }
 
+// amount is a value that may be unknown, and when it was read.
+type amount struct {
+	value *uint64
+	at    time.Time
+}
+
+func cpuTime(c *statsapi.CPUStats) amount {
+	if c == nil {
+		return amount{}
+	}
+	return amount{c.UsageCoreNanoSeconds, c.Time.Time}
+}
+
+func memoryInUse(m *statsapi.MemoryStats) amount {
+	if m == nil {
+		return amount{}
+	}
+	return amount{m.WorkingSetBytes, m.Time.Time}
+}
+
+func swapInUse(w *statsapi.SwapStats) amount {
+	if w == nil {
+		return amount{}
+	}
+	return amount{w.SwapUsageBytes, w.Time.Time}
+}
+
+func swapLimit(w *statsapi.SwapStats) amount {
+	if w == nil || w.SwapAvailableBytes == nil {
+		return amount{}
+	}
+	return amount{new(*w.SwapAvailableBytes + or0(w.SwapUsageBytes)), w.Time.Time}
+}
+
+// resourceMetrics has samples only of what is known: a counter of 0 would be taken for one that began anew.
 func resourceMetrics(page *exposition.Page, sum *statsapi.Summary) {
-	page.Counter("node_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the node in core-seconds")
-	if c := sum.Node.CPU; c != nil {
-		page.Sample(seconds(c.UsageCoreNanoSeconds), c.Time.Time)
+	sample := func(f amount, unit time.Duration, labels ...string) {
+		if f.value != nil {
+			page.Sample(float64(*f.value)/float64(unit), f.at, labels...)
+		}
 	}
-	page.Gauge("node_memory_working_set_bytes", "[STABLE] Current working set of the node in bytes")
-	if m := sum.Node.Memory; m != nil {
-		page.Sample(float64(or0(m.WorkingSetBytes)), m.Time.Time)
-	}
-	page.Gauge("node_swap_usage_bytes", "[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems")
-	if w := sum.Node.Swap; w != nil {
-		page.Sample(float64(or0(w.SwapUsageBytes)), w.Time.Time)
-	}
-	containers := func(begin func(name, help string), name, help string, f func(c *statsapi.ContainerStats) (float64, time.Time, bool)) {
-		begin(name, help)
+	containers := func(unit time.Duration, f func(c *statsapi.ContainerStats) amount) {
 		for _, p := range sum.Pods {
 			for i := range p.Containers {
-				if v, at, ok := f(&p.Containers[i]); ok {
-					page.Sample(v, at, "container", p.Containers[i].Name, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
-				}
+				sample(f(&p.Containers[i]), unit, "container", p.Containers[i].Name, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
 			}
 		}
 	}
-	containers(page.Counter, "container_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the container in core-seconds", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
-		if c.CPU == nil {
-			return 0, time.Time{}, false
+	pods := func(unit time.Duration, f func(p *statsapi.PodStats) amount) {
+		for i := range sum.Pods {
+			sample(f(&sum.Pods[i]), unit, "namespace", sum.Pods[i].PodRef.Namespace, "pod", sum.Pods[i].PodRef.Name)
 		}
-		return seconds(c.CPU.UsageCoreNanoSeconds), c.CPU.Time.Time, true
-	})
-	containers(page.Gauge, "container_memory_working_set_bytes", "[STABLE] Current working set of the container in bytes", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
-		if c.Memory == nil {
-			return 0, time.Time{}, false
+	}
+	page.Counter("node_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the node in core-seconds")
+	sample(cpuTime(sum.Node.CPU), time.Second)
+	page.Gauge("node_memory_working_set_bytes", "[STABLE] Current working set of the node in bytes")
+	sample(memoryInUse(sum.Node.Memory), 1)
+	page.Gauge("node_swap_usage_bytes", "[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems")
+	sample(swapInUse(sum.Node.Swap), 1)
+	page.Counter("container_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the container in core-seconds")
+	containers(time.Second, func(c *statsapi.ContainerStats) amount { return cpuTime(c.CPU) })
+	page.Gauge("container_memory_working_set_bytes", "[STABLE] Current working set of the container in bytes")
+	containers(1, func(c *statsapi.ContainerStats) amount { return memoryInUse(c.Memory) })
+	page.Gauge("container_swap_usage_bytes", "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems")
+	containers(1, func(c *statsapi.ContainerStats) amount { return swapInUse(c.Swap) })
+	page.Gauge("container_swap_limit_bytes", "[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems")
+	containers(1, func(c *statsapi.ContainerStats) amount { return swapLimit(c.Swap) })
+	page.Gauge("container_start_time_seconds", "[STABLE] Start time of the container since unix epoch in seconds")
+	containers(time.Second, func(c *statsapi.ContainerStats) amount {
+		if c.StartTime.Unix() <= 0 {
+			return amount{}
 		}
-		return float64(or0(c.Memory.WorkingSetBytes)), c.Memory.Time.Time, true
-	})
-	containers(page.Gauge, "container_swap_usage_bytes", "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
-		if c.Swap == nil {
-			return 0, time.Time{}, false
-		}
-		return float64(or0(c.Swap.SwapUsageBytes)), c.Swap.Time.Time, true
-	})
-	containers(page.Gauge, "container_swap_limit_bytes", "[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
-		if c.Swap == nil || c.Swap.SwapAvailableBytes == nil {
-			return 0, time.Time{}, false
-		}
-		return float64(*c.Swap.SwapAvailableBytes + or0(c.Swap.SwapUsageBytes)), c.Swap.Time.Time, true
-	})
-	containers(page.Gauge, "container_start_time_seconds", "[STABLE] Start time of the container since unix epoch in seconds", func(c *statsapi.ContainerStats) (float64, time.Time, bool) {
-		return float64(c.StartTime.UnixNano()) / float64(time.Second), time.Time{}, !c.StartTime.IsZero()
+		return amount{value: new(uint64(c.StartTime.UnixNano()))} //nolint:gosec // it is positive
 	})
 	page.Counter("pod_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the pod in core-seconds")
-	for _, p := range sum.Pods {
-		if p.CPU != nil {
-			page.Sample(seconds(p.CPU.UsageCoreNanoSeconds), p.CPU.Time.Time, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
-		}
-	}
+	pods(time.Second, func(p *statsapi.PodStats) amount { return cpuTime(p.CPU) })
 	page.Gauge("pod_memory_working_set_bytes", "[STABLE] Current working set of the pod in bytes")
-	for _, p := range sum.Pods {
-		if p.Memory != nil {
-			page.Sample(float64(or0(p.Memory.WorkingSetBytes)), p.Memory.Time.Time, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
-		}
-	}
-	podSwap(page, sum)
-}
-
-// podSwap adds the swap usage of pods.
-func podSwap(page *exposition.Page, sum *statsapi.Summary) {
+	pods(1, func(p *statsapi.PodStats) amount { return memoryInUse(p.Memory) })
 	page.Gauge("pod_swap_usage_bytes", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems")
-	for i := range sum.Pods {
-		if p := &sum.Pods[i]; p.Swap != nil && p.Swap.SwapUsageBytes != nil {
-			page.Sample(float64(*p.Swap.SwapUsageBytes), p.Swap.Time.Time, "namespace", p.PodRef.Namespace, "pod", p.PodRef.Name)
-		}
-	}
+	pods(1, func(p *statsapi.PodStats) amount { return swapInUse(p.Swap) })
 }
-
-func seconds(ns *uint64) float64 { return float64(or0(ns)) / float64(time.Second) }
