@@ -68,6 +68,9 @@ func TestNode(t *testing.T) {
 			name: "fractions of a byte count as whole ones for each pod", reason: "OutOfmemory", says: "requested: 3, used: 4, capacity: 6",
 			in: Inputs{Allocatable: v1.ResourceList{v1.ResourceCPU: room[v1.ResourceCPU], v1.ResourceMemory: resource.MustParse("6")}, Pod: asking("p", "1m", "3"), Others: []*v1.Pod{asking("a", "1m", "1500m"), asking("b", "1m", "1500m")}},
 		},
+		{name: "more in use than can be counted", in: Inputs{Allocatable: v1.ResourceList{v1.ResourceMemory: room[v1.ResourceMemory]}, Pod: with(func(p *v1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceMemory: resource.MustParse("1")}
+		}), Others: []*v1.Pod{asking("a", "1m", "8E"), asking("b", "1m", "8E")}}, reason: "OutOfmemory", says: "used: 9223372036854775807"},
 		{name: "places", in: Inputs{Allocatable: room, Pod: podWith("p"), Others: []*v1.Pod{podWith("a"), podWith("b")}}, reason: "OutOfpods"},
 		{name: "what the node does not have", in: Inputs{Allocatable: room, Pod: with(func(p *v1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = v1.ResourceList{"example.com/fpga": resource.MustParse("1")}

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -34,7 +35,11 @@ func (in Inputs) resources() []problem {
 	taken := map[v1.ResourceName]int64{}
 	for _, o := range in.Others {
 		for name, q := range in.requests(o) {
-			taken[name] += amount(name, q)
+			sum := taken[name] + amount(name, q)
+			if sum < taken[name] { // more than can be counted
+				sum = math.MaxInt64
+			}
+			taken[name] = sum
 		}
 	}
 	names := make([]v1.ResourceName, 0, len(want))
