@@ -22,15 +22,9 @@ func prepare(volumePath, sub, dir, name string) (at string, create bool, err err
 		return "", false, err
 	}
 	defer base.Close() //nolint:errcheck // nothing was written
-	src, err := openBeneath(base, sub)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeBeneath(base, sub, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", true, err
-		}
-		src, err = openBeneath(base, sub)
-	}
+	src, create, err := openOrMake(base, volumePath, sub, mode)
 	if err != nil {
-		return "", false, err
+		return "", create, err
 	}
 	defer src.Close() //nolint:errcheck // nothing was written
 	at = filepath.Join(dir, name)

@@ -3,6 +3,7 @@ package subpath
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +11,27 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// openOrMake opens sub below the volume, and creates its missing directories; create says that the error is about one of these.
+//
+// Upstream: pkg/volume/util/subpath/subpath_linux.go, doBindSubPath.
+func openOrMake(base *os.File, volume, sub string, mode os.FileMode) (f *os.File, create bool, err error) {
+	f, err = openBeneath(base, sub)
+	if errors.Is(err, unix.EXDEV) {
+		if at, ok := back(base, volume, sub); ok {
+			sub = at
+			f, err = openBeneath(base, sub)
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, false, err
+	}
+	if err := makeBeneath(base, sub, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, true, err
+	}
+	f, err = openBeneath(base, sub)
+	return f, false, err
+}
 
 // openBeneath opens rel below base with O_PATH. Links are followed as long as they stay beneath base; other mounts
 // below it are entered.
