@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	netutils "k8s.io/utils/net"
 )
 
 // lookupTimeout limits the look-up of the node's name.
@@ -82,7 +83,7 @@ func given(ips []net.IP) []net.IP {
 }
 
 func (w *whereabouts) find(ctx context.Context, name string) (net.IP, error) {
-	if ip := net.ParseIP(w.hostname); ip != nil {
+	if ip := netutils.ParseIPSloppy(w.hostname); ip != nil {
 		return ip, nil
 	}
 	var family net.IP

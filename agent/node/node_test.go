@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -572,8 +573,9 @@ func TestAddresses(t *testing.T) {
 		"by name, 6": {whereabouts{ips: ips("::"), lookup: answer(ips("10.0.0.1", "fd00::1"))}, "fd00::1 h"},
 		"route":      {whereabouts{lookup: answer(ips("127.0.1.1"))}, "10.0.0.7 h"},
 		"cloud":      {whereabouts{external: true}, "h"},
+		"hostname":   {whereabouts{hostname: "010.0.0.1"}, "10.0.0.1 010.0.0.1"},
 	} {
-		c.w.own, c.w.hostname = own, "h"
+		c.w.own, c.w.hostname = own, cmp.Or(c.w.hostname, "h")
 		c.w.route = func(net.IP) (net.IP, error) { return net.ParseIP("10.0.0.7"), nil }
 		if c.w.lookup == nil {
 			c.w.lookup = answer(nil)
