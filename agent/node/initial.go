@@ -80,10 +80,10 @@ func (n *Node) reconcile(existing *v1.Node) *v1.Node {
 			delete(node.Status.Allocatable, name)
 		}
 	}
-	if n.cfg.Fresh != nil && n.cfg.Fresh() && node.Status.Allocatable != nil {
+	if n.cfg.Fresh != nil && n.cfg.Fresh() {
 		for name := range node.Status.Capacity {
 			if _, ok := capacity[name]; !ok && extended(name) {
-				node.Status.Capacity[name], node.Status.Allocatable[name] = resource.Quantity{Format: resource.DecimalSI}, resource.Quantity{Format: resource.DecimalSI}
+				node.Status.Capacity[name] = resource.Quantity{Format: resource.DecimalSI} // and so is what is allocatable, see setResources
 			}
 		}
 	}

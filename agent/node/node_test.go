@@ -330,10 +330,14 @@ func TestRestart(t *testing.T) {
 
 // A node that was made anew has none of the devices that its object names.
 func TestFresh(t *testing.T) {
-	for _, fresh := range []bool{false, true} {
+	list := v1.ResourceList{"example.com/gpu": resource.MustParse("4")}
+	for _, c := range []struct {
+		fresh       bool
+		allocatable v1.ResourceList
+	}{{false, list}, {true, list}, {true, nil}} { // nil: somebody wrote the capacity of a new object
+		fresh := c.fresh
 		synctest.Test(t, func(t *testing.T) {
-			list := v1.ResourceList{"example.com/gpu": resource.MustParse("4")}
-			old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}, Status: v1.NodeStatus{Capacity: list, Allocatable: list.DeepCopy()}}
+			old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}, Status: v1.NodeStatus{Capacity: list.DeepCopy(), Allocatable: c.allocatable.DeepCopy()}}
 			w := newWorld(t, func(c *Config) { c.Fresh = func() bool { return fresh } }, old)
 			w.run()
 			n := w.stored()
