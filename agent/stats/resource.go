@@ -101,7 +101,7 @@ func resourceMetrics(page *exposition.Page, sum *statsapi.Summary) {
 		if c.StartTime.Unix() <= 0 {
 			return amount{}
 		}
-		return amount{value: new(uint64(c.StartTime.UnixNano()))} //nolint:gosec // it is positive
+		return amount{value: new(uint64(c.StartTime.UnixNano()))}
 	})
 	page.Counter("pod_cpu_usage_seconds_total", "[STABLE] Cumulative cpu time consumed by the pod in core-seconds")
 	pods(time.Second, func(p *statsapi.PodStats) amount { return cpuTime(p.CPU) })
