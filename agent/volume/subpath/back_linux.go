@@ -11,12 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostLinks is how many links a path may have, as in the kernel.
-const mostLinks = 40
+const (
+	// mostLinks is how many links a path may have, as in the kernel.
+	mostLinks = 40
+	// mostElements is how many elements of a path are looked at, those of the links' targets included: a pod can write long ones.
+	mostElements = 1024
+)
 
 // back returns where sub leads in the volume if links on its way leave the volume and lead back into it, such as an absolute one in a hostPath
-// volume; false if they do not. The texts of the links tell: nothing outside of the volume is looked at, so a link that comes back by another
-// link, outside, does not count. Others may change the links meanwhile: open the result beneath the volume only.
+// volume; false if they do not. It reads links in the volume only. A target that depends on links outside of the volume is refused. Others may
+// change the links meanwhile: open the result beneath the volume only.
 func back(base *os.File, volume, sub string) (string, bool) {
 	resolved, err := filepath.EvalSymlinks(volume)
 	if err != nil {
@@ -24,7 +28,11 @@ func back(base *os.File, volume, sub string) (string, bool) {
 	}
 	roots := []string{resolved, filepath.Clean(volume)}
 	done, todo, links := ".", strings.Split(sub, "/"), 0
-	for after := len(todo); len(todo) > 0; { // after is how many elements of sub come after the last link
+	after := len(todo) // the number of elements of sub after the last link
+	for looked := 0; len(todo) > 0; looked++ {
+		if looked == mostElements {
+			return "", false
+		}
 		target, err := readLink(base, done, todo[0])
 		switch {
 		case errors.Is(err, unix.EINVAL): // it is no link
@@ -46,8 +54,8 @@ func back(base *os.File, volume, sub string) (string, bool) {
 	return done, true
 }
 
-// inside returns where the target of a link in dir of the volume is below the volume; false if that is elsewhere, or if only the links on the way
-// would tell. The first root has no links.
+// inside returns where the target of a link in dir of the volume is below the volume; false if that is elsewhere, or if it depends on other links
+// on the way. The first root has no links.
 func inside(roots []string, dir, target string) (string, bool) {
 	up := target
 	for strings.HasPrefix(up, "../") {

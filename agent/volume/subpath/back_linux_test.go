@@ -3,6 +3,7 @@ package subpath
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +22,10 @@ func TestLinksBackIntoTheVolume(t *testing.T) {
 	} {
 		must(t, os.Symlink(target, filepath.Join(vol, link)))
 	}
+	far := strings.Repeat("d/", 900)
+	must(t, os.MkdirAll(filepath.Join(vol, far), 0o755))
+	must(t, os.Symlink(filepath.Join(vol, far), filepath.Join(vol, "far")))
+	must(t, os.Symlink(vol, filepath.Join(vol, far, "again")))
 	alias := filepath.Join(dir, "alias")
 	for _, c := range []struct{ volume, sub, at string }{
 		{vol, "current", "releases/42"},
@@ -34,6 +39,8 @@ func TestLinksBackIntoTheVolume(t *testing.T) {
 		{vol, "releases/up/conf", "releases/42/conf"},
 		{vol, "itself/releases", "releases"},
 		{vol, "itself/itself/current", "releases/42"},
+		{vol, "far/again/current", "releases/42"},
+		{vol, "far/again/far/again/current", ""}, // too long
 		{vol, "by-alias/conf", ""},
 		{vol, "through", ""},
 		{vol, "back-and-up", ""}, // links outside would tell

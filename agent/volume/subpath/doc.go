@@ -2,7 +2,7 @@
 //
 // It owns ROOT/pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX, one bind mount each, in upstream's layout. Pods can write to
 // volumes, so the package does not trust their content: the kernel resolves a path beneath the volume, links that lead out of it
-// and not back are rejected, and the result is mounted through its file descriptor, so that nothing can be replaced between the check and the
+// but not back are rejected, and the result is mounted through its file descriptor, so that nothing can be replaced between the check and the
 // mount. Missing directories are created with the volume's mode. It removes only its own mounts and empty directories, never their
 // content.
 //
