@@ -23,7 +23,8 @@ type line struct {
 	reach func(floor, upstream, ours float64) (bool, string)
 	// part says that it is a part of another line, and need not be compared with upstream's.
 	part bool
-	// share is how much of upstream's ours may be, where each round has a sample of both agents: these are pairs. 0 where it is not so.
+	// share is the largest ratio to upstream's value, for a line with a sample of both agents in each round: these are compared in pairs. 0 for
+	// other lines.
 	share float64
 	// floors are the samples of floors that compete, by width: see best.
 	floors  map[int][]float64
