@@ -28,12 +28,14 @@ type Cursor struct {
 	pos     uint64 // next sequence number to read
 	seen    int64  // size of all records before pos; guarded by bus.mu
 	signal  chan struct{}
-	done    chan struct{}
-	waiting bool   // guarded by bus.mu
-	closed  bool   // guarded by bus.mu
-	slack   uint64 // maximum number of unread records before a wake; guarded by bus.mu
-	room    int64  // maximum size of unread records before a wake, if slack is not 0; guarded by bus.mu
-	hurried bool   // until everything is read; guarded by bus.mu
+	end     chan struct{}
+	waiting bool          // guarded by bus.mu
+	closed  bool          // guarded by bus.mu
+	slack   uint64        // maximum number of unread records before a wake; guarded by bus.mu
+	room    int64         // maximum size of unread records before a wake, if slack is not 0; guarded by bus.mu
+	hurried bool          // until everything is read; guarded by bus.mu
+	done    uint64        // the reader is done with all records before it; guarded by bus.mu
+	settled chan struct{} // is closed when done grows; nil if nobody waits; guarded by bus.mu
 }
 
 // batchShare is the approximate part of a bus's memory budget that a reader gets at once, because a reader keeps its
@@ -46,7 +48,7 @@ const lazyShare = 8
 // Subscribe returns a cursor. Close it when done. On a nil bus the cursor
 // never yields a record.
 func (b *Bus) Subscribe(from From) *Cursor {
-	c := &Cursor{bus: b, signal: make(chan struct{}, 1), done: make(chan struct{})}
+	c := &Cursor{bus: b, signal: make(chan struct{}, 1), end: make(chan struct{})}
 	if b == nil {
 		return c
 	}
@@ -71,7 +73,7 @@ func (c *Cursor) Close() {
 		return
 	}
 	c.closed = true
-	close(c.done)
+	close(c.end)
 	c.bus.cursors = slices.DeleteFunc(c.bus.cursors, func(o *Cursor) bool { return o == c })
 }
 
@@ -90,7 +92,7 @@ func (c *Cursor) Next(ctx context.Context, buf []Record) (recs []Record, lost ui
 		}
 		select {
 		case <-c.signal:
-		case <-c.done:
+		case <-c.end:
 			return nil, 0, ErrClosed
 		case <-ctx.Done(): // existing records first
 			if recs, lost = c.Poll(buf); len(recs) > 0 {
@@ -106,7 +108,7 @@ func (c *Cursor) Wait(ctx context.Context) error {
 	for !c.ready() {
 		select {
 		case <-c.signal:
-		case <-c.done:
+		case <-c.end:
 			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
@@ -176,6 +178,48 @@ func (c *Cursor) Flush() {
 	}
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
+	c.hurry()
+}
+
+// Settle makes the reader read everything that was published so far, even if the cursor is lazy, and waits until it is done with that:
+// until it calls Next or Wait again. It returns ctx's error, or ErrClosed if the cursor was closed. Safe for concurrent use.
+func (c *Cursor) Settle(ctx context.Context) error {
+	if c.bus == nil {
+		return nil
+	}
+	for last := c.bus.Seq(); ; {
+		settled, err := c.settle(last)
+		if settled == nil || err != nil {
+			return err
+		}
+		select {
+		case <-settled:
+		case <-c.end:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// settle returns nil if the reader is done with the record last, or else a channel that is closed when it is done with more.
+func (c *Cursor) settle(last uint64) (<-chan struct{}, error) {
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	switch {
+	case c.done > last:
+		return nil, nil
+	case c.closed:
+		return nil, ErrClosed
+	}
+	if c.settled == nil {
+		c.settled = make(chan struct{})
+	}
+	c.hurry()
+	return c.settled, nil
+}
+
+// hurry makes Next return all that is unread. Called with bus.mu.
+func (c *Cursor) hurry() {
 	if c.pos >= c.bus.next {
 		return // everything is read
 	}
@@ -193,6 +237,11 @@ func (c *Cursor) ready() bool {
 	}
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
+	c.done = c.pos
+	if c.settled != nil {
+		close(c.settled)
+		c.settled = nil
+	}
 	if c.due() {
 		c.hurried = true
 		return true

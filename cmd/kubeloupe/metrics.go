@@ -30,6 +30,7 @@ type metricsSink struct {
 	handler, probes http.Handler
 	// agent has the metrics that are read on request; nil before it is built, and without one.
 	agent atomic.Pointer[agent.Agent]
+	from  atomic.Pointer[trace.Cursor] // what run reads; nil before it
 }
 
 func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
@@ -44,9 +45,10 @@ func newMetrics(reg *prometheus.Registry) (*metricsSink, error) {
 			return !strings.HasPrefix(f.GetName(), "prober_") && f.GetName() != processStart
 		}), err
 	})
-	m := &metricsSink{sink: sink, probes: promhttp.HandlerFor(probes, promhttp.HandlerOpts{})}
+	m := &metricsSink{sink: sink}
+	m.probes = m.fresh(promhttp.HandlerFor(probes, promhttp.HandlerOpts{}))
 	all := prometheus.Gatherers{reg, prometheus.GathererFunc(m.measured)}
-	m.handler = promhttp.HandlerFor(all, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	m.handler = m.fresh(promhttp.HandlerFor(all, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	return m, nil
 }
 
@@ -72,10 +74,27 @@ func bootTime() time.Time {
 	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 }
 
+// settleTime is how long a request for metrics waits for what was published before it.
+const settleTime = time.Second
+
+// fresh has h answer when everything that was published is folded, or after settleTime with what is.
+func (m *metricsSink) fresh(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if cur := m.from.Load(); cur != nil {
+			ctx, cancel := context.WithTimeout(r.Context(), settleTime)
+			defer cancel()
+			_ = cur.Settle(ctx) // a machine that is very busy, or an agent that ends: what is folded is better than nothing
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // run folds until ctx ends.
 func (m *metricsSink) run(ctx context.Context, bus *trace.Bus) {
 	cur := bus.Subscribe(trace.FromOldest)
 	defer cur.Close()
+	cur.Batch() // it is up to date when somebody asks: fresh
+	m.from.Store(cur)
 	buf := make([]trace.Record, 0, 256)
 	for {
 		recs, lost, err := cur.Next(ctx, buf)
