@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record/util"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/stack"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -45,6 +46,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		s := &sending{slow: make(chan struct{})}
 		done := make(chan struct{})
 		all.Go(func() {
+			stack.Grow()
 			r.send(ctx, e, s)
 			close(done)
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
+	"github.com/kubeloupe/kubeloupe/agent/stack"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -169,7 +170,10 @@ func (r *run) launch(ctx context.Context, state []progress, index map[string]int
 					again = true
 				case next == running && (!r.gated || busy == 0) && ctx.Err() == nil:
 					state[i] = running
-					go func() { results <- ended{i, r.do(ctx, s)} }()
+					go func() {
+						stack.Grow()
+						results <- ended{i, r.do(ctx, s)}
+					}()
 				}
 			}
 			if state[i] == running {

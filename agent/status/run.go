@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/stack"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -43,7 +44,10 @@ func (m *Manager) Run(ctx context.Context) error {
 	for {
 		start, due := m.pick(time.Now())
 		for _, e := range start {
-			wg.Go(func() { m.work(ctx, e) })
+			wg.Go(func() {
+				stack.Grow()
+				m.work(ctx, e)
+			})
 		}
 		timer.Stop()
 		if !due.IsZero() {

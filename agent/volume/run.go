@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/kubeloupe/kubeloupe/agent/stack"
 )
 
 // stopGrace is how long Run waits for running operations when it stops. Operations can be interrupted: the next agent
@@ -63,7 +65,10 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 			s.stale = false
 		}
 		j.from = s.from
-		under.Go(func() { m.operate(ctx, j) })
+		under.Go(func() {
+			stack.Grow()
+			m.operate(ctx, j)
+		})
 	}
 	if next.IsZero() {
 		return m.cfg.Period

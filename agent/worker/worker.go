@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeloupe/kubeloupe/agent/backoff"
+	"github.com/kubeloupe/kubeloupe/agent/stack"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
@@ -156,6 +157,7 @@ func (w *worker) kick() {
 
 // run works until there is nothing left to do.
 func (w *worker) run(work Work) {
+	stack.Grow()
 	for more := true; more; {
 		work, more = w.one(work)
 	}
