@@ -130,7 +130,7 @@ func (b builder) agentCommand(ctx context.Context, c *Cluster, cfg AgentConfig) 
 				return nil, err
 			}
 			program = c.path("node", "kubeloupe")
-			err = b.run(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/kubeloupe")
+			err = b.run(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-pgo=cmd/kubeloupe/agent.pgo", "-ldflags=-s -w", "-o", program, "./cmd/kubeloupe")
 			if err != nil {
 				return nil, err
 			}

@@ -104,7 +104,7 @@ func (s *soak) count(ctx context.Context) (count, error) {
 	}, nil
 }
 
-// profile asks the agent for a profile as text, through the API server.
+// profile asks the agent for a profile, as text if it is not one of the CPU, through the API server.
 func (s *soak) profile(ctx context.Context, name string, params map[string]string) ([]byte, error) {
 	req := s.client.CoreV1().RESTClient().Get().Resource("nodes").Name(lab.NodeName).SubResource("proxy").
 		Suffix("debug/pprof/"+name).Param("debug", "1")

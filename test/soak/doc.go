@@ -9,5 +9,7 @@
 //	make soak MINUTES=30 PODS=2000
 //	LAB_DIR=/tmp/kubeloupe-lab go run ./test/soak -minutes 2 -pods 130
 //
+// With -profile it writes a CPU profile of the agent, and does not say what grew: make profile.
+//
 // The exit status is 1 if something grew.
 package main

@@ -19,6 +19,7 @@ import (
 // options are what the command line says.
 type options struct {
 	dir, program, agent string
+	profileTo           string
 	minutes             float64
 	pods, counts, alive int
 }
@@ -41,12 +42,17 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 2000, "how many pods come and go")
 	flag.IntVar(&o.counts, "counts", 10, "how often all pods end and what is left is counted; at least 2")
 	flag.IntVar(&o.alive, "alive", 20, "how many pods live at once, at most")
+	flag.StringVar(&o.profileTo, "profile", "", "write a CPU profile of the agent to this file, instead of saying what grew; at most 10 -minutes")
 	flag.Parse()
 	if o.dir == "" {
 		o.dir = filepath.Join(os.TempDir(), "kubeloupe-soak")
 	}
 	if o.counts < 2 || o.pods < o.counts || o.alive < 1 || o.minutes <= 0 {
 		fmt.Fprintln(os.Stderr, "soak: want -counts of at least 2, no fewer -pods than -counts, -alive of at least 1 and -minutes above 0")
+		os.Exit(2)
+	}
+	if o.profileTo != "" && o.length() > maxProfile {
+		fmt.Fprintf(os.Stderr, "soak: -profile: want at most %v -minutes, as long as an agent may be profiled\n", maxProfile.Minutes())
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -78,6 +84,8 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%s is the node; %d pods in %.4g minutes, %d alive at most; log %s\n\n", o.agent, o.pods, o.minutes, o.alive, s.agent.LogFile)
+	finish := s.profiling(ctx)
+	defer func() { err = errors.Join(err, finish()) }()
 	printHead()
 	counts := make([]count, 0, o.counts)
 	began := time.Now()
@@ -93,6 +101,9 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		counts = append(counts, c)
 		printRow(time.Since(began), s.tally.done.Load(), c)
+	}
+	if s.profileTo != "" {
+		return errors.Join(s.tally.failed()...)
 	}
 	return verdict(counts, s.tally.failed())
 }
