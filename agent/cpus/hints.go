@@ -122,7 +122,7 @@ func (p *static) hints(available, reusable cpuset.CPUSet, n int) []topology.Hint
 	numa.Subsets(nodes, func(set numa.Mask) {
 		all, has := 0, reusable.Size()
 		for _, id := range set.Nodes() {
-			all += p.inNd[id]
+			all += p.inNode[id]
 			has += free[id]
 		}
 		if all >= n {

@@ -42,7 +42,7 @@ func (a arrangement) pack(available cpuset.CPUSet, n int, spread, byUncore bool)
 func (p *picker) takeUncores() {
 	for _, id := range p.byUncore() {
 		if p.need >= p.perUncore {
-			p.takeWhole(p.byUncore(), uncore, func(id, free int) bool { return free == p.inUncore[id] })
+			p.takeWhole(p.byUncore(), uncore, 0)
 		}
 		if p.done() {
 			return

@@ -12,17 +12,18 @@ import (
 
 // arrangement is the whole machine, with the average numbers of CPUs that upstream compares with.
 type arrangement struct {
-	details                        details
-	perCore, perSocket, perUncore  int
-	sockets, nodes                 int
-	inCore, inUncore, inSock, inNd map[int]int
+	details                       details
+	perCore, perSocket, perUncore int
+	sockets, nodes                int
+	inNode                        map[int]int
 }
 
 func arrange(d details) arrangement {
-	a := arrangement{details: d, sockets: len(d.values(socket)), nodes: len(d.values(node))}
-	a.inCore, a.inUncore, a.inSock, a.inNd = d.count(core), d.count(uncore), d.count(socket), d.count(node)
-	a.perCore, a.perUncore, a.perSocket = len(d)/max(1, len(a.inCore)), len(d)/max(1, len(a.inUncore)), len(d)/max(1, a.sockets)
-	return a
+	per := func(n int) int { return len(d) / max(1, n) }
+	return arrangement{
+		details: d, sockets: len(d.values(socket)), nodes: len(d.values(node)), inNode: d.count(node),
+		perCore: per(len(d.values(core))), perUncore: per(len(d.values(uncore))), perSocket: per(len(d.values(socket))),
+	}
 }
 
 // picker collects CPUs, each time those of the place with the fewest free ones that still fits.
@@ -106,10 +107,13 @@ func (p *picker) take(cpus cpuset.CPUSet) {
 
 func (p *picker) done() bool { return p.need < 1 }
 
-// takeWhole takes whole places of a level, as long as they are not more than needed. full says whether all CPUs of a place are free.
-func (p *picker) takeWhole(ids []int, of level, full func(id, free int) bool) {
-	free := p.free.count(of)
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !full(id, free[id]) })
+// takeWhole takes whole places of a level, as long as they are not more than needed. If a size is given, places of another one do not count.
+//
+// Upstream compares only the free CPUs with the average size of a socket or a core. If sizes differ, because CPUs are offline or not all cores
+// have two threads, it takes the rest of such a place too, which others have.
+func (p *picker) takeWhole(ids []int, of level, size int) {
+	free, all := p.free.count(of), p.details.count(of)
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return free[id] < all[id] || size > 0 && all[id] != size })
 	for _, id := range ids {
 		if cpus := p.details.cpus(of, id); cpus.Size() <= p.need {
 			p.take(cpus)
@@ -117,17 +121,11 @@ func (p *picker) takeWhole(ids []int, of level, full func(id, free int) bool) {
 	}
 }
 
-func (p *picker) takeNodes() {
-	p.takeWhole(p.byNode(), node, func(id, free int) bool { return free == p.inNd[id] })
-}
+func (p *picker) takeNodes() { p.takeWhole(p.byNode(), node, 0) }
 
-func (p *picker) takeSockets() {
-	p.takeWhole(p.bySocket(), socket, func(_, free int) bool { return free == p.perSocket })
-}
+func (p *picker) takeSockets() { p.takeWhole(p.bySocket(), socket, p.perSocket) }
 
-func (p *picker) takeCores() {
-	p.takeWhole(p.byCore(), core, func(_, free int) bool { return free == p.perCore })
-}
+func (p *picker) takeCores() { p.takeWhole(p.byCore(), core, p.perCore) }
 
 func (p *picker) takeRest() {
 	for _, cpu := range p.byCPU() {

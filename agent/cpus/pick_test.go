@@ -1,6 +1,7 @@
 package cpus
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,13 @@ var (
 	fourNode = func() shape { return shape{2, 2, 2, 2, 0} } // 4 NUMA nodes of 4 CPUs, siblings 8 apart
 	chiplets = func() shape { return shape{1, 1, 8, 2, 4} } // 2 last-level caches of 4 cores, siblings 8 apart
 )
+
+// hybrid is a machine with two cores of two threads, 0-3, and four cores of one, 4-7.
+func hybrid() numa.Machine {
+	m := shape{1, 1, 8, 1, 0}.machine()
+	m.CPUs[1], m.CPUs[3] = m.CPUs[0], m.CPUs[2]
+	return m
+}
 
 func parseSet(t *testing.T, text string) cpuset.CPUSet {
 	t.Helper()
@@ -131,10 +139,30 @@ func TestDistribute(t *testing.T) {
 	}
 }
 
+// If cores have different sizes, a core of which somebody has a thread is not taken whole.
+func TestPackUneven(t *testing.T) {
+	a := arrange(hybrid().CPUs)
+	for _, c := range []struct {
+		available string
+		n         int
+		want      string
+	}{{"1-7", 2, "4-5"}, {"1-7", 6, "1-2,4-7"}, {"1-3", 2, "1-2"}, {"0-7", 8, "0-7"}} {
+		if got, err := a.pack(parseSet(t, c.available), c.n, false, false); err != nil || got.String() != c.want {
+			t.Errorf("%d of %s: %s, %v, want %s", c.n, c.available, got, err, c.want)
+		}
+	}
+}
+
 // Whatever is free: a choice is a part of it and has the right size, and it is found if there are enough.
 func TestPickAnything(t *testing.T) {
+	machines := map[string]numa.Machine{"hybrid": hybrid()}
 	for _, s := range []shape{laptop(), server(), noSMT(), eight(), fourNode(), chiplets()} {
-		a := arrange(s.machine().CPUs)
+		name, odd := fmt.Sprintf("%+v", s), s.machine()
+		delete(odd.CPUs, 1) // offline
+		machines[name], machines[name+" without CPU 1"] = s.machine(), odd
+	}
+	for at, m := range machines {
+		a := arrange(m.CPUs)
 		all := a.details.all()
 		for seed := range 40 {
 			var free []int
@@ -155,7 +183,7 @@ func TestPickAnything(t *testing.T) {
 				} {
 					got, err := pick()
 					if enough := n <= set.Size(); enough != (err == nil) || err == nil && (got.Size() != n || !got.IsSubsetOf(set)) {
-						t.Fatalf("%+v, %s: %d of %s: %s, %v", s, name, n, set, got, err)
+						t.Fatalf("%s, %s: %d of %s: %s, %v", at, name, n, set, got, err)
 					}
 				}
 			}
