@@ -145,6 +145,26 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// TestUnknownCode: gRPC's code Unknown is not in texts, and does not hide the reason if several logins fail alike.
+func TestUnknownCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(app)
+		n.down = status.Error(codes.Unknown, "RegistryUnavailable: 503")
+		rec := tracetest.New(t)
+		p := newPuller(t, Config{Service: n, Bus: rec.Bus(), Keyring: ring{"r.io/app": {{Username: "a"}, {Username: "b"}}}})
+
+		_, err := p.Ensure(t.Context(), Request{PodUID: "u", Container: "web", Image: app})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Reason != RegistryUnavailable || e.Message != "image pull failed for r.io/app:v1 because the registry is unavailable: 503" || n.pulls != 2 {
+			t.Errorf("%v after %d pulls", err, n.pulls)
+		}
+		evs := tracetest.Events[trace.NodeEvent](rec)
+		if want := `Failed to pull image "r.io/app:v1": RegistryUnavailable: 503`; evs[len(evs)-1].Message != want {
+			t.Errorf("message %q, want %q", evs[len(evs)-1].Message, want)
+		}
+	})
+}
+
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(app)
@@ -165,7 +185,7 @@ func TestBackoff(t *testing.T) {
 			if _, err := p.Ensure(t.Context(), req); !errors.As(err, &e) || e.Reason != ImagePullBackOff {
 				t.Fatalf("error %v", err)
 			}
-			if want := `Back-off pulling image "r.io/app:v1": ErrImagePull: rpc error: code = Unknown desc = 503`; e.Message != want {
+			if want := `Back-off pulling image "r.io/app:v1": ErrImagePull: 503`; e.Message != want {
 				t.Errorf("message %q, want %q", e.Message, want)
 			}
 			if n.pulls != pulls {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -150,7 +152,7 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 		}
 		pulled, err := p.service.PullImage(ctx, &runtimeapi.PullImageRequest{Image: spec, Auth: auth, SandboxConfig: sandbox})
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, plain(err))
 			continue
 		}
 		img, err := p.status(ctx, spec)
@@ -166,6 +168,17 @@ func (p *Puller) fetch(ctx context.Context, spec *runtimeapi.ImageSpec, auths []
 		return landed{}, errs[0] // not wrapped: its beginning is the runtime's reason
 	}
 	return landed{}, utilerrors.NewAggregate(errs)
+}
+
+// plain returns an error of the runtime without gRPC's code, if that says nothing: users read the text in Events and statuses, and its
+// beginning can be the runtime's reason.
+//
+// Upstream: cri-client/pkg/remote_image.go, pullImageV1.
+func plain(err error) error {
+	if s, ok := status.FromError(err); ok && s.Code() == codes.Unknown {
+		return errors.New(s.Message())
+	}
+	return err
 }
 
 func pullEvent(image string, img *runtimeapi.Image, shared bool, err error) trace.ImagePull {
