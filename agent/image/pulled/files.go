@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1alpha1 "k8s.io/kubelet/config/v1alpha1"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
 )
@@ -47,9 +48,11 @@ func read(path, kind string, v any, meta *metav1.TypeMeta) (bool, error) {
 	return true, nil
 }
 
-// parse decodes a file's content into v, whose type meta describes.
+// parse decodes a file's content into v, whose type meta describes. Fields that are not known are an error: a later version may have written
+// there who may not use the image.
 func parse(raw []byte, kind string, v any, meta *metav1.TypeMeta) error {
-	if err := json.Unmarshal(raw, v); err != nil {
+	unknown, err := kjson.UnmarshalStrict(raw, v)
+	if err = errors.Join(append(unknown, err)...); err != nil {
 		return err
 	}
 	version := meta.APIVersion == kubeletv1beta1.SchemeGroupVersion.String() || meta.APIVersion == kubeletv1alpha1.SchemeGroupVersion.String()

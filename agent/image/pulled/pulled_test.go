@@ -94,6 +94,19 @@ func TestMustPull(t *testing.T) {
 	}
 }
 
+// A record with a field that is not known, or with one twice, does not count, as in upstream's kubelet.
+func TestStrict(t *testing.T) {
+	const record = `{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"sha256:1",%s"credentialMapping":{"r.io/app":{"nodePodsAccessible":true}}}`
+	for field, want := range map[string]bool{"": false, `"expires":"2026-01-01T00:00:00Z",`: true, `"imageRef":"sha256:1",`: true} {
+		root := t.TempDir()
+		s := open(t, root, "")
+		if err := os.WriteFile(filepath.Join(root, "image_manager/pulled", filename(id)), fmt.Appendf(nil, record, field), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		must(t, s, field, app, want)
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	for name, tt := range map[string]struct {
 		allow             []string
