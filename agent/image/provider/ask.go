@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletv1 "k8s.io/kubelet/config/v1"
 	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kubeloupe/kubeloupe/agent/image"
 	"github.com/kubeloupe/kubeloupe/agent/program"
@@ -90,14 +91,21 @@ func (p *provider) call(ctx context.Context, repository string, who account) (*c
 	return parseAnswer(out.Stdout, p.spec.APIVersion)
 }
 
-// parseAnswer decodes a provider's output, which may be text of a registry or a cloud.
+// parseAnswer decodes a provider's output, which may be text of a registry or a cloud. A response with a field that is not known is refused:
+// a provider of a later version may limit there who may use the logins.
+//
+// Upstream: pkg/credentialprovider/plugin/plugin.go, decodeResponse.
 func parseAnswer(answer []byte, version string) (*credentialv1.CredentialProviderResponse, error) {
 	var resp credentialv1.CredentialProviderResponse
-	if json.Unmarshal(answer, &resp) != nil { // the error may quote a login
+	unknown, err := kjson.UnmarshalStrict(answer, &resp)
+	if err != nil { // the error may quote a login
 		return nil, errors.New("its response on stdout is not the expected JSON")
 	}
 	if resp.Kind != "CredentialProviderResponse" || resp.APIVersion != version {
 		return nil, fmt.Errorf("its response is another object: want a CredentialProviderResponse of %s%s", version, otherVersion(resp.APIVersion))
+	}
+	if len(unknown) > 0 {
+		return nil, errors.New("its response has a field that is not known, or the same field twice")
 	}
 	return &resp, nil
 }

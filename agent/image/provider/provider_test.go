@@ -220,6 +220,8 @@ func TestBadAnswers(t *testing.T) {
 		"it fails":          {"echo s3cret out of order >&2; exit 3", "exit status 3 (20 bytes on stderr)"},
 		"not JSON":          {`echo '{"auth": "s3cret"'`, "its response on stdout is not the expected JSON"},
 		"another version":   {strings.Replace(answer(`"cacheKeyType":"Image"`), "io/v1", "io/v1beta1", 1), "want a CredentialProviderResponse of credentialprovider.kubelet.k8s.io/v1, got v1beta1"},
+		"an unknown field":  {answer(auth + `,"cacheKeyType":"Image","audience":"s3cret"`), "its response has a field that is not known"},
+		"a field twice":     {answer(auth + `,"cacheKeyType":"Image","cacheKeyType":"Global"`), "or the same field twice"},
 		"no cache key type": {answer(auth), `cacheKeyType "" in its response must be Image, Registry or Global`},
 	} {
 		cfg, _, rec := world(t, one, tt.answer)
