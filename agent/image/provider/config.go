@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	kubeletv1 "k8s.io/kubelet/config/v1"
 	credentialv1 "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubeloupe/kubeloupe/agent/wholefile"
@@ -55,17 +57,37 @@ func readConfig(path string) (all []kubeletv1.CredentialProvider, hash string, e
 		}
 		_, _ = sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(raw)))) // it never fails
 		_, _ = sum.Write(raw)
-		var c kubeletv1.CredentialProviderConfig
-		if err := yaml.UnmarshalStrict(raw, &c); err != nil {
+		providers, err := parseConfig(raw)
+		if err != nil {
 			return nil, "", fmt.Errorf("credential provider config %s: %w", f, err)
 		}
-		group, _, _ := strings.Cut(c.APIVersion, "/")
-		if c.Kind != "CredentialProviderConfig" || group != kubeletv1.GroupName {
-			return nil, "", fmt.Errorf("credential provider config %s: is a %q of %q, want a CredentialProviderConfig of %s", f, c.Kind, c.APIVersion, kubeletv1.SchemeGroupVersion)
-		}
-		all = append(all, c.Providers...)
+		all = append(all, providers...)
 	}
 	return all, fmt.Sprintf("sha256:%x", sum.Sum(nil)), validate(all)
+}
+
+// parseConfig decodes a file. The names of fields are case-sensitive. Its three versions are equal, but only v1 has tokenAttributes.
+func parseConfig(raw []byte) ([]kubeletv1.CredentialProvider, error) {
+	text, err := yaml.YAMLToJSONStrict(raw)
+	if err != nil {
+		return nil, err
+	}
+	var c kubeletv1.CredentialProviderConfig
+	unknown, err := kjson.UnmarshalStrict(text, &c)
+	if err = errors.Join(append(unknown, err)...); err != nil {
+		return nil, err
+	}
+	latest := kubeletv1.SchemeGroupVersion.String()
+	group, version, _ := strings.Cut(c.APIVersion, "/")
+	if c.Kind != "CredentialProviderConfig" || group != kubeletv1.GroupName || !slices.Contains([]string{"v1", "v1beta1", "v1alpha1"}, version) {
+		return nil, fmt.Errorf("is a %q of %q, want a CredentialProviderConfig of %s", c.Kind, c.APIVersion, latest)
+	}
+	for i := range c.Providers {
+		if c.APIVersion != latest && c.Providers[i].TokenAttributes != nil {
+			return nil, fmt.Errorf("providers[%d] (%s).tokenAttributes: the file's apiVersion must be %s", i, c.Providers[i].Name, latest)
+		}
+	}
+	return c.Providers, nil
 }
 
 // validate returns everything that is wrong.
@@ -94,6 +116,11 @@ func validate(all []kubeletv1.CredentialProvider) error {
 		}
 		if len(p.MatchImages) == 0 {
 			add("matchImages", "at least one is required")
+		}
+		for _, m := range p.MatchImages {
+			if _, err := url.Parse("https://" + m); err != nil {
+				add("matchImages", "%q must be a host, or a host and a path: %v", m, err)
+			}
 		}
 		if p.DefaultCacheDuration == nil || p.DefaultCacheDuration.Duration < 0 {
 			add("defaultCacheDuration", "is required, and 0 or more")

@@ -241,7 +241,11 @@ func TestBadAnswers(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	for name, tt := range map[string]struct{ config, says string }{
-		"unknown field":     {one + "  hosts: [a]\n", `unknown field "hosts"`},
+		"unknown field":     {one + "  hosts: [a]\n", `unknown field "providers[0].hosts"`},
+		"another case":      {strings.Replace(one, "args:", "Args:", 1), `unknown field "providers[0].Args"`},
+		"another version":   {strings.Replace(one, "kubelet.config.k8s.io/v1", "kubelet.config.k8s.io/v2", 1), `of "kubelet.config.k8s.io/v2", want`},
+		"a later field":     {strings.Replace(one, "config.k8s.io/v1", "config.k8s.io/v1beta1", 1) + "  tokenAttributes: {}\n", "(ecr).tokenAttributes: the file's apiVersion must be kubelet.config.k8s.io/v1"},
+		"no host":           {strings.Replace(one, "q.io:5000", "q.io:x", 1), `matchImages: "q.io:x" must be a host`},
 		"another kind":      {strings.Replace(one, "kind: Cred", "kind: Pred", 1), `is a "PredentialProviderConfig"`},
 		"no providers":      {"apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\n", "at least one is required"},
 		"a path for a name": {strings.Replace(one, "name: ecr", "name: ../ecr", 1), `"../ecr" must be the name of a file`},
