@@ -314,9 +314,15 @@ func TestAllContainersRestart(t *testing.T) {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
 		w.show(seen("sandbox:0"))
-		if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
+		if _, err := w.rt.Sync(t.Context(), pod, 1, func(context.Context) {
+			told++
+			if did := w.did(); len(did) > 0 {
+				t.Errorf("the status tells of the restart's end after %v", did)
+			}
+		}); err != nil {
 			t.Error(err)
 		}
+		equal(t, "statuses", 2, told)
 		if did := w.did(); !slices.Contains(did, "start web") || !slices.Contains(did, "start log") {
 			t.Errorf("did %v", did)
 		}

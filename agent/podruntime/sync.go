@@ -40,7 +40,7 @@ type Outcome struct {
 // Sync syncs a pod with its spec: observe, plan, act. order is the pod's position in the queue for runtime work.
 //
 // Sync calls publish if the pod's status has changed and there is more to do: its sandbox exists, one of its containers cannot
-// run, or all of them will be removed. It must not block, and may be nil.
+// run, or all of them will be removed or have been. It must not block, and may be nil.
 func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish func(context.Context)) (Outcome, error) {
 	if at, init := r.tells(pod.UID); !at.IsZero() {
 		return Outcome{RetryAt: at, Init: init, Early: true}, nil
@@ -54,8 +54,8 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	if err := r.possible(ctx, pod, &plan); err != nil {
 		return Outcome{RetryAt: time.Now().Add(hopeless)}, err
 	}
-	if plan.Reset && publish != nil {
-		publish(ctx) // the status tells of the restart before the containers whose exits show it are gone
+	if publish != nil && (plan.Reset || beginsAgain(pod, seen)) {
+		publish(ctx) // the status tells of the restart before the containers whose exits show it are gone, and of its end before there are new ones
 	}
 	out := Outcome{Finished: plan.Finished, RetryAt: plan.RetryAt, Acted: plan.acts()}
 	run, err := r.execute(ctx, pod, seen, plan, order, publish)
@@ -70,6 +70,11 @@ func (r *Runtime) Sync(ctx context.Context, pod *v1.Pod, order uint64, publish f
 	out.Running = !plan.Finished && r.allRunning(pod, seen, run)
 	r.setReasons(pod.UID, plan.Waiting, run.reasons)
 	return out, err
+}
+
+// beginsAgain reports whether the runtime has no containers of a pod whose containers may all have been removed to restart.
+func beginsAgain(pod *v1.Pod, seen *podstate.Pod) bool {
+	return podspec.CouldRestartAll(&pod.Spec) && (seen == nil || len(seen.Containers) == 0)
 }
 
 // inputs collects the current inputs of a plan.
