@@ -132,6 +132,7 @@ func TestAllContainersRestart(t *testing.T) {
 	if s.Phase != v1.PodRunning {
 		t.Errorf("phase %s", s.Phase)
 	}
+	check(Generate(pod, seen(running("a"), running("b"), exited("i", 0)), in), v1.ConditionFalse) // after an agent that could not write the end of the restart
 	s = Generate(pod, seen(), in)
 	check(s, v1.ConditionFalse, 1, 1)
 	if w := s.ContainerStatuses[1].State.Waiting; w == nil || w.Reason != RestartingAllContainers || s.Phase == v1.PodFailed {

@@ -22,6 +22,9 @@ func (g *generator) allRestart() bool {
 	if c := findCondition(g.previous.Conditions, v1.AllContainersRestarting); c != nil && c.Status == v1.ConditionTrue {
 		return true
 	}
+	if g.exitRestartsAll() {
+		return true
+	}
 	for _, list := range []struct {
 		specs    []v1.Container
 		statuses []v1.ContainerStatus
@@ -30,11 +33,8 @@ func (g *generator) allRestart() bool {
 	} {
 		for i := range list.specs {
 			c := &list.specs[i]
-			newest := g.seen.Newest(c.Name)
-			if newest != nil && newest.State == podstate.Exited && podspec.RestartsAll(c, newest.ExitCode) {
-				return true
-			}
-			if s := find(list.statuses, c.Name); newest == nil && s != nil && s.State.Terminated != nil && podspec.RestartsAll(c, s.State.Terminated.ExitCode) {
+			s := find(list.statuses, c.Name)
+			if g.seen.Newest(c.Name) == nil && s != nil && s.State.Terminated != nil && podspec.RestartsAll(c, s.State.Terminated.ExitCode) {
 				return true
 			}
 		}
@@ -50,19 +50,21 @@ func (g *generator) allRestarting(s *v1.PodStatus) verdict {
 		return no(reasonPodCompleted, "")
 	case s.Phase == v1.PodFailed:
 		return no(reasonPodFailed, "")
-	case !g.restarting || g.allRemoved():
+	case !g.exitRestartsAll():
 		return no("", "")
 	}
 	return verdict{v1.ConditionTrue, "RestartAllContainersStarted", "container exited with restart policy rule"}
 }
 
-func (g *generator) allRemoved() bool {
+// exitRestartsAll reports whether the runtime still has a container for whose exit its rules restart all containers. Such ones are removed
+// last, so without one the restart is over, whatever an earlier status says: its agent may have ended before it wrote the next one.
+func (g *generator) exitRestartsAll() bool {
 	for c := range podspec.Each(g.pod) {
-		if g.seen.Newest(c.Name) != nil {
-			return false
+		if newest := g.seen.Newest(c.Name); newest != nil && newest.State == podstate.Exited && podspec.RestartsAll(c, newest.ExitCode) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // removed returns the status of a container that was removed and will be created again. Upstream: pkg/kubelet/kubelet_pods.go,
