@@ -48,8 +48,8 @@ func (p *Prober) Add(pod *v1.Pod, previous *v1.PodStatus) {
 	p.look(pp)
 }
 
-// StopLiveness ends the startup and liveness probes of a pod that terminates. Readiness continues. A container that had
-// not started by then counts as started.
+// StopLiveness ends the startup and liveness probes of a pod that terminates. Readiness continues. A container that has
+// not started by then does not become ready: its pod would be found by those who look for one that serves.
 //
 // Upstream: pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup.
 func (p *Prober) StopLiveness(uid types.UID) {
@@ -67,11 +67,7 @@ func (p *Prober) stop(pp *podProbes) {
 		for _, kind := range []Kind{Startup, Liveness} {
 			if t := c.probes[kind]; t != nil {
 				p.halt(t)
-				t.value = Success // without an update
 			}
-		}
-		if t := c.probes[Readiness]; t != nil && t.next.IsZero() && t.cancel == nil {
-			p.first(t, time.Now(), false)
 		}
 	}
 }
@@ -161,7 +157,7 @@ func (p *Prober) adopt(c *container, id string, began time.Time) {
 	c.cpu = reading{at: began, begins: true}
 	for _, t := range c.probes {
 		if t != nil {
-			t.reset(known, c.pod.ending)
+			t.reset(known)
 		}
 	}
 	for _, t := range c.probes {
@@ -172,10 +168,10 @@ func (p *Prober) adopt(c *container, id string, began time.Time) {
 }
 
 // reset sets the initial result for a new container, or for one of an earlier agent.
-func (t *target) reset(known *v1.ContainerStatus, ending bool) {
+func (t *target) reset(known *v1.ContainerStatus) {
 	t.value, t.last, t.run, t.said, t.held, t.looks = t.kind.initial(), Unknown, 0, "", false, 0
 	switch {
-	case t.kind == Startup && (ending || known != nil && known.Started != nil && *known.Started):
+	case t.kind == Startup && known != nil && known.Started != nil && *known.Started:
 		t.value, t.held = Success, true
 	case t.kind == Readiness && known != nil && known.Ready:
 		t.value = Success

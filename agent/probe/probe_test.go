@@ -353,6 +353,32 @@ func TestTheEnd(t *testing.T) {
 	})
 }
 
+// TestTheEndBeforeTheStart: a container that has not started when its pod terminates is neither started nor ready afterwards.
+func TestTheEndBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, startup := range map[string]outcome{"no answer yet": {err: errors.New("broken")}, "it failed": failure("no")} {
+			w := newWorld(t)
+			pod := podWith(probeOf(func(p *v1.Probe) { p.FailureThreshold = 1 }), probeOf(), nil)
+			c := &pod.Spec.Containers[0]
+			w.p.Add(pod, nil)
+			w.answer(Startup, startup)
+			w.answer(Readiness, success(""))
+			w.runs("1", podstate.Running)
+			w.p.Changed("u")
+			time.Sleep(15 * time.Second)
+			w.take()
+			w.p.StopLiveness("u")
+			w.p.Changed("u")
+			time.Sleep(15 * time.Second)
+			w.expect(name, "")
+			if _, _, failed := w.p.Failed("1"); failed || w.p.Started(pod, c, "1") || w.p.Ready(pod, c, "1") {
+				t.Errorf("%s: failed %t, started %t, ready %t", name, failed, w.p.Started(pod, c, "1"), w.p.Ready(pod, c, "1"))
+			}
+			w.p.Remove("u")
+		}
+	})
+}
+
 func TestAgentRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

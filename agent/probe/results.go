@@ -5,12 +5,12 @@ import (
 )
 
 // Failed reports whether a container's startup or liveness probe reached its failure threshold, which of them ("startup",
-// "liveness") and its last output. This does not change until the container is replaced.
+// "liveness") and its last output. This does not change until the container is replaced, or its pod terminates.
 func (p *Prober) Failed(containerID string) (probe, message string, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.byID[bare(containerID)]
-	if c == nil {
+	if c == nil || c.pod.ending {
 		return "", "", false
 	}
 	for _, kind := range []Kind{Startup, Liveness} {
