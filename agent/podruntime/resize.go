@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubeloupe/kubeloupe/agent/criconfig"
 	"github.com/kubeloupe/kubeloupe/agent/podspec"
+	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/qos"
 	"github.com/kubeloupe/kubeloupe/trace"
 )
@@ -94,7 +95,7 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 	if err := r.resizeVolumes(stepSettle); err != nil {
 		return err
 	}
-	if err := r.cfg.Resizes.Actuate(r.pod, ""); err != nil {
+	if err := r.settled(); err != nil {
 		return err
 	}
 	// The status has the kernel's current values.
@@ -102,6 +103,25 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		return err
 	}
 	r.cfg.Resizes.Done(ctx, r.pod)
+	return nil
+}
+
+// settled records that the pod has its resources, and that each container without a process would be created with them: one that has ended and
+// never runs again needs no further resize.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, IsPodResizeInProgress, which ignores containers that do not run.
+func (r *run) settled() error {
+	if err := r.cfg.Resizes.Actuate(r.pod, ""); err != nil {
+		return err
+	}
+	for c := range podspec.Each(r.pod) {
+		if cur := r.seen.Newest(c.Name); cur != nil && cur.State != podstate.Exited {
+			continue
+		}
+		if err := r.cfg.Resizes.Actuate(r.pod, c.Name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -154,6 +154,28 @@ func TestResizeUnderANewAgent(t *testing.T) {
 	}
 }
 
+// A container that has ended and never runs again is no reason to resize the pod again and again.
+func TestResizeBesideAContainerThatHasEnded(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		web, job := sized(containerNamed("web"), "1", "64Mi"), sized(containerNamed("job"), "1", "64Mi")
+		f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": web.Resources, "job": job.Resources, "": {}}, resizing: true}
+		w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+		w.show(seen("sandbox:0", "web=running", "job=exited/0"))
+		pod := podOf(v1.RestartPolicyNever, sized(containerNamed("web"), "1", "128Mi"), sized(containerNamed("job"), "1", "128Mi"))
+		w.rt.learn(pod.UID, func(k *knowledge) { k.mounted = true })
+		w.setCgroup(true)
+		if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"tell sb0 256Mi, pod 256Mi, update web-0 128Mi, pod 256Mi, done", ""} {
+			if _, err := w.rt.Sync(t.Context(), pod, 1, nil); err != nil {
+				t.Error(err)
+			}
+			equal(t, "did", want, strings.Join(w.did(), ", "))
+		}
+	})
+}
+
 func TestResize(t *testing.T) {
 	mb := func(n int) uint64 { return uint64(n) << 20 }
 	for _, tc := range []struct {
