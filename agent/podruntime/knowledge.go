@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/semaphore"
@@ -30,6 +31,8 @@ type knowledge struct {
 	removed map[string]bool
 	// hooked are the containers whose preStop hook has run.
 	hooked map[string]bool
+	// told is the last request that told the runtime the limits of the pod's cgroup; without limits if the call failed, nil if there was none.
+	told *runtimeapi.UpdatePodSandboxResourcesRequest
 	// unsure says that a call failed that may nevertheless have had its effect.
 	unsure bool
 	// fresh is when the latest action succeeded; init is the init container that the pod

@@ -140,18 +140,28 @@ func (r *run) setPodLimits(ctx context.Context, before, limits qos.Resources) er
 	return err
 }
 
-// tellRuntime tells the runtime which limits the sandbox gets, if they differ.
+// tellRuntime tells the runtime which limits the sandbox gets, unless it was told so last. A runtime that was told nothing yet has those before.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, updatePodSandboxResources.
 func (r *run) tellRuntime(ctx context.Context, before, limits qos.Resources) error {
-	req := criconfig.SandboxUpdate(r.pod, r.sandboxID, limits, r.cfg.Node)
-	if proto.Equal(req, criconfig.SandboxUpdate(r.pod, r.sandboxID, before, r.cfg.Node)) {
+	req, last := criconfig.SandboxUpdate(r.pod, r.sandboxID, limits, r.cfg.Node), criconfig.SandboxUpdate(r.pod, r.sandboxID, before, r.cfg.Node)
+	r.learn(r.pod.UID, func(k *knowledge) {
+		if k.told.GetPodSandboxId() == r.sandboxID {
+			last = k.told
+		}
+	})
+	if proto.Equal(req, last) {
 		return nil
 	}
 	_, err := r.cfg.Updates.UpdatePodSandboxResources(ctx, req)
 	if unimplemented(err) {
 		return nil
 	}
+	told := req
+	if err != nil {
+		told = &runtimeapi.UpdatePodSandboxResourcesRequest{PodSandboxId: r.sandboxID} // it may have had its effect
+	}
+	r.learn(r.pod.UID, func(k *knowledge) { k.told = told })
 	return err
 }
 

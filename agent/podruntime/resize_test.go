@@ -176,6 +176,56 @@ func TestResizeBesideAContainerThatHasEnded(t *testing.T) {
 	})
 }
 
+// The runtime learns the limits that the pod's cgroup has in the end, whatever failed before and is tried again or taken back.
+func TestResizeAgainAfterAFailure(t *testing.T) {
+	for _, tc := range []struct {
+		name, fails, first, then string
+		want                     [2]string
+	}{
+		{
+			"the container's update, and taken back", "update web-0 128Mi", "128Mi", "64Mi",
+			[2]string{"tell sb0 128Mi, pod 128Mi, update web-0 128Mi", "tell sb0 64Mi, pod 64Mi, pod 64Mi, done"},
+		},
+		{
+			"the pod's limits, and taken back", "pod 128Mi", "128Mi", "64Mi",
+			[2]string{"tell sb0 128Mi, pod 128Mi, tell sb0 64Mi", "pod 64Mi, pod 64Mi, done"},
+		},
+		{
+			"the pod's final limits", "pod 32Mi", "32Mi", "32Mi",
+			[2]string{"pod 64Mi, update web-0 32Mi, tell sb0 32Mi, pod 32Mi, tell sb0 64Mi", "tell sb0 32Mi, pod 32Mi, pod 32Mi, done"},
+		},
+		{
+			"the runtime's answer, and taken back", "tell sb0 128Mi", "128Mi", "64Mi",
+			[2]string{"tell sb0 128Mi", "tell sb0 64Mi, pod 64Mi, pod 64Mi, done"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, w *world) {
+				was := sized(containerNamed("web"), "1", "64Mi")
+				f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": was.Resources, "": {}}, resizing: true}
+				w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+				w.show(seen("sandbox:0", "web=running"))
+				w.on(tc.fails, func(context.Context) error {
+					w.on(tc.fails, nil)
+					return errors.New("no")
+				})
+				w.rt.learn("uid", func(k *knowledge) { k.mounted = true })
+				w.setCgroup(true)
+				if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				for i, memory := range []string{tc.first, tc.then} {
+					_, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, sized(containerNamed("web"), "1", memory)), 1, nil)
+					if (err != nil) != (i == 0) {
+						t.Errorf("sync %d: error %v", i, err)
+					}
+					equal(t, "did", tc.want[i], strings.Join(w.did(), ", "))
+				}
+			})
+		})
+	}
+}
+
 func TestResize(t *testing.T) {
 	mb := func(n int) uint64 { return uint64(n) << 20 }
 	for _, tc := range []struct {
