@@ -78,10 +78,10 @@ func (r *run) resizePod(ctx context.Context, s *Step) error {
 		if err := r.resizeVolumes(stepGrow); err != nil {
 			return err
 		}
-		before = qos.PodResources(withGiven(r.pod, r.given), r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
+		before = r.limitsOf(withGiven(r.pod, r.given))
 		limits = most(limits, before)
 	} else if r.stopsFirst() {
-		if err := r.checkPodMemory(); err != nil {
+		if err := r.checkPodMemory(r.podLimits().Memory); err != nil {
 			return fmt.Errorf("cannot decrease memory limits: %w", err)
 		}
 	}
@@ -172,12 +172,16 @@ func unimplemented(err error) bool {
 }
 
 // ensureCgroup creates the pod's cgroup. If the pod is resized, it still has the limits that it had: the steps of the resize change them, after
-// they have checked what is in use. A new agent knows no limits, and ensures the cgroup first.
+// they have checked what is in use. A new agent knows no limits, and ensures the cgroup first, unless the pod uses more than the containers were
+// given: then the resize has failed so far, and the cgroup has the limit from before.
 func (r *run) ensureCgroup(ctx context.Context) error {
 	r.learn(r.pod.UID, func(k *knowledge) { k.noCgroup = false })
 	pod := r.pod
 	if r.plan.has(stepGrow) {
 		pod = withGiven(pod, r.given)
+		if r.checkPodMemory(r.limitsOf(pod).Memory) != nil {
+			return nil
+		}
 	}
 	return r.cfg.Cgroups.EnsurePod(ctx, pod)
 }
@@ -194,8 +198,10 @@ func (r *run) cfsPeriod() time.Duration { return cmp.Or(r.cfg.Node.CFSPeriod, qo
 
 func (r *run) cfsQuota() bool { return r.cfg.Node.CFSQuota && !r.ownCPUs() }
 
-func (r *run) podLimits() qos.Resources {
-	return qos.PodResources(r.pod, r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
+func (r *run) podLimits() qos.Resources { return r.limitsOf(r.pod) }
+
+func (r *run) limitsOf(pod *v1.Pod) qos.Resources {
+	return qos.PodResources(pod, r.cfg.Node.Claims, r.cfsQuota(), r.cfsPeriod())
 }
 
 // stopsFirst reports whether containers are stopped before the pod's cgroup gets its final limits: what they use is free then.
@@ -248,7 +254,7 @@ func (r *run) updateRequest(s *Step) *runtimeapi.UpdateContainerResourcesRequest
 func (r *run) checkMemory(ctx context.Context) error {
 	var errs []error
 	if !r.stopsFirst() {
-		if err := r.checkPodMemory(); err != nil {
+		if err := r.checkPodMemory(r.podLimits().Memory); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -279,8 +285,7 @@ func (r *run) checkMemory(ctx context.Context) error {
 
 // checkPodMemory rejects a memory limit of the pod below what it uses now, if it is smaller than the one that its cgroup has: that may also be
 // the limit of an earlier attempt.
-func (r *run) checkPodMemory() error {
-	wants := r.podLimits().Memory
+func (r *run) checkPodMemory(wants *int64) error {
 	if wants == nil || *wants <= 0 {
 		return nil
 	}

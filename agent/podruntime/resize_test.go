@@ -226,6 +226,36 @@ func TestResizeAgainAfterAFailure(t *testing.T) {
 	}
 }
 
+// A new agent finds a resize in progress that has failed after the containers got their resources. It does not make the limit of the pod's cgroup
+// smaller than what the pod uses.
+func TestFailedResizeUnderANewAgent(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		web := sized(containerNamed("web"), "1", "32Mi")
+		f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": web.Resources, "": {}}, pod: 40 << 20, limit: 64 << 20, resizing: true}
+		w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+		w.show(seen("sandbox:0", "web=running"))
+		w.rt.learn("uid", func(k *knowledge) { k.mounted = true })
+		if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			used   int64
+			failed string
+			want   string
+		}{
+			{40 << 20, "cannot decrease memory limits: attempting to set pod memory limit (33554432) below current usage (41943040)", ""},
+			{10 << 20, "", "cgroup, pod 32Mi, pod 32Mi, done"},
+		} {
+			f.pod, f.failed = c.used, ""
+			_, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, web), 1, nil)
+			if (err != nil) != (c.failed != "") || f.failed != c.failed {
+				t.Errorf("error %v, said %q, want %q", err, f.failed, c.failed)
+			}
+			equal(t, "did", c.want, strings.Join(w.did(), ", "))
+		}
+	})
+}
+
 func TestResize(t *testing.T) {
 	mb := func(n int) uint64 { return uint64(n) << 20 }
 	for _, tc := range []struct {

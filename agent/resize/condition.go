@@ -27,7 +27,8 @@ func (m *Manager) Conditions(uid types.UID) []v1.PodCondition {
 	return out
 }
 
-// recall takes over the conditions that an earlier agent wrote, as far as they are still valid. Called with mu.
+// recall takes over the conditions that an earlier agent wrote: that of a pending resize if it still is. One that was in progress is so until Done:
+// the containers may have what they should have, and the pod's cgroup not. Called with mu.
 //
 // Upstream: pkg/kubelet/status/status_manager.go, BackfillPodResizeConditions.
 func (m *Manager) recall(pod *v1.Pod) {
@@ -44,16 +45,11 @@ func (m *Manager) recall(pod *v1.Pod) {
 	if as(pod, allocated) == pod {
 		said.pending = nil
 	}
-	given, known := m.actuated[pod.UID]
-	underWay := known && given.differs(allocated)
-	if !underWay {
-		said.progress = nil
-	}
 	m.conditions[pod.UID] = said
 	if c := said.pending; c != nil && c.Reason == v1.PodReasonDeferred {
 		m.waiting[pod.UID] = wait{pod: podspec.Ref(pod), since: c.LastTransitionTime.Time}
 	}
-	if underWay {
+	if given, known := m.actuated[pod.UID]; known && given.differs(allocated) {
 		m.setProgress(pod, "", "")
 	}
 }

@@ -287,14 +287,18 @@ func TestPendingOutlivesTheAgent(t *testing.T) {
 	if len(events.reasons) != 1 {
 		t.Errorf("told %v", events.reasons)
 	}
-	// A status's condition of a finished resize is ignored.
+	// A resize that may have finished is in progress until the pod is synced: nobody has told of its end.
 	pod = podWith("1", 3)
-	pod.Status.Conditions = append(was, v1.PodCondition{Type: v1.PodResizeInProgress, Status: v1.ConditionTrue})
+	pod.Status.Conditions = append(was, v1.PodCondition{Type: v1.PodResizeInProgress, Status: v1.ConditionTrue, ObservedGeneration: 1})
 	if m, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if m.Add(pod); len(m.Conditions("u")) != 0 {
-		t.Errorf("conditions %v", m.Conditions("u"))
+	m.Add(pod)
+	if got := m.Conditions("u"); len(got) != 1 || got[0].Type != v1.PodResizeInProgress || got[0].ObservedGeneration != 1 {
+		t.Errorf("conditions %v", got)
+	}
+	if m.Done(t.Context(), pod); len(m.Conditions("u")) != 0 || events.reasons[len(events.reasons)-1] != "Normal ResizeCompleted Pod resize completed" {
+		t.Errorf("conditions %v, told %v", m.Conditions("u"), events.reasons)
 	}
 }
 
