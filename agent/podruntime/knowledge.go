@@ -31,7 +31,7 @@ type knowledge struct {
 	removed map[string]bool
 	// hooked are the containers whose preStop hook has run.
 	hooked map[string]bool
-	// told is the last request that told the runtime the limits of the pod's cgroup; without limits if the call failed, nil if there was none.
+	// told is the last request that told the runtime the limits of the pod's cgroup; without limits if it failed, nil if none was needed yet.
 	told *runtimeapi.UpdatePodSandboxResourcesRequest
 	// unsure says that a call failed that may nevertheless have had its effect.
 	unsure bool

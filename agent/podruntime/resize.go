@@ -140,22 +140,23 @@ func (r *run) setPodLimits(ctx context.Context, before, limits qos.Resources) er
 	return err
 }
 
-// tellRuntime tells the runtime which limits the sandbox gets, unless it was told so last. A runtime that was told nothing yet has those before.
+// tellRuntime tells the runtime which limits the sandbox gets, unless it was told so last. At first it has those before.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, updatePodSandboxResources.
 func (r *run) tellRuntime(ctx context.Context, before, limits qos.Resources) error {
 	req, last := criconfig.SandboxUpdate(r.pod, r.sandboxID, limits, r.cfg.Node), criconfig.SandboxUpdate(r.pod, r.sandboxID, before, r.cfg.Node)
 	r.learn(r.pod.UID, func(k *knowledge) {
-		if k.told.GetPodSandboxId() == r.sandboxID {
-			last = k.told
+		if k.told.GetPodSandboxId() != r.sandboxID {
+			k.told = last
 		}
+		last = k.told
 	})
 	if proto.Equal(req, last) {
 		return nil
 	}
 	_, err := r.cfg.Updates.UpdatePodSandboxResources(ctx, req)
 	if unimplemented(err) {
-		return nil
+		err = nil
 	}
 	told := req
 	if err != nil {

@@ -176,6 +176,31 @@ func TestResizeBesideAContainerThatHasEnded(t *testing.T) {
 	})
 }
 
+// The new container starts although the pod's limits could not be set. They are set, and the runtime learns them, in the next sync.
+func TestResizeWithARestartAgainAfterAFailure(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		was, now := sized(containerNamed("web"), "1", "64Mi"), sized(containerNamed("web"), "1", "32Mi", v1.ResourceMemory)
+		f := &fakeResizes{world: w, given: map[string]v1.ResourceRequirements{"web": was.Resources, "": {}}, resizing: true}
+		w.rt.cfg.Resizes, w.rt.cfg.Updates, w.rt.cfg.PodLimits = f, f, f
+		w.show(seen("sandbox:0", "web=running"))
+		w.on("pod 64Mi", func(context.Context) error { return errors.New("no") })
+		w.rt.learn("uid", func(k *knowledge) { k.mounted = true })
+		w.setCgroup(true)
+		if err := os.MkdirAll(filepath.Join(w.rt.cfg.RootDir, "pods", "uid"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, now), 1, nil); err == nil || !slices.Contains(w.did(), "create web") {
+			t.Errorf("error %v", err)
+		}
+		w.show(seen("sandbox:0", "web#1=running"))
+		time.Sleep(time.Minute)
+		if _, err := w.rt.Sync(t.Context(), podOf(v1.RestartPolicyAlways, now), 1, nil); err != nil {
+			t.Error(err)
+		}
+		equal(t, "did", "tell sb0 32Mi, pod 32Mi, pod 32Mi, done", strings.Join(w.did(), ", "))
+	})
+}
+
 // The runtime learns the limits that the pod's cgroup has in the end, whatever failed before and is tried again or taken back.
 func TestResizeAgainAfterAFailure(t *testing.T) {
 	for _, tc := range []struct {
