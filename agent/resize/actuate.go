@@ -28,7 +28,10 @@ func (m *Manager) Actuated(uid types.UID, container string) (v1.ResourceRequirem
 	return *r.DeepCopy(), known && ok
 }
 
-// Actuate records that a container has the resources of the pod's spec; container "" is the pod itself.
+// Actuate records that a container has the resources of the pod's spec, also the limits that it has from its pod, whose own change may fail
+// afterwards; container "" is the pod itself.
+//
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, setActuatedContainerResources.
 func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,8 +43,8 @@ func (m *Manager) Actuate(pod *v1.Pod, container string) error {
 	switch r, ok := want.ContainerResources[container]; {
 	case container == "" && !apiequality.Semantic.DeepEqual(i.PodLevelResources, want.PodLevelResources):
 		i.PodLevelResources = want.PodLevelResources
-	case ok && !apiequality.Semantic.DeepEqual(i.ContainerResources[container], r):
-		i.ContainerResources[container] = r
+	case ok && !apiequality.Semantic.DeepEqual(i.ContainerResources[container], want.limited(r)):
+		i.ContainerResources[container] = want.limited(r)
 	default:
 		return nil
 	}

@@ -162,6 +162,31 @@ func TestProgressEnds(t *testing.T) {
 	}
 }
 
+// A container without a limit has that of its pod. If the pod's own limit could not be changed afterwards, and the resize is taken back, the
+// container still has the new one.
+func TestActuatedHasThePodsLimit(t *testing.T) {
+	leveled := func(memory string) *v1.Pod {
+		p := podWith("1", 1)
+		p.Spec.Resources = &v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}}
+		return p
+	}
+	m, err := New(Config{Dir: t.TempDir(), Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Add(leveled("128Mi"))
+	m.Update(t.Context(), leveled("32Mi"), nil, trace.ResizeForUpdated)
+	if err := m.Actuate(leveled("32Mi"), "c"); err != nil {
+		t.Fatal(err)
+	}
+	m.Update(t.Context(), leveled("128Mi"), nil, trace.ResizeForUpdated)
+	for name, want := range map[string]string{"c": "32Mi", "": "128Mi"} {
+		if r, _ := m.Actuated("u", name); r.Limits.Memory().String() != want {
+			t.Errorf("%q has %s, want %s", name, r.Limits.Memory(), want)
+		}
+	}
+}
+
 // A pod that has CPUs for itself is not resized, even if there is room.
 func TestPinned(t *testing.T) {
 	var was string
