@@ -139,6 +139,19 @@ func condition(kind v1.PodConditionType, old *v1.PodCondition, reason, message s
 	return c
 }
 
+// whole returns the resources with the limits that containers have from their pod.
+func (i info) whole() info {
+	if i.PodLevelResources == nil {
+		return i
+	}
+	all := make(map[string]v1.ResourceRequirements, len(i.ContainerResources))
+	for name, r := range i.ContainerResources {
+		all[name] = i.limited(r)
+	}
+	i.ContainerResources = all
+	return i
+}
+
 func (m *Manager) tell(ctx context.Context, pod *v1.Pod, kind, reason, message string) {
 	if m.cfg.Events != nil {
 		m.cfg.Events.Pod(ctx, pod, "", kind, reason, message)

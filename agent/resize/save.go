@@ -84,7 +84,8 @@ func (m *Manager) store() error {
 type files struct{ allocated, actuated []byte }
 
 // files returns what the checkpoints should be. A pod that was never resized has what it is allocated; without an entry, upstream's kubelet would
-// not carry out its next resize. Called with mu.
+// not carry out its next resize, and without the limits that containers have from their pod, it would take the pod for one that is being resized
+// forever. Called with mu.
 //
 // Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, InitializeActuatedPod.
 func (m *Manager) files() (f files, err error) {
@@ -93,7 +94,7 @@ func (m *Manager) files() (f files, err error) {
 		if given, known := m.actuated[uid]; known {
 			i = given
 		}
-		actuated[uid] = i
+		actuated[uid] = i.whole()
 	}
 	if f.allocated, err = format(m.allocated); err != nil {
 		return f, err

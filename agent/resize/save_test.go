@@ -177,3 +177,34 @@ func TestFromStatusOfPodLevelResources(t *testing.T) {
 		t.Errorf("the container is allocated %+v", r)
 	}
 }
+
+// Upstream's kubelet compares what a container was given with its limits, including those from its pod.
+func TestActuatedCheckpointHasThePodsLimits(t *testing.T) {
+	dir := t.TempDir()
+	m, err := New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := podWith("1", 1)
+	pod.Spec.Resources = &v1.ResourceRequirements{Limits: v1.ResourceList{v1.ResourceMemory: resource.MustParse("128Mi")}}
+	m.Add(pod)
+	if err := m.saveAdded(); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{allocatedFile: "0", actuatedFile: "128Mi"} {
+		pods, err := load(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := pods["u"].ContainerResources["c"]
+		if got := c.Limits.Memory().String(); got != want {
+			t.Errorf("%s: the container has %s, want %s", file, got, want)
+		}
+	}
+	if m, err = New(Config{Dir: dir, Admit: func(*v1.Pod, []*v1.Pod) Verdict { return Verdict{Fits: true} }}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Add(pod); got != pod || len(m.Conditions("u")) != 0 {
+		t.Errorf("the next agent has %v, %v", got.Spec, m.Conditions("u"))
+	}
+}
