@@ -139,29 +139,41 @@ func NodeSize(pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) resource.Q
 }
 
 // growth returns the size to which the volume must be expanded on this node, "" for none. has is the size that it has on this node, zero if
-// it is not there.
+// it is not there: then it has the size that its claim has.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, checkVolumeFSResize;
-// pkg/volume/util/operationexecutor/node_expander.go, runPreCheck.
+// pkg/volume/util/operationexecutor/operation_generator.go, expandVolumeDuringMount, nodeExpandVolume; node_expander.go, runPreCheck.
 func growth(c resolved, readOnly bool, has resource.Quantity) string {
 	if c.pvc == nil || readOnly {
 		return ""
 	}
-	claimed, want := c.pvc.Status.Capacity[v1.ResourceStorage], NodeSize(c.pvc, c.pv)
+	claimed, full, want := c.pvc.Status.Capacity[v1.ResourceStorage], c.pv.Spec.Capacity[v1.ResourceStorage], NodeSize(c.pvc, c.pv)
+	if has.IsZero() {
+		has = claimed
+	}
+	if claimed.IsZero() || has.Cmp(full) >= 0 {
+		return ""
+	}
 	pending := c.pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage]
 	switch {
-	case claimed.IsZero() || want.IsZero():
-		return ""
 	case pending == v1.PersistentVolumeClaimNodeResizePending, pending == v1.PersistentVolumeClaimNodeResizeInProgress:
 		return want.String()
 	case pending != "":
 		return ""
-	case claimed.Cmp(want) < 0 && resizePending(c.pvc):
-		return want.String()
-	case claimed.Cmp(want) >= 0 && onEachNode(c.pvc) && !has.IsZero() && has.Cmp(want) < 0:
+	case WithoutStatus(c.pvc) && claimed.Cmp(full) < 0:
+		return full.String()
+	case claimed.Cmp(want) >= 0 && onEachNode(c.pvc) && has.Cmp(want) < 0:
 		return want.String() // another node has expanded it
 	}
 	return ""
+}
+
+// WithoutStatus reports whether nobody writes to the claim how its expansion proceeds: its controller is older than allocated sizes, or the
+// persistent volume was expanded for an earlier claim, or by an administrator. Then a node expands a volume that is larger than its claim.
+//
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go, checkForRecoveryFromExpansion.
+func WithoutStatus(pvc *v1.PersistentVolumeClaim) bool {
+	return pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage] == "" && pvc.Status.AllocatedResources == nil
 }
 
 // onEachNode reports whether the volume must be expanded on each of its nodes.
@@ -175,13 +187,6 @@ func (m *Manager) sizeOnNode(k key) (has resource.Quantity) {
 		has = s.size.has
 	}
 	return has
-}
-
-// resizePending reports whether a controller that is older than allocatedResourceStatuses requests a resize.
-func resizePending(pvc *v1.PersistentVolumeClaim) bool {
-	return slices.ContainsFunc(pvc.Status.Conditions, func(c v1.PersistentVolumeClaimCondition) bool {
-		return c.Type == v1.PersistentVolumeClaimFileSystemResizePending && c.Status == v1.ConditionTrue
-	})
 }
 
 // watchClaims reads the claims of mounted volumes periodically. Nodes may not watch claims, only get them.

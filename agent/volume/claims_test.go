@@ -11,14 +11,16 @@ import (
 )
 
 func TestGrowth(t *testing.T) {
-	const pending, infeasible = v1.PersistentVolumeClaimNodeResizePending, v1.PersistentVolumeClaimNodeResizeInfeasible
+	const (
+		pending, infeasible = v1.PersistentVolumeClaimNodeResizePending, v1.PersistentVolumeClaimNodeResizeInfeasible
+		controller          = v1.PersistentVolumeClaimControllerResizeInProgress
+	)
 	one, many := []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteMany}
 	for _, c := range []struct {
 		name      string
 		modes     []v1.PersistentVolumeAccessMode
 		claimed   string
 		status    v1.ClaimResourceStatus
-		condition bool
 		allocated string // "" for none
 		has       string // on the node
 		not       bool   // the annotation
@@ -27,11 +29,15 @@ func TestGrowth(t *testing.T) {
 	}{
 		{name: "as large as it is", modes: one, claimed: "2Gi", has: "2Gi"},
 		{name: "this node is to expand it", modes: one, claimed: "1Gi", status: pending, has: "1Gi", want: "2Gi"},
-		{name: "of an older controller", modes: one, claimed: "1Gi", condition: true, has: "1Gi", want: "2Gi"},
+		{name: "larger than the claim, and nobody writes why", modes: one, claimed: "1Gi", has: "1Gi", want: "2Gi"},
+		{name: "larger than the claim, not mounted yet", modes: one, claimed: "1Gi", want: "2Gi"},
+		{name: "expanded by this node before, for another pod", modes: one, claimed: "2Gi", has: "1Gi"},
+		{name: "this node has it already", modes: one, claimed: "1Gi", allocated: "2Gi", status: pending, has: "2Gi"},
+		{name: "the claim has it already", modes: one, claimed: "2Gi", allocated: "2Gi", status: pending},
 		{name: "to less than the volume has", modes: one, claimed: "1Gi", allocated: "1536Mi", status: pending, has: "1Gi", want: "1536Mi"},
 		{name: "another node has expanded it to less than the volume has", modes: many, claimed: "1536Mi", allocated: "1536Mi", has: "1Gi", want: "1536Mi"},
 		{name: "to less than the volume has, done", modes: many, claimed: "1536Mi", allocated: "1536Mi", has: "1536Mi"},
-		{name: "the controller works on it", modes: one, claimed: "1Gi", has: "1Gi"},
+		{name: "the controller works on it", modes: one, claimed: "1Gi", allocated: "2Gi", status: controller, has: "1Gi"},
 		{name: "the controller has done all", modes: one, claimed: "2Gi", has: "1Gi"},
 		{name: "another node has expanded it", modes: many, claimed: "2Gi", has: "1Gi", want: "2Gi"},
 		{name: "this node has expanded it, too", modes: many, claimed: "2Gi", has: "2Gi"},
@@ -40,7 +46,8 @@ func TestGrowth(t *testing.T) {
 		{name: "not mounted yet", modes: many, claimed: "2Gi"},
 		{name: "read-only", modes: many, claimed: "2Gi", has: "1Gi", readOnly: true},
 		{name: "another node has failed", modes: many, claimed: "2Gi", status: infeasible, has: "1Gi"},
-		{name: "the controller works on a shared one", modes: many, claimed: "1Gi", has: "1Gi"},
+		{name: "the controller works on a shared one", modes: many, claimed: "1Gi", allocated: "2Gi", status: controller, has: "1Gi"},
+		{name: "allocated, and nothing is pending", modes: one, claimed: "1Gi", allocated: "2Gi", has: "1Gi"},
 	} {
 		pvc, pv := &v1.PersistentVolumeClaim{}, testPV()
 		pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("2Gi")}
@@ -51,9 +58,6 @@ func TestGrowth(t *testing.T) {
 		}
 		if c.status != "" {
 			pvc.Status.AllocatedResourceStatuses = map[v1.ResourceName]v1.ClaimResourceStatus{v1.ResourceStorage: c.status}
-		}
-		if c.condition {
-			pvc.Status.Conditions = []v1.PersistentVolumeClaimCondition{{Type: v1.PersistentVolumeClaimFileSystemResizePending, Status: v1.ConditionTrue}}
 		}
 		if c.not {
 			pvc.Annotations = map[string]string{"volume.kubernetes.io/node-expansion-not-required": "true"}

@@ -203,6 +203,7 @@ func TestGrowAfterAnotherNode(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			pod, pvc, pv := objects()
 			pvc.Status.Capacity, pvc.Status.AllocatedResourceStatuses, pvc.Status.Conditions = pv.Spec.Capacity, nil, nil
+			pvc.Status.AllocatedResources = pv.Spec.Capacity
 			api := fake.NewClientset(pvc, pv)
 			told := &toldEvents{}
 			c, err := New(Config{API: fakeapi.Of(api).CoreV1(), Events: told})
@@ -227,6 +228,52 @@ func TestGrowAfterAnotherNode(t *testing.T) {
 			}
 			if !slices.Equal(told.all, want) {
 				t.Errorf("Events %q, want %q", told.all, want)
+			}
+		})
+	}
+}
+
+// Of a claim to which no controller writes how an expansion proceeds, only the end is written.
+func TestGrowWithoutStatus(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		grew     bool
+		err      error
+		capacity string
+		wantErr  bool
+		claimed  string
+	}{
+		{"done", true, nil, "2Gi", false, "1Gi"},
+		{"nothing to do here", false, nil, "1Gi", false, "1Gi"},
+		{"another node was first", true, nil, "2Gi", false, "2Gi"},
+		{"infeasible", false, status.Error(codes.OutOfRange, "too big"), "1Gi", true, "1Gi"},
+		{"in use", false, status.Error(codes.FailedPrecondition, "in use"), "1Gi", false, "1Gi"},
+		{"uncertain", false, status.Error(codes.DeadlineExceeded, "slow"), "1Gi", true, "1Gi"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pod, pvc, pv := objects()
+			pvc.Status.AllocatedResourceStatuses, pvc.Status.Capacity = nil, v1.ResourceList{v1.ResourceStorage: resource.MustParse(tc.claimed)}
+			pvc.Status.Conditions = append(pvc.Status.Conditions, v1.PersistentVolumeClaimCondition{Type: v1.PersistentVolumeClaimNodeResizeError, Status: v1.ConditionTrue})
+			api := fake.NewClientset(pvc, pv)
+			told := &toldEvents{}
+			c, err := New(Config{API: fakeapi.Of(api).CoreV1(), Events: told})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Grow(t.Context(), pod, pvc, pv, func(_ context.Context, to resource.Quantity) (bool, error) {
+				if to.String() != "2Gi" || len(api.Actions()) > 0 {
+					t.Errorf("expanded to %s, after %v", to.String(), api.Actions())
+				}
+				return tc.grew, tc.err
+			})
+			if has := got.Status.Capacity[v1.ResourceStorage]; (err != nil) != tc.wantErr || has.String() != tc.capacity {
+				t.Errorf("%s, error %v", has.String(), err)
+			}
+			if n, changed := len(api.Actions()), tc.capacity != tc.claimed; n > 1 || (n == 1) != changed || changed == slices.ContainsFunc(got.Status.Conditions, ofResize) {
+				t.Errorf("%v, %v", api.Actions(), got.Status.Conditions)
+			}
+			if (len(told.all) == 2) != tc.grew {
+				t.Errorf("Events %q", told.all)
 			}
 		})
 	}

@@ -28,8 +28,12 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	do volume.GrowFunc,
 ) (*v1.PersistentVolumeClaim, error) {
 	size := volume.NodeSize(pvc, pv)
+	if volume.WithoutStatus(pvc) {
+		return c.growSilently(ctx, pod, pvc, pv, size, do)
+	}
 	if has := pvc.Status.Capacity[v1.ResourceStorage]; has.Cmp(size) >= 0 && pvc.Status.AllocatedResourceStatuses[v1.ResourceStorage] == "" {
-		return pvc, c.growHere(ctx, pod, pvc, pv, size, do)
+		_, err := c.growHere(ctx, pod, pvc, pv, size, do)
+		return pvc, err
 	}
 	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
 		setResize(st, v1.PersistentVolumeClaimNodeResizeInProgress)
@@ -56,7 +60,28 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 		pvc, err = c.noteFailure(ctx, pvc, infeasible, growErr)
 		return pvc, errors.Join(growErr, err)
 	}
-	pvc, err = c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
+	if pvc, err = c.noteDone(ctx, pvc, size); err == nil && grew {
+		c.tell(ctx, pod, pvc, pv)
+	}
+	return pvc, err
+}
+
+// growSilently expands a volume to whose claim nobody writes how that proceeds: an error is in no status, and only the end is.
+//
+// Upstream: pkg/volume/util/operationexecutor/operation_generator.go, legacyCallNodeExpandOnPlugin.
+func (c *Claims) growSilently(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume,
+	size resource.Quantity, do volume.GrowFunc,
+) (*v1.PersistentVolumeClaim, error) {
+	grew, err := c.growHere(ctx, pod, pvc, pv, size, do)
+	if has := pvc.Status.Capacity[v1.ResourceStorage]; err != nil || !grew || has.Cmp(size) >= 0 {
+		return pvc, err
+	}
+	return c.noteDone(ctx, pvc, size)
+}
+
+// noteDone writes the size of a volume that was expanded to the claim's status.
+func (c *Claims) noteDone(ctx context.Context, pvc *v1.PersistentVolumeClaim, size resource.Quantity) (*v1.PersistentVolumeClaim, error) {
+	pvc, err := c.note(ctx, pvc, true, func(st *v1.PersistentVolumeClaimStatus) {
 		if st.Capacity == nil {
 			st.Capacity = v1.ResourceList{}
 		}
@@ -66,9 +91,6 @@ func (c *Claims) Grow(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolume
 	})
 	if err != nil {
 		return pvc, fmt.Errorf("update pvc status: %w", err)
-	}
-	if grew {
-		c.tell(ctx, pod, pvc, pv)
 	}
 	return pvc, nil
 }
@@ -94,22 +116,23 @@ func (c *Claims) noteFailure(ctx context.Context, pvc *v1.PersistentVolumeClaim,
 	})
 }
 
-// growHere expands a volume that another node has expanded. The claim's status has its size already, and stays as it is: an error is this
-// node's only. Upstream writes errors to it, and then the other nodes do not expand the volume any more.
+// growHere expands a volume, and leaves the claim's status as it is: an error is this node's only. It is for a volume that another node has
+// expanded, of which the status has the size already. Upstream writes errors of such a volume to it, and then the other nodes do not expand the
+// volume any more.
 func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVolumeClaim, pv *v1.PersistentVolume,
 	size resource.Quantity, do volume.GrowFunc,
-) error {
-	grew, err := do(ctx, size)
+) (grew bool, err error) {
+	grew, err = do(ctx, size)
 	switch status.Code(cause(err)) {
 	case codes.OK:
 		if grew {
 			c.tell(ctx, pod, pvc, pv)
 		}
-		return nil
+		return grew, nil
 	case codes.FailedPrecondition:
-		return nil // the driver cannot expand a volume in use; upstream does not try again either
+		return false, nil // the driver cannot expand a volume in use; upstream does not try again either
 	}
-	return err
+	return false, err
 }
 
 // tell emits the Events of a volume that was expanded.
