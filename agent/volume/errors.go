@@ -83,6 +83,16 @@ func (e *NotAttachedError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *NotAttachedError) Unwrap() error { return e.Err }
 
+// NotExpandableError says that a CSI driver cannot expand volumes on nodes.
+type NotExpandableError struct{ Driver string }
+
+// Error implements error.
+//
+// Upstream: pkg/volume/csi/expander.go, nodeExpandWithClient.
+func (e *NotExpandableError) Error() string {
+	return "NodeExpand is not supported by the CSI driver " + e.Driver
+}
+
 // LimitError says that a volume is not attached because the node can have no more of this kind.
 type LimitError struct{ Err error }
 

@@ -82,7 +82,7 @@ type Holder interface{ Holds() string }
 // Expander is a Plugin that can expand the file system of a mounted volume.
 type Expander interface {
 	// Expand expands the volume to at least size. If done is false without an error, the driver has nothing to do on
-	// the node.
+	// the node. An error may be a [NotExpandableError].
 	Expand(ctx context.Context, s Spec, size resource.Quantity) (done bool, err error)
 }
 

@@ -141,6 +141,7 @@ func TestGrow(t *testing.T) {
 		{"the user wants another size", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", false, "1536Mi"},
 		{"the user wants another size after it failed", status.Error(codes.Internal, "broken"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, true, "2Gi", true, "1536Mi"},
 		{"in use, and the user wants another size", status.Error(codes.FailedPrecondition, "in use"), v1.PersistentVolumeClaimNodeResizeInfeasible, "1Gi", true, false, "2Gi", true, "1536Mi"},
+		{"a driver that cannot", &volume.NotExpandableError{Driver: "d"}, v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", false, ""},
 		{"uncertain, and the user wants another size", status.Error(codes.Aborted, "slow"), v1.PersistentVolumeClaimNodeResizeInProgress, "1Gi", true, true, "2Gi", true, "1536Mi"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -196,6 +197,7 @@ func TestGrowAfterAnotherNode(t *testing.T) {
 		wantErr bool
 	}{
 		{"done", nil, false},
+		{"a driver that cannot", &volume.NotExpandableError{Driver: "d"}, false},
 		{"infeasible", status.Error(codes.OutOfRange, "too big"), true},
 		{"in use", status.Error(codes.FailedPrecondition, "in use"), false},
 		{"uncertain", status.Error(codes.DeadlineExceeded, "slow"), true},
@@ -245,6 +247,7 @@ func TestGrowWithoutStatus(t *testing.T) {
 	}{
 		{"done", true, nil, "2Gi", false, "1Gi"},
 		{"nothing to do here", false, nil, "1Gi", false, "1Gi"},
+		{"a driver that cannot", false, &volume.NotExpandableError{Driver: "d"}, "1Gi", false, "1Gi"},
 		{"another node was first", true, nil, "2Gi", false, "2Gi"},
 		{"infeasible", false, status.Error(codes.OutOfRange, "too big"), "1Gi", true, "1Gi"},
 		{"in use", false, status.Error(codes.FailedPrecondition, "in use"), "1Gi", false, "1Gi"},

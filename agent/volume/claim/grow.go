@@ -123,6 +123,9 @@ func (c *Claims) growHere(ctx context.Context, pod *v1.Pod, pvc *v1.PersistentVo
 	size resource.Quantity, do volume.GrowFunc,
 ) (grew bool, err error) {
 	grew, err = do(ctx, size)
+	if _, never := errors.AsType[*volume.NotExpandableError](err); never {
+		return false, nil
+	}
 	switch status.Code(cause(err)) {
 	case codes.OK:
 		if grew {

@@ -2,9 +2,12 @@ package csi
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	csipb "github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubeloupe/kubeloupe/agent/volume"
@@ -34,10 +37,13 @@ func (p *Plugin) Expand(ctx context.Context, s volume.Spec, size resource.Quanti
 	return done, err
 }
 
-// expand calls the driver. The volume's lock is held.
+// expand calls the driver. The volume's lock is held. Errors have upstream's text, because they are in the claim's status.
 func (p *Plugin) expand(ctx context.Context, d *driver, v vol, s volume.Spec, size resource.Quantity) (bool, error) {
-	if can, err := d.can(ctx, canExpand); err != nil || !can {
-		return false, err
+	switch can, err := d.can(ctx, canExpand); {
+	case err != nil:
+		return false, fmt.Errorf("Expander.NodeExpand failed to check if node supports expansion : %w", err)
+	case !can:
+		return false, &volume.NotExpandableError{Driver: d.name}
 	}
 	secrets, err := p.secret(ctx, s.PodUID, "NodeExpandSecretRef", v.expandSecret)
 	if err != nil {
@@ -51,15 +57,16 @@ func (p *Plugin) expand(ctx context.Context, d *driver, v vol, s volume.Spec, si
 		VolumeId: v.handle, VolumePath: filepath.Join(s.Dir, target), CapacityRange: &csipb.CapacityRange{RequiredBytes: size.Value()},
 		VolumeCapability: access, Secrets: secrets,
 	}
-	staging := p.staging(v.driver, v.handle)
+	req.StagingTargetPath = p.staging(v.driver, v.handle) // as upstream, a driver that does not stage gets it, too
 	if s.Block {
-		req.VolumePath, staging = filepath.Join(p.blockPublish(v.name), string(s.PodUID)), p.blockStaging(v.name)
-	}
-	if can, err := d.can(ctx, canStage); err != nil {
-		return false, err
-	} else if can {
-		req.StagingTargetPath = staging
+		req.VolumePath, req.StagingTargetPath = filepath.Join(p.blockPublish(v.name), string(s.PodUID)), p.blockStaging(v.name)
 	}
 	_, err = d.node.NodeExpandVolume(ctx, req)
-	return err == nil, err
+	switch status.Code(err) {
+	case codes.OK:
+		return true, nil
+	case codes.InvalidArgument, codes.OutOfRange, codes.NotFound: // upstream's text has no colon then
+		return false, fmt.Errorf("Expander.NodeExpand failed to expand the volume %w", err)
+	}
+	return false, fmt.Errorf("Expander.NodeExpand failed to expand the volume : %w", err)
 }
