@@ -160,7 +160,7 @@ func growth(c resolved, readOnly bool, has resource.Quantity) string {
 		return want.String()
 	case pending != "":
 		return ""
-	case WithoutStatus(c.pvc) && claimed.Cmp(full) < 0:
+	case WithoutStatus(c.pvc):
 		return full.String()
 	case claimed.Cmp(want) >= 0 && onEachNode(c.pvc) && has.Cmp(want) < 0:
 		return want.String() // another node has expanded it
