@@ -28,6 +28,9 @@
 //	    └─────────────────────────────▶ teardown ◀──────────┘
 //	                                       │ done: (absent)
 //
+// After the last pod of a volume that pods share, the volume is unmounted from the node, too. If that fails, the pod has no volume any more, the
+// volume is in use ([Manager.InUse]), and the manager tries again with back-off.
+//
 // Before it reports a volume as mounted, it checks the volume (Ready, Mount): if others have removed its directory, mount or files,
 // it is set up again.
 //

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,6 +83,21 @@ func (e *NotAttachedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *NotAttachedError) Unwrap() error { return e.Err }
+
+// StagedError says that a volume of a pod was torn down, but not what all pods of the node share of it. The pod has no volume any more, and the
+// manager calls Again until it succeeds. Again does nothing if another pod has the volume by then.
+//
+// Upstream: pkg/kubelet/volumemanager/reconciler/reconciler_common.go, unmountDetachDevices.
+type StagedError struct {
+	Err   error
+	Again func(ctx context.Context) error
+}
+
+// Error implements error.
+func (e *StagedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StagedError) Unwrap() error { return e.Err }
 
 // NotExpandableError says that a CSI driver cannot expand volumes on nodes.
 type NotExpandableError struct{ Driver string }

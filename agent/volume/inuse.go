@@ -44,6 +44,9 @@ func (m *Manager) inUse() map[v1.UniqueVolumeName]bool {
 	for _, l := range m.left {
 		in[l.attach] = true
 	}
+	for _, s := range m.staged {
+		in[s.attach] = true
+	}
 	delete(in, "")
 	return in
 }

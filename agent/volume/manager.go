@@ -81,6 +81,8 @@ type Manager struct {
 	// left are volumes of an earlier agent that matter to others, whose pods are not known yet.
 	left   map[key]leftover
 	looked sync.Once // for left
+	// staged are volumes that no pod has any more, and that are still on the node.
+	staged map[stagedKey]*staged
 	// reported are the volumes that the node's status lists as in use, listed those of the latest InUse, for the next status.
 	reported, listed map[v1.UniqueVolumeName]bool
 	swept            Counts // of the last pass over unknown pods
@@ -98,7 +100,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		plugins: map[string]Plugin{}, kicked: make(chan struct{}, 1), stopped: make(chan struct{}),
-		pods: map[types.UID]*pod{}, states: map[key]*state{}, labels: map[selinux.Count]int{},
+		pods: map[types.UID]*pod{}, states: map[key]*state{}, staged: map[stagedKey]*staged{}, labels: map[selinux.Count]int{},
 	}
 	for _, p := range cfg.Plugins {
 		if m.plugins[p.Name()] != nil {

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,6 +32,7 @@ type done struct {
 	refreshAt time.Time
 	size      string
 	seen      Sight
+	left      *StagedError // of a TearDown
 }
 
 // operate runs one operation and stores the result.
@@ -62,6 +64,10 @@ func (m *Manager) operate(ctx context.Context, j job) {
 		}
 	} else {
 		err = m.tearDown(ctx, j.key, place)
+		if left, ok := errors.AsType[*StagedError](err); ok {
+			m.warnStaged(ctx, j.key.name, left)
+			out.left, err = left, nil
+		}
 	}
 	if err != nil {
 		m.tell(ctx, j, err)
@@ -173,6 +179,9 @@ func (m *Manager) finish(j job, out done, err error) {
 		s.fresh()
 	default:
 		delete(m.states, j.key)
+		if out.left != nil {
+			m.keepStaged(j, was, out.left)
+		}
 	}
 	settled := false
 	if p := m.pods[j.key.uid]; p != nil {

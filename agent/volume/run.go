@@ -70,6 +70,9 @@ func (m *Manager) reconcile(ctx context.Context, under *sync.WaitGroup) time.Dur
 			m.operate(ctx, j)
 		})
 	}
+	if at := m.unstage(now, func(do func(ctx context.Context)) { under.Go(func() { do(ctx) }) }); next.IsZero() || !at.IsZero() && at.Before(next) {
+		next = at
+	}
 	if next.IsZero() {
 		return m.cfg.Period
 	}

@@ -128,11 +128,13 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 	if err := d.unpublish(ctx, data, path); err != nil {
 		return err
 	}
-	if err := within(ctx, func(ctx context.Context) error { return p.unstageBlock(ctx, d, data, at.Name) }); err != nil {
+	err = within(ctx, func(ctx context.Context) error { return p.unstageBlock(ctx, d, data, at.Name) })
+	left := p.leave(data, err, func(ctx context.Context, d *driver) error { return p.unstageBlock(ctx, d, data, at.Name) })
+	// The link is removed last: until then the volume is known to exist.
+	if err := blockdev.Unmap(p.cfg.Mounter, p.blockGlobal(at.Name), uid, at.Dir); err != nil {
 		return err
 	}
-	// The link is removed last: until then the volume is known to exist.
-	return blockdev.Unmap(p.cfg.Mounter, p.blockGlobal(at.Name), uid, at.Dir)
+	return left
 }
 
 // unstageBlock calls the driver to undo stageBlock, if no pod uses the device any more. What the driver leaves in the staging directory is

@@ -12,7 +12,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// TearDown implements volume.Plugin. The data file is removed last: until then the volume is known to exist.
+// TearDown implements volume.Plugin. The data file is removed last: until then the volume is known to exist. A volume that cannot be unstaged
+// does not keep the pod: the error is a [volume.StagedError].
 //
 // Upstream: pkg/volume/csi/csi_mounter.go, TearDownAt.
 func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
@@ -43,12 +44,36 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if err := d.unpublish(ctx, data, path); err != nil {
 		return err
 	}
+	var left error
 	if data.Mode != ephemeralMode {
-		if err := within(ctx, func(ctx context.Context) error { return p.unstage(ctx, d, data, at.Dir) }); err != nil {
-			return fmt.Errorf("unstage volume %s: %w", data.Handle, err)
-		}
+		err := within(ctx, func(ctx context.Context) error { return p.unstage(ctx, d, data, at.Dir) })
+		left = p.leave(data, err, func(ctx context.Context, d *driver) error { return p.unstage(ctx, d, data, "") })
 	}
-	return removeNote(at.Dir)
+	if err := removeNote(at.Dir); err != nil {
+		return err
+	}
+	return left
+}
+
+// leave returns the error of a TearDown that could not unstage a volume; nil if err is nil. unstage is for later attempts, when any pod that
+// has the volume counts, and is called with the volume's lock.
+func (p *Plugin) leave(data volData, err error, unstage func(ctx context.Context, d *driver) error) error {
+	if err == nil {
+		return nil
+	}
+	again := func(ctx context.Context) error {
+		d, err := p.driver(data.Driver)
+		if err != nil {
+			return err
+		}
+		give, err := p.take(ctx, data.id())
+		if err != nil {
+			return err
+		}
+		defer give()
+		return within(ctx, func(ctx context.Context) error { return unstage(ctx, d) })
+	}
+	return &volume.StagedError{Err: fmt.Errorf("unstage volume %s: %w", data.Handle, err), Again: again}
 }
 
 // unpublish calls the driver to unmount a pod's volume, and removes the path.
@@ -97,11 +122,12 @@ func (p *Plugin) Clean(ctx context.Context) error {
 
 func (p *Plugin) cleanAll(ctx context.Context) error {
 	paths, err := filepath.Glob(filepath.Join(escape(p.dir()), "*", "*", dataFile))
-	if err != nil {
+	blocks, err2 := filepath.Glob(filepath.Join(escape(p.blockDir()), "*", filepath.Base(p.blockData("")), dataFile))
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	var errs []error
-	for _, path := range paths {
+	for i, path := range append(paths, blocks...) {
 		data, err := loadData(filepath.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -114,18 +140,24 @@ func (p *Plugin) cleanAll(ctx context.Context) error {
 		if err != nil {
 			continue // when the driver returns, a later call handles this
 		}
-		if err := p.cleanOne(ctx, d, data); err != nil {
+		unstage := func(ctx context.Context) error { return p.unstage(ctx, d, data, "") }
+		if i >= len(paths) {
+			unstage = func(ctx context.Context) error {
+				return p.unstageBlock(ctx, d, data, filepath.Base(filepath.Dir(filepath.Dir(path))))
+			}
+		}
+		if err := p.cleanOne(ctx, data, unstage); err != nil {
 			errs = append(errs, fmt.Errorf("unstage volume %s of %s: %w", data.Handle, data.Driver, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *Plugin) cleanOne(ctx context.Context, d *driver, data volData) error {
+func (p *Plugin) cleanOne(ctx context.Context, data volData, unstage func(ctx context.Context) error) error {
 	give, busy := p.locks.Try(data.id())
 	if busy != nil {
 		return nil // another operation handles it
 	}
 	defer give()
-	return within(ctx, func(ctx context.Context) error { return p.unstage(ctx, d, data, "") })
+	return within(ctx, unstage)
 }

@@ -1,0 +1,64 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/kubeloupe/kubeloupe/trace"
+)
+
+// stuckPlugin has volumes that stay on the node for some attempts.
+type stuckPlugin struct {
+	attachPlugin
+	fails int
+	tries []time.Duration // since the TearDown
+}
+
+func (p *stuckPlugin) TearDown(context.Context, Place) error {
+	began := time.Now()
+	return &StagedError{Err: errors.New("busy"), Again: func(context.Context) error {
+		p.tries = append(p.tries, time.Since(began))
+		if len(p.tries) <= p.fails {
+			return errors.New("busy")
+		}
+		return nil
+	}}
+}
+
+// A volume that cannot be unmounted from the node does not keep its pod, and is in use until it is unmounted.
+func TestStaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, changed := &stuckPlugin{fails: 2}, 0
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, InUseChanged: func() { changed++ }})
+		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Unmount(t.Context(), trace.Pod{UID: "u"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		changed = 0
+		for _, c := range []struct {
+			wait time.Duration
+			want []v1.UniqueVolumeName
+		}{{time.Second, []v1.UniqueVolumeName{"test/pv"}}, {3 * time.Second, nil}} {
+			if got := m.InUse(); !slices.Equal(got, []v1.UniqueVolumeName{"test/pv"}) || changed != 0 {
+				t.Errorf("in use: %v, %d changes", got, changed)
+			}
+			time.Sleep(c.wait)
+			synctest.Wait()
+			if got := m.InUse(); !slices.Equal(got, c.want) {
+				t.Errorf("in use: %v, want %v", got, c.want)
+			}
+		}
+		if want := []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3500 * time.Millisecond}; !slices.Equal(p.tries, want) || changed != 1 {
+			t.Errorf("attempts after %v, want %v; %d changes", p.tries, want, changed)
+		}
+	})
+}
