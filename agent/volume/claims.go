@@ -42,11 +42,11 @@ var errNoClaims = errors.New("persistent volume claims need an API server, and t
 // isClaim reports whether the volume is from a claim.
 func isClaim(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }
 
-// resolve returns the pod's claims by volume name. It does not read those again that it knows. It returns the names and
-// the errors of those that fail.
+// resolve returns the pod's claims by volume name. It does not read those again that it knows. It also returns
+// those that fail.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, createVolumeSpec.
-func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims map[string]resolved, failed []string, err error) {
+func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims map[string]resolved, no refusals) {
 	claims = map[string]resolved{}
 	m.mu.Lock()
 	if p := m.pods[obj.UID]; p != nil && !p.released {
@@ -63,12 +63,12 @@ func (m *Manager) resolve(ctx context.Context, obj *v1.Pod, use usage) (claims m
 			one = checkMode(v.Name, c.pv, use)
 		}
 		if one != nil {
-			failed, err = append(failed, v.Name), and(err, one)
+			no.add(v.Name, one)
 			continue
 		}
 		claims[v.Name] = c
 	}
-	return claims, failed, err
+	return claims, no
 }
 
 func (m *Manager) resolveOne(ctx context.Context, obj *v1.Pod, v *v1.Volume) (resolved, error) {

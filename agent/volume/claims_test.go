@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -103,4 +104,20 @@ func TestSharedVolumeGrows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A pod's errors are in the order of their text, and each is there once: two volumes may have one claim.
+func TestRefusals(t *testing.T) {
+	var no refusals
+	if err := no.err(); err != nil {
+		t.Error(err)
+	}
+	gone := errors.New("PVC ns/b is gone")
+	no.add("z", gone)
+	no.add("y", errors.New("PVC ns/b is gone"))
+	no.add("x", errors.New("PVC ns/a is not bound"))
+	err := no.err()
+	if err == nil || err.Error() != "PVC ns/a is not bound; PVC ns/b is gone" || !errors.Is(err, gone) || !slices.Equal(no.names, []string{"z", "y", "x"}) {
+		t.Errorf("%v, %q", err, no.names)
+	}
 }

@@ -3,6 +3,7 @@ package volume
 import (
 	"context"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -27,7 +28,22 @@ type onDisk struct {
 // refusals are volumes that a pod cannot have, by their names in the pod, and why.
 type refusals struct {
 	names []string
-	err   error
+	errs  []error
+}
+
+func (r *refusals) add(name string, err error) {
+	r.names, r.errs = append(r.names, name), append(r.errs, err)
+}
+
+// err returns the errors as one, by their text, each once; nil if there are none.
+//
+// Upstream: pkg/kubelet/volumemanager/cache/desired_state_of_world.go, PopPodErrors.
+func (r *refusals) err() (all error) {
+	errs := slices.SortedFunc(slices.Values(r.errs), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	for _, err := range slices.CompactFunc(errs, func(a, b error) bool { return a.Error() == b.Error() }) {
+		all = and(all, err)
+	}
+	return all
 }
 
 // setLabel sets the SELinux label of a pod's volume with that name. It returns an error if the pod cannot have the volume.

@@ -31,17 +31,16 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 		return map[string]criconfig.Volume{}, nil
 	}
 	use := usageOf(obj)
-	claims, unresolved, claimErr := m.resolve(ctx, obj, use)
+	claims, no := m.resolve(ctx, obj, use)
 	found, err := m.scanUnknown(obj.UID)
 	if err != nil {
 		return nil, err
 	}
-	want, no, err := m.wants(ctx, obj, use, claims, m.labeler(obj, found))
+	want, err := m.wants(ctx, obj, use, claims, m.labeler(obj, found), &no)
 	if err != nil {
 		return nil, err
 	}
-	unresolved, claimErr = append(unresolved, no.names...), and(claimErr, no.err)
-	if len(want) == 0 && claimErr == nil {
+	if len(want) == 0 && len(no.errs) == 0 {
 		return map[string]criconfig.Volume{}, nil
 	}
 	ref := trace.Pod{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
@@ -60,8 +59,8 @@ func (m *Manager) Mount(ctx context.Context, obj *v1.Pod) (map[string]criconfig.
 	m.inUseChanged(want)
 	m.kick()
 
-	if claimErr != nil {
-		return nil, m.unprocessed(ctx, obj, unresolved, claimErr)
+	if err := no.err(); err != nil {
+		return nil, m.unprocessed(ctx, obj, no.names, err)
 	}
 	if len(held) > 0 {
 		return m.awaitHeld(ctx, obj, w, held)
@@ -109,10 +108,10 @@ func (p *pod) keep(claims map[string]resolved) {
 }
 
 // wants returns the pod's desired volumes. It omits a volume that no container uses, and a volume whose claim could not
-// be resolved. It also returns the volumes whose label is refused.
+// be resolved. It adds the volumes whose label is refused to no.
 //
 // Upstream: pkg/kubelet/volumemanager/populator, processPodVolumes.
-func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved, label setLabel) (want map[key]*wanted, no refusals, err error) {
+func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[string]resolved, label setLabel, no *refusals) (want map[key]*wanted, err error) {
 	want = map[key]*wanted{}
 	for i := range obj.Spec.Volumes {
 		v := &obj.Spec.Volumes[i]
@@ -120,7 +119,7 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 			continue
 		}
 		if !element(v.Name) {
-			return nil, no, fmt.Errorf("spec.volumes[%d].name %q: want a DNS label", i, v.Name)
+			return nil, fmt.Errorf("spec.volumes[%d].name %q: want a DNS label", i, v.Name)
 		}
 		claim, bound := claims[v.Name]
 		if isClaim(v) && !bound {
@@ -128,10 +127,10 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 		}
 		k, w, err := m.wantOne(ctx, obj, v, claim)
 		if err != nil {
-			return nil, no, err
+			return nil, err
 		}
 		if err := label(ctx, v.Name, k, w); err != nil {
-			no.names, no.err = append(no.names, v.Name), and(no.err, err)
+			no.add(v.Name, err)
 			continue
 		}
 		if same := want[k]; same != nil {
@@ -140,7 +139,7 @@ func (m *Manager) wants(ctx context.Context, obj *v1.Pod, use usage, claims map[
 		}
 		want[k] = w
 	}
-	return want, no, nil
+	return want, nil
 }
 
 func (m *Manager) wantOne(ctx context.Context, obj *v1.Pod, v *v1.Volume, claim resolved) (key, *wanted, error) {
