@@ -3,6 +3,7 @@ package csi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,7 +82,7 @@ func (w *work) stageBlock(ctx context.Context) error {
 	}
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
 	if err != nil {
-		return err
+		return fmt.Errorf("kubernetes.io/csi: failed to get NodeStageSecretRef %s: %w", nameOf(w.v.stageSecret), err)
 	}
 	access, err := w.d.access(ctx, w.v, true, nil)
 	if err != nil {

@@ -63,6 +63,9 @@ func accessMode(mode v1.PersistentVolumeAccessMode, multi bool) csipb.VolumeCapa
 	return csipb.VolumeCapability_AccessMode_UNKNOWN
 }
 
+// nameOf returns the name of a Secret as upstream's errors have it.
+func nameOf(ref *v1.SecretReference) string { return ref.Namespace + "/" + ref.Name }
+
 // secret returns the data of the Secret that a reference names; nil if there is no reference.
 func (p *Plugin) secret(ctx context.Context, pod types.UID, what string, ref *v1.SecretReference) (map[string]string, error) {
 	out := map[string]string{}
@@ -71,14 +74,13 @@ func (p *Plugin) secret(ctx context.Context, pod types.UID, what string, ref *v1
 	}
 	s, err := p.cfg.API.CoreV1().Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("fetching %s %s/%s failed: kubernetes.io/csi: failed to find the secret %s in the namespace %s with error: %w",
-			what, ref.Namespace, ref.Name, ref.Name, ref.Namespace, err)
+		return nil, fmt.Errorf("kubernetes.io/csi: failed to find the secret %s in the namespace %s with error: %w", ref.Name, ref.Namespace, err)
 	}
 	var values []string
 	for k, v := range s.Data {
 		out[k] = string(v)
 		values = append(values, string(v))
 	}
-	p.cfg.Secrets.Learn(string(pod), what+" "+ref.Namespace+"/"+ref.Name, values...)
+	p.cfg.Secrets.Learn(string(pod), what+" "+nameOf(ref), values...)
 	return out, nil
 }

@@ -47,7 +47,7 @@ func (p *Plugin) expand(ctx context.Context, d *driver, v vol, s volume.Spec, si
 	}
 	secrets, err := p.secret(ctx, s.PodUID, "NodeExpandSecretRef", v.expandSecret)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("expander.NodeExpand failed to get NodeExpandSecretRef %s: %w", nameOf(v.expandSecret), err)
 	}
 	access, err := d.access(ctx, v, s.Block, nil)
 	if err != nil {

@@ -30,8 +30,11 @@ func (w *work) publish(ctx context.Context, path string) error {
 
 func (w *work) publishRequest(ctx context.Context, path string) (*csipb.NodePublishVolumeRequest, error) {
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodePublishSecretRef", w.v.publishSecret)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil && w.spec.Block:
+		return nil, fmt.Errorf("kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to get NodePublishSecretRef %s: %w", nameOf(w.v.publishSecret), err)
+	case err != nil:
+		return nil, fmt.Errorf("fetching NodePublishSecretRef %s failed: %w", nameOf(w.v.publishSecret), err)
 	}
 	access, err := w.d.access(ctx, w.v, w.spec.Block, w.delegated(ctx))
 	if err != nil {
@@ -96,7 +99,7 @@ func (w *work) tokens(ctx context.Context) (map[string]string, error) {
 			},
 		})
 		if err != nil {
-			return nil, fmt.Errorf("service account token for driver %s: %w", w.v.driver, err)
+			return nil, fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get service accoount token attributes: %w", err) // upstream's spelling
 		}
 		got[r.Audience] = tr.Status
 	}

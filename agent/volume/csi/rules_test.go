@@ -218,13 +218,51 @@ func TestPublishRequest(t *testing.T) {
 	}
 }
 
-// The message of a Secret that is missing is upstream's: it becomes the pod's Event.
-func TestMissingSecret(t *testing.T) {
-	p := newPlugin(t, fake.NewClientset())
-	_, err := p.secret(t.Context(), "u1", "NodePublishSecretRef", &v1.SecretReference{Namespace: "shop", Name: "s"})
-	want := `fetching NodePublishSecretRef shop/s failed: kubernetes.io/csi: failed to find the secret s in the namespace shop with error: secrets "s" not found`
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+// The messages of what is missing are upstream's: they become the pod's Event.
+func TestMissing(t *testing.T) {
+	ref := &v1.SecretReference{Namespace: "shop", Name: "s"}
+	const gone = `: kubernetes.io/csi: failed to find the secret s in the namespace shop with error: secrets "s" not found`
+	const absent = ": driver name d not found in the list of registered CSI drivers"
+	spec := csiPV(func(*v1.PersistentVolume) {})
+	spec.Pod = &v1.Pod{}
+	device, inline := spec, spec
+	device.Block = true
+	inline.PV, inline.Volume = nil, &v1.Volume{Name: "data", VolumeSource: v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "d"}}}
+	begin := func(s volume.Spec, d *driver) func(w *work) error {
+		return func(w *work) error {
+			if d != nil {
+				w.p.drivers["d"] = d
+			}
+			_, err := w.p.begin(t.Context(), s)
+			return err
+		}
+	}
+	publish := func(w *work) error { _, err := w.publishRequest(t.Context(), "/t"); return err }
+	for _, c := range []struct {
+		name string
+		spec volume.Spec
+		do   func(w *work) error
+		want string
+	}{
+		{"to stage", spec, func(w *work) error { return w.stage(t.Context()) }, "fetching NodeStageSecretRef shop/s failed" + gone},
+		{"to stage a device", device, func(w *work) error { return w.stageBlock(t.Context()) }, "kubernetes.io/csi: failed to get NodeStageSecretRef shop/s" + gone},
+		{"to publish", spec, publish, "fetching NodePublishSecretRef shop/s failed" + gone},
+		{"to publish a device", device, publish, "kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to get NodePublishSecretRef shop/s" + gone},
+		{"to expand", spec, func(w *work) error {
+			_, err := w.p.expand(t.Context(), w.d, w.v, spec, resource.Quantity{})
+			return err
+		}, "expander.NodeExpand failed to get NodeExpandSecretRef shop/s" + gone},
+		{"the driver", spec, begin(spec, nil), "MountVolume.MountDevice failed: kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient" + absent},
+		{"the driver of a device", spec, begin(device, nil), "MapVolume.SetUpDevice failed: kubernetes.io/csi: blockMapper.SetUpDevice failed to get CSI client" + absent},
+		{"the driver of an inline volume", spec, begin(inline, nil), "kubernetes.io/csi: mounter.SetUpAt failed to get CSI client" + absent},
+		{"the mode", spec, begin(inline, &driver{name: "d"}), `kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: volume mode "Ephemeral" not supported by driver d (no CSIDriver object)`},
+	} {
+		p := newPlugin(t, fake.NewClientset())
+		d := &driver{name: "d", caps: map[csipb.NodeServiceCapability_RPC_Type]bool{canStage: true, canExpand: true}}
+		w := &work{p: p, spec: c.spec, d: d, v: vol{driver: "d", handle: "h", name: "pv", stageSecret: ref, publishSecret: ref, expandSecret: ref}}
+		if err := c.do(w); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
 	}
 }
 

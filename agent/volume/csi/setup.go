@@ -2,6 +2,7 @@ package csi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -32,13 +33,13 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 	v.options = withLabel(v.options, s.SELinuxLabel)
 	w := &work{p: p, spec: s, v: v}
 	if w.d, err = p.awaitDriver(ctx, v.driver, s); err != nil {
-		return nil, stage(mountDevice(s), v.ephemeral, err)
+		return nil, stage(mountDevice(s), v.ephemeral, noClient(s, v, err))
 	}
 	if w.info, err = p.info(ctx, v.driver); err != nil {
 		return nil, err
 	}
-	if err := w.info.supports(v); err != nil {
-		return nil, err
+	if err := w.info.supports(v); err != nil && !s.Block { // as upstream, the modes do not concern devices
+		return nil, fmt.Errorf("kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: %w", err)
 	}
 	if v.ephemeral || !w.info.attached() {
 		return w, nil
@@ -55,6 +56,21 @@ func (p *Plugin) begin(ctx context.Context, s volume.Spec) (*work, error) {
 		return nil, &volume.StageError{Stage: at, Err: err}
 	}
 	return w, nil
+}
+
+// noClient adds upstream's words to the error of a driver that is not registered.
+func noClient(s volume.Spec, v vol, err error) error {
+	if _, is := errors.AsType[unregisteredError](err); !is {
+		return err
+	}
+	why := "attacher.MountDevice failed to create newCsiDriverClient"
+	switch {
+	case v.ephemeral:
+		why = "mounter.SetUpAt failed to get CSI client"
+	case s.Block:
+		why = "blockMapper.SetUpDevice failed to get CSI client"
+	}
+	return fmt.Errorf("kubernetes.io/csi: %s: %w", why, err)
 }
 
 func mountDevice(s volume.Spec) string {

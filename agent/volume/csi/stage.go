@@ -2,6 +2,7 @@ package csi
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -28,7 +29,7 @@ func (w *work) stage(ctx context.Context) error {
 	}
 	secrets, err := w.p.secret(ctx, w.spec.PodUID, "NodeStageSecretRef", w.v.stageSecret)
 	if err != nil {
-		return err
+		return fmt.Errorf("fetching NodeStageSecretRef %s failed: %w", nameOf(w.v.stageSecret), err)
 	}
 	access, err := w.d.access(ctx, w.v, false, w.delegated(ctx))
 	if err != nil {

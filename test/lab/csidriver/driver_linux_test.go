@@ -230,7 +230,7 @@ func TestStagedOnceForTwoPods(t *testing.T) {
 	a := l.startAgent()
 	// The driver comes after the pod.
 	_, err := a.Mount(t.Context(), pod("u1"))
-	if err == nil || !a.events.has(`FailedMount: MountVolume.MountDevice failed for volume "pv" : driver name `+driverName+" not found in the list of registered CSI drivers") {
+	if err == nil || !a.events.has(`FailedMount: MountVolume.MountDevice failed for volume "pv" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name `+driverName+" not found in the list of registered CSI drivers") {
 		t.Errorf("error %v, events %q", err, a.events.list)
 	}
 	l.startDriver()
