@@ -93,6 +93,14 @@ type StagedError struct {
 	Again func(ctx context.Context) error
 }
 
+// Staged returns a [*StagedError]; nil if err is nil.
+func Staged(err error, again func(ctx context.Context) error) error {
+	if err == nil {
+		return nil
+	}
+	return &StagedError{err, again}
+}
+
 // Error implements error.
 func (e *StagedError) Error() string { return e.Err.Error() }
 

@@ -58,10 +58,10 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 // leave returns the error of a TearDown that could not unstage a volume; nil if err is nil. unstage is for later attempts, when any pod that
 // has the volume counts, and is called with the volume's lock.
 func (p *Plugin) leave(data volData, err error, unstage func(ctx context.Context, d *driver) error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		err = fmt.Errorf("unstage volume %s: %w", data.Handle, err)
 	}
-	again := func(ctx context.Context) error {
+	return volume.Staged(err, func(ctx context.Context) error {
 		d, err := p.driver(data.Driver)
 		if err != nil {
 			return err
@@ -72,8 +72,7 @@ func (p *Plugin) leave(data volData, err error, unstage func(ctx context.Context
 		}
 		defer give()
 		return within(ctx, func(ctx context.Context) error { return unstage(ctx, d) })
-	}
-	return &volume.StagedError{Err: fmt.Errorf("unstage volume %s: %w", data.Handle, err), Again: again}
+	})
 }
 
 // unpublish calls the driver to unmount a pod's volume, and removes the path.

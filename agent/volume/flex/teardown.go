@@ -33,7 +33,9 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if err := d.unmount(ctx, at); err != nil {
 		return err
 	}
-	return d.unstage(ctx, at)
+	return volume.Staged(d.unstage(ctx, at), func(ctx context.Context) error {
+		return p.clean(ctx, volume.Place{Plugin: at.Plugin, Name: at.Name})
+	})
 }
 
 // empty removes a directory that is empty and not mounted, and reports whether there is none now.

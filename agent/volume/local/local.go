@@ -202,6 +202,18 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if err != nil || !mounted {
 		return err
 	}
+	return volume.Staged(p.unstage(ctx, disk), func(ctx context.Context) error {
+		give, err := p.take(ctx, at)
+		if err != nil {
+			return err
+		}
+		defer give()
+		return p.unstage(ctx, disk)
+	})
+}
+
+// unstage unmounts a disk that no pod has. The volume's lock is held.
+func (p *Plugin) unstage(ctx context.Context, disk string) error {
 	if used, err := p.otherPods(disk); err != nil || used {
 		return err
 	}

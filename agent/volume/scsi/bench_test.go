@@ -1,7 +1,9 @@
 package scsi
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +38,7 @@ type bench struct {
 	rec    *tracetest.Recorder
 	build  func(Config) (*Plugin, error)
 	p      *Plugin
+	left   map[string]func(context.Context) error // by a pod's directory
 }
 
 // mounter fails when the bench's budget is used up: the agent has ended.
@@ -138,7 +141,7 @@ esac
 
 func newBench(t *testing.T, build func(Config) (*Plugin, error), edit func(*Config)) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: t.TempDir(), kernel: mount.NewFakeMounter(nil), rec: tracetest.New(t), build: build}
+	b := &bench{t: t, dir: t.TempDir(), kernel: mount.NewFakeMounter(nil), rec: tracetest.New(t), build: build, left: map[string]func(context.Context) error{}}
 	b.cfg = Config{
 		RootDir: b.path("root"), Sys: b.path("sys"), Dev: b.path("dev"), Mounter: mounter{b.kernel, b}, Bus: b.rec.Bus(), Appear: 200 * time.Millisecond, Patience: 30 * time.Second,
 	}
@@ -181,6 +184,7 @@ func (b *bench) read(path string) string {
 // restart replaces the plugin by a new one, as a restart of the agent does.
 func (b *bench) restart() {
 	b.t.Helper()
+	clear(b.left)
 	var err error
 	if b.p, err = b.build(b.cfg); err != nil {
 		b.t.Fatal(err)
@@ -285,11 +289,27 @@ func (b *bench) tearDown(s volume.Spec) {
 	}
 }
 
+// tryTearDown does what the manager does: what a TearDown has left is tried again.
 func (b *bench) tryTearDown(s volume.Spec) error {
-	if s.Block {
-		return b.p.TearDownBlock(b.t.Context(), s.Place)
+	if again := b.left[s.Dir]; again != nil {
+		err := again(b.t.Context())
+		if err == nil {
+			delete(b.left, s.Dir)
+		}
+		return err
 	}
-	return b.p.TearDown(b.t.Context(), s.Place)
+	down := b.p.TearDown
+	if s.Block {
+		down = b.p.TearDownBlock
+	}
+	err := down(b.t.Context(), s.Place)
+	if left, ok := errors.AsType[*volume.StagedError](err); ok {
+		b.left[s.Dir] = left.Again
+		if _, err := os.Lstat(s.Dir); !errors.Is(err, fs.ErrNotExist) {
+			b.t.Errorf("the pod has its volume still: %v", err)
+		}
+	}
+	return err
 }
 
 // mounted returns what is mounted where, without the bench's directory.

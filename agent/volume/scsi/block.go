@@ -71,6 +71,7 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 	if err != nil {
 		return err
 	}
+	var left error
 	if dir != "" {
 		give, err := p.take(ctx, dir, at.Name)
 		if err != nil {
@@ -81,11 +82,12 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 		if err := blockdev.Unbind(p.cfg.Mounter, dir, string(at.PodUID)); err != nil {
 			return err
 		}
-		if err := p.unmap(ctx, dir, at.Dir, at.Name); err != nil {
-			return err
-		}
+		left = p.left(dir, p.unmap(ctx, dir, at.Dir, at.Name), true)
 	}
-	return p.removed(at.Dir)
+	if err := p.removed(at.Dir); err != nil {
+		return err
+	}
+	return left
 }
 
 // unmap detaches the disk of a block volume, unless another pod has it. The lock of the global directory is held.

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// TearDown implements volume.Plugin. After the last pod of the node, the disk is detached. The pod's directory is removed last: until then the
+// TearDown implements volume.Plugin. After the last pod of the node, the disk is detached; if that fails, the pod has no volume any more. The pod's directory is removed last: until then the
 // volume is known to exist. Directories are removed only if they are empty.
 //
 // Upstream: pkg/volume/iscsi/iscsi.go and pkg/volume/fc/fc.go, TearDownAt.
@@ -30,12 +30,19 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if _, err := p.unmount(at.Dir); err != nil {
 		return err
 	}
+	var left error
 	if dir != "" {
-		if err := p.unstage(ctx, dir, at.Dir, at.Name); err != nil {
-			return err
-		}
+		left = p.left(dir, p.unstage(ctx, dir, at.Dir, at.Name), false)
 	}
-	return p.removed(at.Dir)
+	if err := p.removed(at.Dir); err != nil {
+		return err
+	}
+	return left
+}
+
+// left is the error of a TearDown after which the disk is still there; nil if err is nil. Clean tries again, too, also after the agent's end.
+func (p *Plugin) left(dir string, err error, block bool) error {
+	return volume.Staged(err, func(ctx context.Context) error { return p.clean(ctx, dir, block) })
 }
 
 // removed removes a pod's directory, if it is empty, and forgets which disk it had.
