@@ -125,6 +125,16 @@ func TestNodePatch(t *testing.T) {
 	}
 }
 
+// Whoever may change the node may write this annotation.
+func TestNodePatchOfNull(t *testing.T) {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", Annotations: map[string]string{nodeIDs: "null"}}}
+	got, err := nodePatch(node, nil, func(m map[string]string) { m["d"] = "1" })
+	const want = `{"metadata":{"annotations":{"csi.volume.kubernetes.io/nodeid":"{\"d\":\"1\"}"},"resourceVersion":"7"}}`
+	if string(got) != want || err != nil {
+		t.Errorf("%s, error %v", got, err)
+	}
+}
+
 func TestCSINodeOfAnEarlierNodeIsReplaced(t *testing.T) {
 	api := fake.NewClientset(
 		&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "new"}},

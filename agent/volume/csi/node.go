@@ -175,6 +175,9 @@ func nodePatch(node *v1.Node, labels map[string]string, change func(ids map[stri
 		if err := json.Unmarshal([]byte(had), &ids); err != nil {
 			return nil, fmt.Errorf("failed to parse node's %q annotation value (%q): %w", nodeIDs, had, err)
 		}
+		if ids == nil { // of "null"
+			ids = map[string]string{}
+		}
 	}
 	before := maps.Clone(ids)
 	change(ids)
