@@ -48,14 +48,15 @@ func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions [
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := d.node.NodeGetInfo(ctx, &csipb.NodeGetInfoRequest{}, grpc.WaitForReady(true))
+	resp, err := d.node.NodeGetInfo(asking, &csipb.NodeGetInfoRequest{}, grpc.WaitForReady(true))
 	if err == nil {
-		err = p.install(ctx, name, resp)
+		err = p.install(asking, name, resp)
 	}
 	if err != nil {
 		_ = d.conn.Close()
+		p.withdraw(ctx, name)
 		return err
 	}
 	p.mu.Lock()
@@ -74,6 +75,26 @@ func (p *Plugin) Register(ctx context.Context, name, endpoint string, versions [
 	return nil
 }
 
+// withdraw removes a driver that could not register from the API, where an earlier agent may have installed it: otherwise, pods that need it
+// come to this node. It does nothing if a driver of that name is registered, or if the agent ends.
+//
+// Upstream: pkg/volume/csi/csi_plugin.go, unregisterDriver.
+func (p *Plugin) withdraw(ctx context.Context, name string) {
+	if had, _ := p.driver(name); had != nil || ctx.Err() != nil {
+		return
+	}
+	p.remove(ctx, name)
+}
+
+// remove removes a driver from the API.
+func (p *Plugin) remove(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := p.uninstall(ctx, name); err != nil {
+		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "CSI driver " + name + " could not be taken out of the CSINode object: " + err.Error()})
+	}
+}
+
 // Deregister implements pluginwatch.Handler.
 func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
 	p.mu.Lock()
@@ -85,11 +106,7 @@ func (p *Plugin) Deregister(ctx context.Context, name, endpoint string) {
 	delete(p.drivers, name)
 	p.mu.Unlock()
 	d.retire()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if err := p.uninstall(ctx, name); err != nil {
-		trace.Point(p.cfg.Bus, trace.FromContext(ctx), trace.Log{Level: trace.LevelWarn, Message: "CSI driver " + name + " could not be taken out of the CSINode object: " + err.Error()})
-	}
+	p.remove(ctx, name)
 }
 
 // Upstream: pkg/volume/csi/csi_plugin.go, validateVersions.
