@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +35,9 @@ func (p *stuckPlugin) TearDown(context.Context, Place) error {
 // A volume that cannot be unmounted from the node does not keep its pod, and is in use until it is unmounted.
 func TestStaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, changed := &stuckPlugin{fails: 2}, 0
-		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, InUseChanged: func() { changed++ }})
+		p := &stuckPlugin{fails: 2}
+		var changed atomic.Int64
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, InUseChanged: func() { changed.Add(1) }})
 		if _, err := m.Mount(t.Context(), claimPod("u", "data")); err != nil {
 			t.Fatal(err)
 		}
@@ -43,13 +45,13 @@ func TestStaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		changed = 0
+		changed.Store(0)
 		for _, c := range []struct {
 			wait time.Duration
 			want []v1.UniqueVolumeName
 		}{{time.Second, []v1.UniqueVolumeName{"test/pv"}}, {3 * time.Second, nil}} {
-			if got := m.InUse(); !slices.Equal(got, []v1.UniqueVolumeName{"test/pv"}) || changed != 0 {
-				t.Errorf("in use: %v, %d changes", got, changed)
+			if got := m.InUse(); !slices.Equal(got, []v1.UniqueVolumeName{"test/pv"}) || changed.Load() != 0 {
+				t.Errorf("in use: %v, %d changes", got, changed.Load())
 			}
 			time.Sleep(c.wait)
 			synctest.Wait()
@@ -57,8 +59,8 @@ func TestStaged(t *testing.T) {
 				t.Errorf("in use: %v, want %v", got, c.want)
 			}
 		}
-		if want := []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3500 * time.Millisecond}; !slices.Equal(p.tries, want) || changed != 1 {
-			t.Errorf("attempts after %v, want %v; %d changes", p.tries, want, changed)
+		if want := []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3500 * time.Millisecond}; !slices.Equal(p.tries, want) || changed.Load() != 1 {
+			t.Errorf("attempts after %v, want %v; %d changes", p.tries, want, changed.Load())
 		}
 	})
 }
