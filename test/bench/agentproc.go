@@ -110,18 +110,8 @@ func (a *agent) remove(pod *v1.Pod) error {
 
 // usage reads a process's CPU time and resident memory.
 func usage(pid int) (cpu time.Duration, rss int64, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	if cpu, err = cpuTime([]int{pid}); err != nil {
 		return 0, 0, err
-	}
-	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+2:]))
-	var ticks int64
-	for _, i := range []int{11, 12} {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			return 0, 0, err
-		}
-		ticks += n
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -136,5 +126,5 @@ func usage(pid int) (cpu time.Duration, rss int64, err error) {
 			rss = kib << 10
 		}
 	}
-	return time.Duration(ticks) * time.Second / 100, rss, nil
+	return cpu, rss, nil
 }

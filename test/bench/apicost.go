@@ -78,7 +78,7 @@ func (c *clusterBench) apiCost(ctx context.Context) error {
 	if err := c.warm(ctx); err != nil {
 		return err
 	}
-	n := max(10, c.samples()) // the kernel tells CPU time in steps of 10 ms
+	n := max(10, c.samples())
 	pods := make([]*v1.Pod, n)
 	for i := range pods {
 		pods[i] = bound(plain(c.node.lab))
