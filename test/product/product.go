@@ -24,7 +24,7 @@ func Fetch(ctx context.Context, _ io.Writer) error {
 	return nil
 }
 
-// Build builds cmd/kubeloupe to out, with more variables in go's environment. It is for tests of packages two directories below
+// Build builds cmd/kubeloupe to out as make build does, with more variables in go's environment. It is for tests of packages two directories below
 // the module's. It reads the directories of what the program is made of: go test repeats the result of a test while nothing
 // has changed that the test itself opened, and knows nothing of what a compiler that it runs opens.
 func Build(ctx context.Context, out string, env ...string) error {
@@ -34,7 +34,7 @@ func Build(ctx context.Context, out string, env ...string) error {
 			return err
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", out, program)
+	build := exec.CommandContext(ctx, "go", "build", "-pgo="+program+"/agent.pgo", "-o", out, program)
 	build.Env = append(os.Environ(), env...)
 	if said, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, said)
