@@ -32,6 +32,6 @@ func (s *soak) profiling(ctx context.Context) (finish func() error) {
 		if r.err != nil {
 			return r.err
 		}
-		return os.WriteFile(s.profileTo, r.data, 0o644) //nolint:gosec // it is part of the source
+		return os.WriteFile(s.profileTo, r.data, 0o644)
 	}
 }
