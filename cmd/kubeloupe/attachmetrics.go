@@ -46,7 +46,7 @@ func newMetricsPort(ctx context.Context, address string) (*metricsPort, error) {
 		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "kubeloupe_") }), err
 	})
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(ours, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 2}))
+	mux.Handle("GET /metrics", sink.fresh(promhttp.HandlerFor(ours, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 2})))
 	return &metricsPort{sink: sink, listen: netutil.LimitListener(l, metricsConns), server: http.Server{
 		Handler: mux, MaxHeaderBytes: metricsHeaders, ReadTimeout: metricsTime, WriteTimeout: metricsTime, IdleTimeout: 3 * metricsTime,
 	}}, nil

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,15 @@ func TestMetricsPort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
+	bus := trace.NewBus(64)
+	var reads sync.WaitGroup
+	reads.Go(func() { p.sink.run(ctx, bus) })
+	defer reads.Wait()
+	defer cancel()
+	for p.sink.from.Load() == nil { // it does not read yet
+		time.Sleep(time.Millisecond)
+	}
+	trace.Point(bus, trace.Span{}, trace.SpanExport{Sent: 7}) // right before the request
 	p.sink.explained(ship.Start{
 		Outcome: "ready", Took: 6 * time.Second, Sent: true, Trace: trace.TraceID{Hi: 1, Lo: 2}, Phases: []ship.Part{{Name: "image", Dur: 5 * time.Second}},
 		Waits: []ship.Part{{Name: "queue", Dur: time.Second}}, Causes: []cause.Finding{{ID: "KL02", Cost: 4 * time.Second}},
@@ -51,6 +61,7 @@ func TestMetricsPort(t *testing.T) {
 	for _, want := range []string{
 		`kubeloupe_pod_starts_total{outcome="ready"} 2.0 # {trace_id="00000000000000010000000000000002"}`,
 		`kubeloupe_pod_start_cause_seconds_count{cause="KL02"} 1`, `kubeloupe_pod_start_wait_seconds_sum{kind="queue"} 1.0`,
+		`kubeloupe_exported_spans_total{result="sent"} 7.0`,
 	} {
 		if code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("status %d, no %s in\n%s", code, want, body)
