@@ -113,11 +113,7 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 	if err != nil {
 		return err
 	}
-	d, err := p.driver(data.Driver)
-	if err != nil {
-		return err
-	}
-	give, err := p.take(ctx, data.id())
+	d, give, err := p.hold(ctx, data)
 	if err != nil {
 		return err
 	}

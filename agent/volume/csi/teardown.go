@@ -32,11 +32,7 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	if err != nil {
 		return err
 	}
-	d, err := p.driver(data.Driver)
-	if err != nil {
-		return err
-	}
-	give, err := p.take(ctx, data.id())
+	d, give, err := p.hold(ctx, data)
 	if err != nil {
 		return err
 	}
@@ -62,17 +58,22 @@ func (p *Plugin) leave(data volData, err error, unstage func(ctx context.Context
 		err = fmt.Errorf("unstage volume %s: %w", data.Handle, err)
 	}
 	return volume.Staged(err, func(ctx context.Context) error {
-		d, err := p.driver(data.Driver)
-		if err != nil {
-			return err
-		}
-		give, err := p.take(ctx, data.id())
+		d, give, err := p.hold(ctx, data)
 		if err != nil {
 			return err
 		}
 		defer give()
 		return within(ctx, func(ctx context.Context) error { return unstage(ctx, d) })
 	})
+}
+
+// hold returns the driver of a volume, and locks the volume until give is called.
+func (p *Plugin) hold(ctx context.Context, data volData) (d *driver, give func(), err error) {
+	if d, err = p.driver(data.Driver); err != nil {
+		return nil, nil, err
+	}
+	give, err = p.take(ctx, data.id())
+	return d, give, err
 }
 
 // unpublish calls the driver to unmount a pod's volume, and removes the path.

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/volume"
 )
 
-// TearDown implements volume.Plugin. After the last pod of the node, the disk is detached; if that fails, the pod has no volume any more. The pod's directory is removed last: until then the
-// volume is known to exist. Directories are removed only if they are empty.
+// TearDown implements volume.Plugin. After the last pod of the node, the disk is detached; if that fails, the pod has no volume any more. The
+// pod's directory is removed last: until then the volume is known to exist. Directories are removed only if they are empty.
 //
 // Upstream: pkg/volume/iscsi/iscsi.go and pkg/volume/fc/fc.go, TearDownAt.
 func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
