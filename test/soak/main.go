@@ -85,7 +85,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	fmt.Printf("%s is the node; %d pods in %.4g minutes, %d alive at most; log %s\n\n", o.agent, o.pods, o.minutes, o.alive, s.agent.LogFile)
 	finish := s.profiling(ctx)
-	defer func() { err = errors.Join(err, finish()) }()
+	defer func() { err = errors.Join(err, finish(err != nil)) }()
 	printHead()
 	counts := make([]count, 0, o.counts)
 	began := time.Now()

@@ -13,11 +13,13 @@ const maxProfile = 10 * time.Minute
 // length is how long the pods come and go.
 func (o *options) length() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
 
-// profiling profiles the agent while the pods come and go, if that is wanted. The returned function waits for the profile and writes it.
-func (s *soak) profiling(ctx context.Context) (finish func() error) {
+// profiling profiles the agent while the pods come and go, if that is wanted. The returned function waits for the profile and writes it, or
+// ends it if the run has failed.
+func (s *soak) profiling(ctx context.Context) (finish func(failed bool) error) {
 	if s.profileTo == "" {
-		return func() error { return nil }
+		return func(bool) error { return nil }
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	type result struct {
 		data []byte
 		err  error
@@ -27,7 +29,11 @@ func (s *soak) profiling(ctx context.Context) (finish func() error) {
 		data, err := s.profile(ctx, "profile", map[string]string{"seconds": strconv.Itoa(int(s.length().Seconds()))})
 		done <- result{data, err}
 	}()
-	return func() error {
+	return func(failed bool) error {
+		defer cancel()
+		if failed {
+			return nil
+		}
 		r := <-done
 		if r.err != nil {
 			return r.err

@@ -99,7 +99,7 @@ func (w *work) tokens(ctx context.Context) (map[string]string, error) {
 			},
 		})
 		if err != nil {
-			return nil, fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get service accoount token attributes: %w", err) // upstream's spelling
+			return nil, fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get service account token attributes: %w", err)
 		}
 		got[r.Audience] = tr.Status
 	}
