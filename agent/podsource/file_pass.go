@@ -62,7 +62,10 @@ func (f *File) entries() ([]string, error) {
 		return nil, fmt.Errorf("is neither a directory nor a regular file (%s)", info.Mode().Type())
 	}
 	entries, err := os.ReadDir(f.path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // removed just now
+		return nil, nil
+	case err != nil:
 		return nil, cause(err)
 	}
 	var paths []string

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -429,6 +431,34 @@ func TestFileDirectoryComesAndGoes(t *testing.T) {
 	must(t, os.Rename(n.path("new"), n.path("a/b")))
 	n.expect("ADD web")
 	n.noErrors()
+}
+
+// A directory or a manifest that is removed between the look at it and its read does not exist: that is no error.
+func TestFileRemovedMeanwhile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "manifests")
+	path := filepath.Join(dir, "web.yaml")
+	f, err := NewFile(FileConfig{Path: dir, Node: "n1"})
+	must(t, err)
+	var stop atomic.Bool
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for !stop.Load() {
+			_ = os.Mkdir(dir, 0o700)
+			_ = os.WriteFile(path, []byte(web), 0o600)
+			_ = os.Remove(path)
+			_ = os.Remove(dir)
+		}
+	})
+	defer writer.Wait()
+	defer stop.Store(true)
+	for range 20_000 {
+		if _, err := f.entries(); err != nil {
+			t.Fatalf("the directory: %v", err)
+		}
+		if v := look(path, nil, true, time.Now()); v != nil && v.problem != nil {
+			t.Fatalf("the manifest: %+v", v.problem)
+		}
+	}
 }
 
 func TestFileSingle(t *testing.T) {

@@ -83,12 +83,6 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 	v := &version{path: path}
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if m == nil {
-			return nil
-		}
-		v.gone = true
-		return v
 	case err == nil && !force && m != nil && m.stat.same(info):
 		return nil
 	case err == nil && info.IsDir():
@@ -99,6 +93,13 @@ func look(path string, m *manifest, force bool, now time.Time) *version {
 		err = fmt.Errorf("is %d bytes long: want at most %d", info.Size(), maxManifest)
 	case err == nil:
 		v.data, err = read(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // also one that was removed after the look at its size
+		if m == nil {
+			return nil
+		}
+		v.gone = true
+		return v
 	}
 	if info != nil && err == nil {
 		v.stat = stamp{info: info, unsure: now.Sub(info.ModTime()) < racy}
