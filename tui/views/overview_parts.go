@@ -54,12 +54,25 @@ func (d *overviewDraw) startingPart() {
 	n := min(d.r.starting, len(all))
 	d.begin("starting now", d.more(n, len(all)))
 	defer d.end()
-	if len(all) == 0 {
+	switch {
+	case len(all) > 0:
+	case anyStarting(d.trouble):
+		d.none("only pods that are in trouble")
+	default:
 		d.none("no pod is starting")
 	}
 	for i := range all[:n] {
 		d.startingRow(&all[i])
 	}
+}
+
+func anyStarting(pods []model.Pod) bool {
+	for i := range pods {
+		if pods[i].State() == model.StateStarting {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *overviewDraw) startingRow(pod *model.Pod) {
