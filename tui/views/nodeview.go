@@ -163,7 +163,7 @@ func (p *Node) machine(n *model.Node, m *model.Model) section {
 		text, tone := "", style.Plain
 		if i >= 0 {
 			st := u.Stalls[i]
-			text = p.Theme.Gauge(st.Some.Seconds(), u.Interval.Seconds(), 10, stallLimit*u.Interval.Seconds()) + " " + part(st.Some) + " some, " + part(st.Full) + " all tasks stalled"
+			text = p.Theme.Gauge(st.Some.Seconds(), u.Interval.Seconds(), 10, stallLimit*u.Interval.Seconds()) + " " + part(st.Some) + " some, " + part(st.Full) + " full"
 			tone = toneIf(st.Some.Seconds() > stallLimit*u.Interval.Seconds(), style.Slow)
 		}
 		s.add("PSI "+string(r), text, tone)

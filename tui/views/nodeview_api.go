@@ -70,8 +70,11 @@ func conditions(th *style.Theme, s *section, known []model.Condition, ago func(t
 	}
 }
 
-// shownRequests is how many kinds of request are listed.
-const shownRequests = 6
+// shownRequests is how many kinds of request are listed, nameRoom how wide their names: the columns fit into half of 120.
+const (
+	shownRequests = 6
+	nameRoom      = 17
+)
 
 // server is how the agent and the API server get on.
 func (p *Node) server(m *model.Model) section {
@@ -106,9 +109,9 @@ func (p *Node) server(m *model.Model) section {
 		s.add("last minute", "no request ended", style.Dim)
 		return s
 	}
-	s.add("last minute", th.Left("", 19)+th.Right("count", 5)+th.Right("p50", 7)+th.Right("p99", 7)+th.Right("err", 4), style.Dim)
+	s.add("last minute", th.Left("", nameRoom)+th.Right("count", 5)+th.Right("p50", 7)+th.Right("p99", 7)+th.Right("err", 4), style.Dim)
 	for _, r := range requests[:min(shownRequests, len(requests))] {
-		text := th.Left(th.Clean(r.Name), 19) + th.Right(style.Count(r.Count), 5) + th.Right(style.Known(r.P50), 7) +
+		text := th.Left(th.Clean(r.Name), nameRoom) + th.Right(style.Count(r.Count), 5) + th.Right(style.Known(r.P50), 7) +
 			th.Right(style.Known(r.P99), 7) + th.Right(style.Count(r.Errors), 4)
 		s.add(" ", text, toneIf(r.Errors > 0, style.Slow))
 	}
