@@ -17,11 +17,13 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 		ready:  c.table.times(title+"last Ready", noSlower),
 		later:  c.table.partTimes(title+"last Ready after last started", atMost(15)),
 		gone:   c.table.times(title+"deleted, last gone", ofFloor(1.40)),
+		start:  c.table.pairTimes(title+"agent's CPU time of a start", 0.5),
+		end:    c.table.pairTimes(title+"agent's CPU time of a deletion", 0.5),
 	}
 	if err := c.burstFloor(ctx, size, lines); err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
-	out, err := c.agentBurst(ctx, size)
+	out, err := c.agentBurst(ctx, size, 2*settleTime)
 	if err != nil {
 		return err
 	}
@@ -30,28 +32,38 @@ func (c *clusterBench) clusterBurst(ctx context.Context, size int) error {
 	lines.ready.agent(c.kind, out.ready)
 	lines.later.agent(c.kind, out.ready-out.last)
 	lines.gone.agent(c.kind, out.gone)
+	lines.start.agent(c.kind, out.startCPU/time.Duration(size))
+	lines.end.agent(c.kind, out.endCPU/time.Duration(size))
 	return nil
 }
 
-type burstLines struct{ median, last, ready, later, gone *line }
+type burstLines struct{ median, last, ready, later, gone, start, end *line }
+
+// settleTime is how long the machine is left alone after a burst.
+const settleTime = time.Second
 
 // burst is how long it took from a call for all pods to the start of the median and of the last one, until the API had all Ready, and
-// from another call to the end of the last one.
+// from another call to the end of the last one. The agent's CPU time includes what it writes in the time to settle, such as Events.
 type burst struct {
 	outcome
-	ready, gone time.Duration
+	ready, gone      time.Duration
+	startCPU, endCPU time.Duration
 }
 
-// agentBurst has the agent start and end many pods.
-func (c *clusterBench) agentBurst(ctx context.Context, size int) (burst, error) {
+// agentBurst has the agent start and end many pods, and leaves the machine alone for the time to settle after both.
+func (c *clusterBench) agentBurst(ctx context.Context, size int, settle time.Duration) (burst, error) {
 	var out burst
 	pods := make([]*v1.Pod, size)
 	for i := range pods {
 		pods[i] = bound(plain(c.node.lab))
 	}
+	idle, _, err := usage(c.agent.PID())
+	if err != nil {
+		return out, err
+	}
 	tell := c.usedCPU(fmt.Sprintf("%d pods, %s, start", size, c.kind))
 	begin := time.Now()
-	err := each(pods, 10, func(p *v1.Pod) error { return c.create(ctx, p) })
+	err = each(pods, 10, func(p *v1.Pod) error { return c.create(ctx, p) })
 	if err != nil {
 		return out, err
 	}
@@ -66,7 +78,11 @@ func (c *clusterBench) agentBurst(ctx context.Context, size int) (burst, error) 
 		}
 		out.ready = max(out.ready, at.Sub(begin))
 	}
-	time.Sleep(time.Second)
+	time.Sleep(settle)
+	started, _, err := usage(c.agent.PID())
+	if err != nil {
+		return out, err
+	}
 	tell = c.usedCPU(fmt.Sprintf("%d pods, %s, end", size, c.kind))
 	begin = time.Now()
 	if err := c.removeAll(ctx, pods); err != nil {
@@ -80,8 +96,10 @@ func (c *clusterBench) agentBurst(ctx context.Context, size int) (burst, error) 
 		out.gone = max(out.gone, at.Sub(begin))
 	}
 	tell()
-	time.Sleep(time.Second)
-	return out, nil
+	time.Sleep(settle)
+	ended, _, err := usage(c.agent.PID())
+	out.startCPU, out.endCPU = started-idle, ended-started
+	return out, err
 }
 
 // burstFloor tries another width in each turn.
@@ -102,7 +120,7 @@ func (c *clusterBench) burstFloor(ctx context.Context, size int, lines burstLine
 	}
 	lines.median.floor(width, out.median)
 	lines.last.floor(width, out.last)
-	time.Sleep(time.Second)
+	time.Sleep(settleTime)
 	begin = time.Now()
 	if err := each(all, width, func(m *made) error { return c.twin.cri.stop(ctx, m) }); err != nil {
 		return err

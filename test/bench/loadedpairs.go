@@ -36,7 +36,7 @@ func (c *clusterBench) loadedPairs(ctx context.Context, size int) error {
 				floors = append(floors, b)
 				continue
 			}
-			b, err := c.agentBurst(ctx, size)
+			b, err := c.agentBurst(ctx, size, settleTime)
 			if err != nil {
 				return err
 			}
