@@ -16,7 +16,7 @@ const maxDepth = 16
 
 // RemoveAll removes path and everything below. The author of the tree may have nested it as deep as there are inodes, so RemoveAll
 // has a limited number of directories open at a time; os.RemoveAll has one open on each level. It follows no link and enters no
-// mount. It stops when ctx ends. It is no error if path does not exist.
+// mount. It stops when ctx ends. It is no error if path does not exist, or if others remove it, or parts of it, at the same time.
 func RemoveAll(ctx context.Context, path string) error {
 	parent, err := os.Open(filepath.Dir(path))
 	if missing(err) {
@@ -31,6 +31,9 @@ func RemoveAll(ctx context.Context, path string) error {
 		return at(path, err)
 	}
 	top, err := enter(parent, base)
+	if missing(err) {
+		return nil
+	}
 	if err != nil {
 		return at(path, err)
 	}
@@ -97,7 +100,7 @@ func (t *tree) pass(dir *os.File, depth int) (last error) {
 				last = fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || missing(err) { // the kernel does not list a removed directory
 			return last
 		}
 		if err != nil {
@@ -110,6 +113,9 @@ func (t *tree) one(dir *os.File, name string, depth int) error {
 	err := remove(dir, name)
 	if errors.Is(err, unix.ENOTEMPTY) && depth >= maxDepth {
 		err = t.raise(dir, name)
+		if missing(err) {
+			return nil
+		}
 		if err == nil {
 			t.done++
 		}
@@ -129,6 +135,9 @@ func (t *tree) one(dir *os.File, name string, depth int) error {
 // below empties a directory.
 func (t *tree) below(dir *os.File, name string, depth int) error {
 	sub, err := enter(dir, name)
+	if missing(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -98,6 +99,30 @@ func TestRemoveAll(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Several remove the same tree at the same time: what one of them finds removed is removed.
+func TestRemovedByOthers(t *testing.T) {
+	for round := range 3 {
+		top := filepath.Join(t.TempDir(), "top")
+		for i := range 10 {
+			if err := os.MkdirAll(filepath.Join(top, fmt.Sprint(i), "a", "b", "c"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var removers sync.WaitGroup
+		for range 4 {
+			removers.Go(func() {
+				if err := RemoveAll(t.Context(), top); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		removers.Wait()
+		if _, err := os.Lstat(top); !errors.Is(err, os.ErrNotExist) {
+			t.Error("it is still there: ", err)
+		}
 	}
 }
 
