@@ -61,7 +61,9 @@ func (w *walk) content() error {
 	l := w.levels[len(w.levels)-1]
 	for !l.whole {
 		names, err := l.file.Readdirnames(some)
-		if err != nil && !errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, unix.ENOENT) && len(w.levels) > 1: // it vanished meanwhile, and has no more names
+		case err != nil && !errors.Is(err, io.EOF):
 			return w.at("", err)
 		}
 		l.whole = len(names) < some

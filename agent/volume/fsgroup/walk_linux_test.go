@@ -228,6 +228,27 @@ func TestReplacedWhileClosed(t *testing.T) {
 	}
 }
 
+// A directory that is removed after some of its names were read has no more of them: that is no error.
+func TestRemovedWhileRead(t *testing.T) {
+	asRoot(t)
+	dir := t.TempDir()
+	must(t, os.Mkdir(dir+"/d", 0o700))
+	for i := range 2 * some {
+		must(t, os.WriteFile(fmt.Sprintf("%s/d/%d", dir, i), nil, 0o600))
+	}
+	w, err := change(t.Context(), t, dir, func(what, _ string) {
+		if what == "change" {
+			must(t, os.RemoveAll(dir+"/d"))
+		}
+	})
+	if err != nil || w.failures.Number != 0 {
+		t.Errorf("%v, %+v", err, w.failures)
+	}
+	if got := state(t, dir); got != "4321 2775" {
+		t.Errorf("the directory above: %s", got)
+	}
+}
+
 func TestLimitsOfAWalk(t *testing.T) {
 	asRoot(t)
 	dir := t.TempDir()
