@@ -56,14 +56,15 @@ func cleanContainer(dir string) error {
 // names lists a directory, without accessing its mount points; nil if it does not exist.
 func names(dir string) ([]string, error) {
 	f, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	var all []string
+	if err == nil {
+		defer f.Close() //nolint:errcheck // nothing was written
+		all, err = f.Readdirnames(-1)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it may have been removed since it was opened
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	return f.Readdirnames(-1)
+	return all, err
 }
 
 // removeEmpty removes a directory, if it is empty.

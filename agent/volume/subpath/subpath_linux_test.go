@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -209,5 +210,25 @@ func TestReuseAndClean(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(p.volume, "old/file")); err != nil || string(data) != "content" {
 		t.Errorf("the volume lost its content: %q, %v", data, err)
+	}
+}
+
+// A directory that is removed while it is listed does not exist: that is no error.
+func TestRemovedWhileListed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	var stop atomic.Bool
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for !stop.Load() {
+			_ = os.Mkdir(dir, 0o700)
+			_ = os.Remove(dir)
+		}
+	})
+	defer writer.Wait()
+	defer stop.Store(true)
+	for range 20_000 {
+		if _, err := names(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
