@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,6 +22,9 @@ type listener struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
+
+	end   sync.Once
+	ended error
 }
 
 // listen creates the socket, mode 0600, and its directory, mode 0700, if it is missing. It replaces a dead process's
@@ -52,7 +56,7 @@ func listen(path string) (*listener, error) {
 	if err = os.Chmod(path, 0o600); err == nil {
 		var file os.FileInfo
 		if file, err = os.Lstat(path); err == nil {
-			return &listener{l, path, file}, nil
+			return &listener{UnixListener: l, path: path, file: file}, nil
 		}
 	}
 	l.Close() //nolint:errcheck // it served nobody
@@ -65,8 +69,18 @@ func (l *listener) there() bool {
 	return err == nil && os.SameFile(file, l.file)
 }
 
-// close stops listening and removes the file, if it is still the one that was created.
+// close stops listening and removes the file, if it is still the one that was created. Further calls do nothing: the file of a new listener
+// may have the same inode.
 func (l *listener) close() error {
+	l.end.Do(func() { l.ended = l.remove() })
+	return l.ended
+}
+
+// remove is the first close. With the lock, no other listener replaces the file after this one has stopped listening.
+func (l *listener) remove() error {
+	if unlock, err := lock(l.path); err == nil {
+		defer unlock()
+	}
 	err := l.Close()
 	if l.there() {
 		err = errors.Join(err, os.Remove(l.path))
@@ -89,14 +103,16 @@ func clearPath(path string) error {
 		return fmt.Errorf("%s exists and is not a socket: remove it, or use another path", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
-	if err == nil {
+	switch {
+	case err == nil:
 		defer conn.Close() //nolint:errcheck // nothing was said
 		return inUse(path, conn)
-	}
-	if !errors.Is(err, syscall.ECONNREFUSED) {
+	case errors.Is(err, fs.ErrNotExist): // its owner removed it just now
+		return nil
+	case !errors.Is(err, syscall.ECONNREFUSED):
 		return err
 	}
-	if err := os.Remove(path); err != nil {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("left by a dead process: %w", err)
 	}
 	return nil

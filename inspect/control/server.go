@@ -170,7 +170,7 @@ func (s *Server) serveAt(ctx context.Context, l *listener, wg *sync.WaitGroup) e
 		case <-here.Done():
 		}
 		stop()
-		l.Close() //nolint:errcheck // it is closed again below
+		l.close() //nolint:errcheck // it is returned below
 	}()
 	err := s.accept(here, ctx, l, wg)
 	leave()
