@@ -22,7 +22,7 @@ const (
 )
 
 // rotate removes old files, compresses earlier rotated ones, and renames the log. The newest rotated log is not
-// compressed: the container and log collectors may still use it.
+// compressed: the container and log collectors may still use it. A file that is removed meanwhile, with its pod for example, needs no rotation.
 //
 // Upstream: pkg/kubelet/logs/container_log_manager.go, rotateLog.
 func (r *Rotator) rotate(ctx context.Context, c Container) error {
@@ -32,7 +32,7 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 	}
 	keep, remove := planRotation(files, r.cfg.MaxFiles)
 	for _, f := range remove {
-		if err := os.Remove(f); err != nil {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("rotate %s: %w", c.Path, err)
 		}
 	}
@@ -40,12 +40,15 @@ func (r *Rotator) rotate(ctx context.Context, c Container) error {
 		if strings.HasSuffix(f, zipped) {
 			continue
 		}
-		if err := compress(ctx, f); err != nil {
+		if err := compress(ctx, f); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("rotate %s: compress: %w", c.Path, err)
 		}
 	}
 	away := c.Path + "." + time.Now().Format(rotatedAt)
-	if err := os.Rename(c.Path, away); err != nil {
+	switch err := os.Rename(c.Path, away); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // if the container still runs, the next pass has the log created again
+	case err != nil:
 		return fmt.Errorf("rotate: %w", err)
 	}
 	if err := r.reopen(ctx, c.ID); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +119,44 @@ func TestLostAnswerOfReopen(t *testing.T) {
 	for i, want := range []string{"new", "older"} {
 		if text, err := os.ReadFile(files[i]); err != nil || string(text) != want {
 			t.Errorf("%s has %q, %v, want %q", files[i], text, err, want)
+		}
+	}
+}
+
+// promptReopener always succeeds.
+type promptReopener struct{}
+
+func (promptReopener) ReopenContainerLog(context.Context, *runtimeapi.ReopenContainerLogRequest, ...grpc.CallOption) (*runtimeapi.ReopenContainerLogResponse, error) {
+	return &runtimeapi.ReopenContainerLogResponse{}, nil
+}
+
+// Logs that are removed while they are rotated, because their pod is gone, need no rotation: that is no error.
+func TestRemovedWhileRotated(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	path := filepath.Join(dir, "0.log")
+	c := Container{ID: "c", Path: path}
+	r, err := NewRotator(RotatorConfig{
+		MaxSize: 4, MaxFiles: 3, Workers: 1, Interval: time.Minute, Runtime: promptReopener{}, Containers: func() []Container { return []Container{c} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for !stop.Load() {
+			_ = os.Mkdir(dir, 0o700)
+			for _, suffix := range []string{".20260101-000000", ".20260102-000000", ".20260103-000000.tmp", ""} {
+				_ = os.WriteFile(path+suffix, []byte("older"), 0o600)
+			}
+			_ = os.RemoveAll(dir)
+		}
+	})
+	defer writer.Wait()
+	defer stop.Store(true)
+	for range 2000 {
+		if err := r.rotate(t.Context(), c); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
