@@ -547,6 +547,27 @@ func TestFirstContainerPass(t *testing.T) {
 	}
 }
 
+// Under pressure, unused images are removed although the file system cannot be measured.
+func TestUnusedWithoutMeasure(t *testing.T) {
+	for name, measure := range map[string]func(string) (FS, error){
+		"no answer":   func(string) (FS, error) { return FS{}, errors.New("connection refused") },
+		"no capacity": func(string) (FS, error) { return FS{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode()
+			n.image("spare", 10)
+			c, _ := newCollector(t, n, func(c *Config) { c.ImagePolicy.MinAge, c.FSInfo = 0, measure })
+			if sum, err := c.DeleteUnused(t.Context()); err != nil || sum.Removed != 1 || len(n.images) != 0 {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			n.image("spare", 10)
+			if sum, err := c.CollectImages(t.Context()); err == nil || sum.Removed != 0 {
+				t.Errorf("on demand: %+v, %v", sum, err)
+			}
+		})
+	}
+}
+
 // Where no usage can trigger image passes, none runs; but the images are watched from the start, so that pressure finds those that are old
 // and unused, and in the order of their last use.
 func TestRunWithoutImagePasses(t *testing.T) {

@@ -40,7 +40,7 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 	for _, v := range old {
 		c.tell(sp, trace.ByImageGC, &v, &sum)
 	}
-	if in.FS, err = c.imageFS(ctx); err != nil {
+	if in.FS, err = c.imageFS(ctx); err != nil && !all { // unused images are removed regardless of the usage
 		return sum, errors.Join(failed, err)
 	}
 	in.All = all
