@@ -568,6 +568,18 @@ func TestUnusedWithoutMeasure(t *testing.T) {
 	}
 }
 
+// The Event has upstream's words.
+func TestNoCapacityEvent(t *testing.T) {
+	n := newNode()
+	n.capacity = 0
+	var got []string
+	c, _ := newCollector(t, n, func(c *Config) { c.Warn = func(_ context.Context, _, message string) { got = append(got, message) } })
+	_, _ = c.collectImages(t.Context(), trace.GCPeriod, false)
+	if d := cmp.Diff([]string{"invalid capacity 0 on image filesystem"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // Where no usage can trigger image passes, none runs; but the images are watched from the start, so that pressure finds those that are old
 // and unused, and in the order of their last use.
 func TestRunWithoutImagePasses(t *testing.T) {

@@ -235,7 +235,7 @@ func (c *Collector) reportImages(sp trace.Span, cause trace.GCCause, err error) 
 	}
 	c.failures++
 	if errors.Is(err, errNoCapacity) {
-		c.warn(sp, "InvalidDiskCapacity", err.Error())
+		c.warn(sp, "InvalidDiskCapacity", errNoCapacity.Error())
 	}
 	if c.failures > 1 {
 		c.warn(sp, "ImageGCFailed", err.Error())
