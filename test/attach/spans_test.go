@@ -64,7 +64,22 @@ func TestSpans(t *testing.T) {
 		})
 		t.Log(pod, found)
 	}
-	time.Sleep(5 * time.Second) // what is late comes
+	long := func(pod string) string {
+		if pod == "spans-pull" {
+			return "unpack layer" // beside a pull, which can take long on a busy machine, the rest may be too short to be drawn
+		}
+		return "shim creates task"
+	}
+	for _, pod := range []string{"spans-near", "spans-pull", "spans-net"} {
+		eventually(t, "the spans of "+pod, func() string {
+			text := b.kubeloupe(t, "trace", "default/"+pod, "--socket", a.socket)
+			if drawn, _, _ := strings.Cut(text, "why:"); !strings.Contains(drawn, long(pod)) || !a.tasks(t)[pod] {
+				return text
+			}
+			return ""
+		})
+	}
+	time.Sleep(5 * time.Second) // what is late and told twice comes
 	for pod, rules := range map[string][]string{"spans-near": {"KL02", "KL03", "KL06"}, "spans-pull": {"KL06"}, "spans-net": {"KL02", "KL03"}} {
 		found := b.found(t, a, pod)
 		for _, rule := range rules {
@@ -75,29 +90,29 @@ func TestSpans(t *testing.T) {
 		text := b.kubeloupe(t, "trace", "default/"+pod, "--socket", a.socket)
 		t.Log(text)
 		drawn, _, _ := strings.Cut(text, "why:")
-		long := "shim creates task"
-		if pod == "spans-pull" {
-			long = "unpack layer" // beside a pull, which can take long on a busy machine, the rest may be too short to be drawn
-		}
-		if !strings.Contains(drawn, long) || strings.Contains(drawn, "layer arrived)") || strings.Contains(drawn, "layer unpacked)") || strings.Count(drawn, "make task") > 2 {
+		if !strings.Contains(drawn, long(pod)) || strings.Contains(drawn, "layer arrived)") || strings.Contains(drawn, "layer unpacked)") || strings.Count(drawn, "make task") > 2 {
 			t.Errorf("%s: spans are missing, or something is told twice", pod)
 		}
 	}
-	n, tasks := 0, map[string]bool{}
+	n := 0
 	for _, r := range a.recorded(t) {
 		if r.Observer == "" && r.Kind == "runtime.span" {
 			if n++; r.Pod.Name == "" {
 				t.Errorf("a span of no pod: %+v", r)
 			}
-			if r.Event.Name == "containerd.task.v3.Task/Create" {
-				tasks[r.Pod.Name] = true
-			}
-		}
-	}
-	for _, pod := range []string{"spans-near", "spans-pull", "spans-net"} {
-		if !tasks[pod] {
-			t.Errorf("%s: no span of a shim that creates a task", pod)
 		}
 	}
 	t.Logf("%d spans", n)
+}
+
+// tasks are the pods of which there is a span of a shim that creates a task.
+func (a *attached) tasks(t *testing.T) map[string]bool {
+	t.Helper()
+	tasks := map[string]bool{}
+	for _, r := range a.recorded(t) {
+		if r.Observer == "" && r.Kind == "runtime.span" && r.Event.Name == "containerd.task.v3.Task/Create" {
+			tasks[r.Pod.Name] = true
+		}
+	}
+	return tasks
 }
