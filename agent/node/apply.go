@@ -74,7 +74,9 @@ func (n *Node) apply(ctx context.Context, node *v1.Node) []told {
 			f.addresses = nil // the cloud provider's
 		}
 	}
-	setProvidedIPs(node, provided)
+	if len(given(provided)) == 0 || n.slow.problem == "" { // a cloud provider does not learn of an address that the machine lacks
+		setProvidedIPs(node, provided)
+	}
 	setPlatform(node)
 	var out []told
 	if was := node.Status.NodeInfo.BootID; was != "" && was != f.info.BootID && !n.rebooted {

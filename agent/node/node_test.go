@@ -640,6 +640,26 @@ func TestExternalCloud(t *testing.T) {
 	}
 }
 
+// A cloud provider does not learn of a --node-ip that is not this machine's before it is.
+func TestProvidedIPNotValid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lab-1", Annotations: map[string]string{providedIPAnnotation: "10.9.9.9"}}}
+		w := newWorld(t, func(c *Config) { c.ExternalCloud, c.IPs = true, []net.IP{net.ParseIP("10.0.0.1")} }, old)
+		var own atomic.Pointer[net.IPNet]
+		own.Store(&net.IPNet{IP: net.ParseIP("10.0.0.2")})
+		w.where.own = func() ([]net.Addr, error) { return []net.Addr{own.Load()}, nil }
+		w.run()
+		if got := w.stored().Annotations[providedIPAnnotation]; got != "10.9.9.9" {
+			t.Errorf("%s although no interface has it", got)
+		}
+		own.Store(&net.IPNet{IP: net.ParseIP("10.0.0.1")})
+		w.pass(time.Minute)
+		if got := w.stored().Annotations[providedIPAnnotation]; got != "10.0.0.1" {
+			t.Errorf("%s although an interface has 10.0.0.1", got)
+		}
+	})
+}
+
 // The labels by which pods are scheduled to a platform are set again, other labels are not changed.
 //
 // Upstream: test/e2e_node/os_label_rename_test.go.
