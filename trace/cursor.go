@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 )
 
 // ErrClosed is returned by a cursor that was closed.
@@ -117,6 +118,33 @@ func (c *Cursor) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// Rest waits for d, but not longer than until an eighth of the ring is unread, as in Batch, ctx ends or the cursor is closed. It is for readers
+// that want to get the records of this time together.
+func (c *Cursor) Rest(ctx context.Context, d time.Duration) {
+	if c.bus == nil {
+		return
+	}
+	slack, room := c.lazy(c.share())
+	defer c.lazy(slack, room)
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	_ = c.Wait(ctx) // whatever ends it
+}
+
+// share is how much a lazy reader leaves unread.
+func (c *Cursor) share() (slack uint64, room int64) {
+	return uint64(len(c.bus.slots)) / lazyShare, c.bus.budget / lazyShare
+}
+
+// lazy sets how much may be unread before the reader is woken, and returns what it was.
+func (c *Cursor) lazy(slack uint64, room int64) (oldSlack uint64, oldRoom int64) {
+	c.bus.mu.Lock()
+	defer c.bus.mu.Unlock()
+	oldSlack, oldRoom = c.slack, c.room
+	c.slack, c.room = slack, room
+	return oldSlack, oldRoom
+}
+
 // Poll is Next without waiting: it returns the available records, which may be none.
 func (c *Cursor) Poll(buf []Record) (recs []Record, lost uint64) {
 	recs = buf[:0]
@@ -166,9 +194,7 @@ func (c *Cursor) Batch() {
 	if c.bus == nil {
 		return
 	}
-	c.bus.mu.Lock()
-	defer c.bus.mu.Unlock()
-	c.slack, c.room = uint64(len(c.bus.slots))/lazyShare, c.bus.budget/lazyShare
+	c.lazy(c.share())
 }
 
 // Flush makes Next return everything that was published so far, even if the cursor is lazy. Safe for concurrent use.

@@ -15,6 +15,7 @@ type batches struct {
 	began time.Time
 	n     int
 	told  []told
+	lost  uint64
 }
 
 type told struct {
@@ -22,8 +23,8 @@ type told struct {
 	at time.Duration
 }
 
-func (b *batches) Write(*trace.Record) error    { b.n++; return nil }
-func (b *batches) Lost(uint64, time.Time) error { return nil }
+func (b *batches) Write(*trace.Record) error        { b.n++; return nil }
+func (b *batches) Lost(n uint64, _ time.Time) error { b.lost += n; return nil }
 func (b *batches) Flush() error {
 	b.told = append(b.told, told{b.n, time.Since(b.began)})
 	b.n = 0
@@ -59,4 +60,38 @@ func TestCompany(t *testing.T) {
 			t.Errorf("written: %v, want %v", sink.told, want)
 		}
 	})
+}
+
+// TestMuchCompany publishes more records within company than the ring holds, and more at once than a batch holds: none is lost, and they do not
+// wait.
+func TestMuchCompany(t *testing.T) {
+	for name, c := range map[string]struct{ ring, bursts, each int }{"a small ring": {64, 200, 1}, "large bursts": {1 << 12, 4, 3000}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bus := trace.NewBus(c.ring)
+				cur := bus.Subscribe(trace.FromNow)
+				ctx, cancel := context.WithCancel(t.Context())
+				sink, done := &batches{began: time.Now()}, make(chan error, 1)
+				go func() { done <- Run(ctx, cur, sink) }()
+				synctest.Wait()
+				for range c.bursts {
+					for range c.each {
+						trace.Point(bus, trace.Span{}, trace.Log{})
+					}
+					synctest.Wait()
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				written := 0
+				for _, b := range sink.told {
+					written += b.n
+				}
+				if last := sink.told[len(sink.told)-1]; sink.lost > 0 || written != c.bursts*c.each || last.at != 0 {
+					t.Errorf("%d written, the last after %v, %d lost", written, last.at, sink.lost)
+				}
+			})
+		})
+	}
 }

@@ -3,7 +3,8 @@
 //
 // It owns those two formats. Long text is truncated in lines, never in JSON. It writes no escape codes: foreign text cannot begin a
 // new line, and control characters are escaped. It starts no goroutine (Run works in the caller's) and publishes nothing.
-// The first record after a quiet time is written at once, the next ones together, at most 20 times in a second.
+// The first record after a quiet time is written at once, the next ones together, at most 20 times in a second unless
+// an eighth of the ring is unread.
 //
 // These events have a line of text: state changes of the agent and its PLEG; pods that a source added, changed or removed; errors
 // in manifests; milestones; pods that succeeded or failed; actions on sandboxes and containers when they end, other actions when

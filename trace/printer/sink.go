@@ -22,15 +22,14 @@ type Sink interface {
 	Flush() error
 }
 
-// company is how long records wait for others after a batch was written. The first one after a quiet time is written at once.
+// company is how long records wait for others after a batch was written, unless there are many. The first one after a quiet time is written at
+// once.
 const company = 50 * time.Millisecond
 
 // Run writes cur's records to the sink until ctx is done or cur is closed, and then the remaining ones. Each batch is
-// flushed; between two is company. It returns the sink's error.
+// flushed; between two is company, or an eighth of the ring. It returns the sink's error.
 func Run(ctx context.Context, cur *trace.Cursor, sink Sink) error {
 	buf := make([]trace.Record, 0, 256)
-	rest := time.NewTimer(0)
-	defer rest.Stop()
 	for {
 		recs, lost, err := cur.Next(ctx, buf)
 		ended := errors.Is(err, trace.ErrClosed) || ctx.Err() != nil
@@ -43,11 +42,7 @@ func Run(ctx context.Context, cur *trace.Cursor, sink Sink) error {
 		if ended {
 			return drain(cur, sink, buf)
 		}
-		rest.Reset(company)
-		select {
-		case <-rest.C:
-		case <-ctx.Done():
-		}
+		cur.Rest(ctx, company)
 	}
 }
 
