@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -95,28 +96,59 @@ func giveBack(s state.NUMANodeMap, b state.Block) {
 	}
 }
 
+// regroup sets the nodes to which each node belongs if what it gave together with them is free again: those of one of the blocks that are left.
+//
+// Upstream leaves them as they are, and then refuses its own state when it starts.
+func regroup(c state.Content) {
+	sets := map[int][]numa.Mask{}
+	for _, b := range taken(c) {
+		for _, id := range b.NUMAAffinity {
+			sets[id] = append(sets[id], numa.MaskOf(b.NUMAAffinity...))
+		}
+	}
+	for id, of := range sets {
+		if n := c.MachineState[id]; n != nil && !slices.Contains(of, numa.MaskOf(n.Cells...)) {
+			n.Cells = slices.Max(of).Nodes()
+		}
+	}
+}
+
+// owner is the container that has a block; without a name, it is the pod.
+type owner struct{ pod, container string }
+
+// taken returns the blocks that nodes gave. What a pod has for all of its containers includes what they have.
+func taken(c state.Content) iter.Seq2[owner, state.Block] {
+	return func(yield func(owner, state.Block) bool) {
+		for pod, containers := range c.Entries {
+			if all := c.PodEntries[pod].MemoryBlocks; len(all) > 0 {
+				containers = map[string][]state.Block{"": all}
+			}
+			for name, blocks := range containers {
+				for _, b := range blocks {
+					if !yield(owner{pod, name}, b) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // check compares the state with the machine and the reservations. start is the state without containers.
 //
 // Upstream: validateState.
 func check(c state.Content, start state.NUMANodeMap) error {
 	g := given{sets: map[int][]numa.Mask{}, linked: map[int]numa.Mask{}, bytes: map[int]amounts{}}
-	for pod, containers := range c.Entries {
-		if of := c.PodEntries[pod].MemoryBlocks; len(of) > 0 { // the containers have parts of it
-			containers = map[string][]state.Block{"": of}
-		}
-		for name, blocks := range containers {
-			for _, b := range blocks {
-				for _, id := range b.NUMAAffinity {
-					if start[id] == nil {
-						return fmt.Errorf("(pod: %s, container: %s) the memory assignment uses the NUMA that does not exist", pod, name)
-					}
-					if table(start, id, b.Type) == nil {
-						return fmt.Errorf("(pod: %s, container: %s) the memory assignment uses memory resource that does not exist", pod, name)
-					}
-				}
-				g.add(b)
+	for of, b := range taken(c) {
+		for _, id := range b.NUMAAffinity {
+			if start[id] == nil {
+				return fmt.Errorf("(pod: %s, container: %s) the memory assignment uses the NUMA that does not exist", of.pod, of.container)
+			}
+			if table(start, id, b.Type) == nil {
+				return fmt.Errorf("(pod: %s, container: %s) the memory assignment uses memory resource that does not exist", of.pod, of.container)
 			}
 		}
+		g.add(b)
 	}
 	if why := differs(c.MachineState, start, g); why != "" {
 		return fmt.Errorf("the expected machine state is different from the real one: %s", why)

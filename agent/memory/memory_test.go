@@ -299,6 +299,24 @@ func TestRestartTogetherAndAlone(t *testing.T) {
 	}
 }
 
+// When what such a node gives alone is free again, the node gives only with the others, and the state is valid, too.
+func TestRestartTogetherAgain(t *testing.T) {
+	f := newFixture(t)
+	f.admit(t, pod("q", "a=4Gi"), true)
+	f.admit(t, pod("p", "a=1Gi"), true, 1)
+	f.Release("p")
+	if got := f.content.MachineState[1].Cells; !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("NUMA node 1 belongs to %v", got)
+	}
+	if _, err := New(f.cfg); err != nil {
+		t.Fatal(err)
+	}
+	f.Release("q")
+	if got := f.content.MachineState[1].Cells; !slices.Equal(got, []int{1}) {
+		t.Errorf("NUMA node 1 belongs to %v", got)
+	}
+}
+
 func show(hints []topology.Hint) string {
 	var out []string
 	for _, h := range hints {

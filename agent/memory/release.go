@@ -96,6 +96,7 @@ func (m *Manager) release(uid string, why trace.AllocationWhy, keeps func(contai
 		delete(m.refs, uid)
 	}
 	if freed {
+		regroup(m.content)
 		m.save()
 	}
 }
