@@ -82,7 +82,7 @@ func (p *Plugin) TearDownBlock(ctx context.Context, at volume.Place) error {
 		if err := blockdev.Unbind(p.cfg.Mounter, dir, string(at.PodUID)); err != nil {
 			return err
 		}
-		left = p.left(dir, p.unmap(ctx, dir, at.Dir, at.Name), true)
+		left = p.left(dir, at.Name, p.unmap(ctx, dir, at.Dir, at.Name), true)
 	}
 	if err := p.removed(at.Dir); err != nil {
 		return err

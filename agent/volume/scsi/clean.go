@@ -32,13 +32,18 @@ func (p *Plugin) Clean(ctx context.Context) error {
 
 func (p *Plugin) clean(ctx context.Context, dir string, block bool) error {
 	give, busy := p.locks.Try(dir)
-	if busy != nil || p.users(dir, "") {
-		if give != nil {
-			give()
-		}
+	if busy != nil {
 		return nil
 	}
 	defer give()
+	return p.detachUnused(ctx, dir, block)
+}
+
+// detachUnused detaches the disk of a global directory, unless a pod uses it. The directory's lock is held.
+func (p *Plugin) detachUnused(ctx context.Context, dir string, block bool) error {
+	if p.users(dir, "") {
+		return nil
+	}
 	if !block {
 		return p.unstage(ctx, dir, "", filepath.Base(dir))
 	}

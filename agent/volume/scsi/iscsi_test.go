@@ -1,6 +1,7 @@
 package scsi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -244,6 +245,18 @@ func TestBusy(t *testing.T) {
 	if err := b.p.Clean(t.Context()); err == nil || b.sessions() != 1 {
 		t.Errorf("%v, %d sessions", err, b.sessions())
 	}
+	// Beside another operation on the disk, the attempt has not succeeded.
+	all, err := b.p.globals(false)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	give, _ := b.p.locks.Try(all[0])
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := b.left[s.Dir](ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("beside another operation: %v", err)
+	}
+	give()
 	if err := os.RemoveAll(b.path("sys/block/sdax/holders/dm-7")); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 	}
 	var left error
 	if dir != "" {
-		left = p.left(dir, p.unstage(ctx, dir, at.Dir, at.Name), false)
+		left = p.left(dir, at.Name, p.unstage(ctx, dir, at.Dir, at.Name), false)
 	}
 	if err := p.removed(at.Dir); err != nil {
 		return err
@@ -41,8 +41,16 @@ func (p *Plugin) TearDown(ctx context.Context, at volume.Place) error {
 }
 
 // left is the error of a TearDown after which the disk is still there; nil if err is nil. Clean tries again, too, also after the agent's end.
-func (p *Plugin) left(dir string, err error, block bool) error {
-	return volume.Staged(err, func(ctx context.Context) error { return p.clean(ctx, dir, block) })
+// Again waits for another operation on the disk, which may fail.
+func (p *Plugin) left(dir, of string, err error, block bool) error {
+	return volume.Staged(err, func(ctx context.Context) error {
+		give, err := p.take(ctx, dir, of)
+		if err != nil {
+			return err
+		}
+		defer give()
+		return p.detachUnused(ctx, dir, block)
+	})
 }
 
 // removed removes a pod's directory, if it is empty, and forgets which disk it had.
