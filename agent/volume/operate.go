@@ -77,7 +77,7 @@ func (m *Manager) operate(ctx context.Context, j job) {
 	}
 	parts.of(&ev)
 	trace.End(m.cfg.Bus, span, ev)
-	j.slow = lease.leave(err == nil)
+	j.slow = lease.leave(err == nil && out.left == nil)
 	m.finish(j, out, err)
 }
 

@@ -63,13 +63,14 @@ func (m *Manager) unstage(now time.Time, start func(func(ctx context.Context))) 
 }
 
 func (m *Manager) unstageOne(ctx context.Context, k stagedKey, s *staged) {
+	slow := false
 	lease, err := m.enter(ctx, s.job)
 	if err == nil {
 		err = s.again(withLease(ctx, lease))
-		lease.leave(err == nil)
+		slow = lease.leave(err == nil)
 	}
 	m.mu.Lock()
-	s.busy = false
+	s.busy, s.job.slow = false, slow
 	news := err != nil && s.fail(err, time.Now())
 	gone := err == nil && m.staged[k] == s
 	if gone {

@@ -64,3 +64,71 @@ func TestStaged(t *testing.T) {
 		}
 	})
 }
+
+// hungPlugin has volumes that take long to tear down, and then stay on the node.
+type hungPlugin struct {
+	attachPlugin
+	hangs atomic.Bool
+}
+
+func (p *hungPlugin) TearDown(context.Context, Place) error {
+	time.Sleep(20 * time.Second)
+	return &StagedError{Err: errors.New("slow"), Again: func(context.Context) error {
+		if !p.hangs.Load() {
+			return nil
+		}
+		time.Sleep(time.Minute)
+		return errors.New("hung")
+	}}
+}
+
+// A volume that cannot be unmounted from the node takes a slot from others for a bounded time, does so as slow work from then on, and is no
+// sample of how long a TearDown takes.
+func TestStagedSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &hungPlugin{}
+		p.hangs.Store(true)
+		m := running(t, Config{Plugins: []Plugin{p}, Claims: &oneClaim{pv: testPV()}, Concurrency: 1})
+		mount := func(uid string) (took time.Duration) {
+			began := time.Now()
+			if _, err := m.Mount(t.Context(), claimPod(uid, "data")); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		unmount := func(uid string) {
+			if err := m.Unmount(t.Context(), trace.Pod{UID: uid}); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, uid := range []string{"a", "b", "c", "d", "e", "f"} {
+			mount(uid)
+		}
+		unmount("a")
+		time.Sleep(time.Second) // it is tried again
+		mount("g")
+		time.Sleep(time.Minute)
+		m.mu.Lock()
+		for _, s := range m.staged {
+			if !s.job.slow {
+				t.Error("it gets a slot as work that was not slow")
+			}
+		}
+		if len(m.staged) != 1 {
+			t.Errorf("%d volumes are left", len(m.staged))
+		}
+		m.mu.Unlock()
+		p.hangs.Store(false)
+		time.Sleep(5 * time.Minute)
+		for _, uid := range []string{"b", "c", "d", "e"} {
+			unmount(uid)
+			time.Sleep(time.Minute)
+		}
+		go unmount("f")
+		synctest.Wait()
+		if took := mount("h"); took != time.Second { // attempts that succeed took no time
+			t.Errorf("another volume waited %v for a slot", took)
+		}
+		time.Sleep(time.Minute)
+	})
+}
