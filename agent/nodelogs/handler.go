@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -70,15 +71,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // file answers a query for a file, or a directory.
 func (h *Handler) file(w http.ResponseWriter, r *http.Request, name string) {
 	f, err := h.cfg.Files.Open("/" + name)
-	if err != nil {
+	var info fs.FileInfo
+	if err == nil {
+		info, err = f.Stat()
+		_ = f.Close() // nothing was read
+	}
+	if err != nil || !info.IsDir() && strings.HasSuffix(name, "/") {
 		http.Error(w, field.NotFound(field.NewPath("query"), name).Error(), http.StatusNotFound)
 		return
 	}
-	info, err := f.Stat()
-	_ = f.Close() // nothing was read
 	r = r.Clone(r.Context())
 	r.URL.Path, r.URL.RawPath, r.URL.RawQuery = "/"+name, "", ""
-	if err == nil && info.IsDir() && !strings.HasSuffix(name, "/") { // otherwise the file server redirects, relative to the request's path
+	if info.IsDir() && !strings.HasSuffix(name, "/") { // otherwise the file server redirects, relative to the request's path
 		r.URL.Path += "/"
 	}
 	h.files.ServeHTTP(w, r)

@@ -85,6 +85,7 @@ func TestServe(t *testing.T) {
 		{"?query=/dir/", 200, `<a href="other">`},
 		{"?query=/", 200, `<a href="syslog">`},
 		{"?query=/none", 404, `query: Not found: "none"`},
+		{"?query=/syslog/", 404, `query: Not found: "syslog/"`}, // a redirect would lead out of /logs/
 		{"?query=/../../etc/passwd", 404, "Not found"},
 		{"syslog?query=kubelet", 406, "path not allowed in query mode"},
 		{"?query=a%3Bb", 400, "input contains unsupported characters"},
