@@ -276,6 +276,22 @@ func TestBadFlagValues(t *testing.T) {
 	}
 }
 
+// TestNodeIP: --node-ip is one address, or one of each family. One that only selects a family is the only one.
+func TestNodeIP(t *testing.T) {
+	for arg, want := range map[string]string{
+		"10.0.0.1": "", "::": "", "0.0.0.0": "", "10.0.0.1,fd00::1": "", " fd00::1 , 10.0.0.1": "",
+		"10.0.0.1,::":              "--node-ip: :: only selects a family and must be the only address",
+		"0.0.0.0,fd00::1":          "--node-ip: 0.0.0.0 only selects a family and must be the only address",
+		"fe80::1%eth0":             `--node-ip: "fe80::1%eth0" is not an IP address`,
+		"10.0.0.1,fd00::1,fd00::2": "--node-ip: takes one address, or one of each family",
+	} {
+		_, err := Load(parse(t, "--node-ip="+arg, "--container-runtime-endpoint=unix:///run/x.sock"))
+		if got := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(got, want) && want != "" {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}
+
 // FuzzLoad feeds arbitrary files to Load; nothing may panic, and every error has a line.
 func FuzzLoad(f *testing.F) {
 	const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

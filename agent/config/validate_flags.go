@@ -31,8 +31,11 @@ func (f *Flags) validate(r *report) {
 		r.add("--node-ip", "takes one address, or one of each family")
 	} else {
 		for _, ip := range ips {
-			if _, err := netip.ParseAddr(ip); err != nil {
+			switch addr, err := netip.ParseAddr(ip); {
+			case err != nil, addr.Zone() != "":
 				r.add("--node-ip", "%q is not an IP address", ip)
+			case len(ips) > 1 && addr.IsUnspecified():
+				r.add("--node-ip", "%s only selects a family and must be the only address", ip)
 			}
 		}
 	}
