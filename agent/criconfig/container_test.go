@@ -1,8 +1,8 @@
 package criconfig_test
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -233,26 +233,29 @@ func TestMountPath(t *testing.T) {
 	}
 }
 
-// Upstream's node tests match the message.
-func TestRecursiveReadOnlyMessages(t *testing.T) {
-	for _, tc := range []struct {
-		mount v1.VolumeMount
-		want  string
-	}{
-		{v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled)}, "not supported by the runtime"},
-		{v1.VolumeMount{RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible)}, "not read-only"},
-		{
-			v1.VolumeMount{ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled), MountPropagation: new(v1.MountPropagationBidirectional)},
-			`not compatible with propagation "Bidirectional"`,
-		},
+// A container's status and an Event have the text of a mount's error, as upstream's, and nothing else.
+func TestMountMessages(t *testing.T) {
+	const refused = `failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is `
+	env := []criconfig.Var{{Name: "EMPTY"}, {Name: "UP", Value: ".."}, {Name: "ROOT", Value: "/a"}, {Name: "SECRET", Value: "/s", Shown: "#"}}
+	for want, m := range map[string]v1.VolumeMount{
+		`cannot find volume "no" to mount into container "app"`:                              {Name: "no"},
+		"missing value for EMPTY, NO":                                                        {SubPathExpr: "$(NO)/$(EMPTY)$(NO)"},
+		"error SubPath `/a/b` must not be an absolute path":                                  {SubPathExpr: "$(ROOT)/b"},
+		"error SubPath `#` must not be an absolute path":                                     {SubPathExpr: "$(SECRET)"},
+		"unable to provision SubPath `b/..`: must not contain '..'":                          {SubPathExpr: "b/$(UP)"},
+		`invalid MountPropagation mode: "Odd"`:                                               {MountPropagation: new(v1.MountPropagationMode("Odd"))},
+		refused + "not supported by the runtime":                                             {ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled)},
+		refused + "not read-only":                                                            {RecursiveReadOnly: new(v1.RecursiveReadOnlyIfPossible)},
+		refused + `not compatible with propagation "Bidirectional"`:                          {ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyEnabled), MountPropagation: new(v1.MountPropagationBidirectional)},
+		`failed to resolve recursive read-only mode: unknown recursive read-only mode "Odd"`: {ReadOnly: true, RecursiveReadOnly: new(v1.RecursiveReadOnlyMode("Odd"))},
 	} {
 		pod := examplePod()
 		c := &pod.Spec.Containers[0]
-		tc.mount.Name = "mnt"
-		c.VolumeMounts = []v1.VolumeMount{tc.mount}
-		_, err := criconfig.Container(pod, c, criconfig.Node{}, criconfig.ContainerInput{Volumes: map[string]criconfig.Volume{"mnt": {HostPath: "/v"}}})
-		want := `failed to resolve recursive read-only mode: volume "mnt" requested recursive read-only mode, but it is ` + tc.want
-		if err == nil || !strings.Contains(err.Error(), want) {
+		c.Name = "app"
+		m.Name = cmp.Or(m.Name, "v")
+		c.VolumeMounts = []v1.VolumeMount{m}
+		_, err := criconfig.Container(pod, c, criconfig.Node{}, criconfig.ContainerInput{Env: env, Volumes: map[string]criconfig.Volume{"v": {HostPath: "/v"}}})
+		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

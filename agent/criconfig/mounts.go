@@ -31,9 +31,9 @@ type Volume struct {
 
 // SubPath returns the path below its volume that a mount shows, with subPathExpr expanded from the container's
 // environment; "" for the whole volume. The path stays in the volume, except through links in it, which the caller must
-// check.
+// check. An error has upstream's words.
 //
-// Upstream: pkg/kubelet/container/helpers.go, ExpandContainerVolumeMounts.
+// Upstream: pkg/kubelet/container/helpers.go, ExpandContainerVolumeMounts; pkg/kubelet/kubelet_pods.go, makeMounts.
 func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 	sub, shown := m.SubPath, ""
 	if m.SubPathExpr != "" {
@@ -47,7 +47,8 @@ func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 			return env[i], true
 		})
 		if len(missing) > 0 {
-			return "", fmt.Errorf("subPathExpr %q: no value for %s", m.SubPathExpr, strings.Join(missing, ", "))
+			slices.Sort(missing)
+			return "", fmt.Errorf("missing value for %s", strings.Join(slices.Compact(missing), ", "))
 		}
 		if !ok {
 			return "", fmt.Errorf("subPathExpr %q with its values %w: the kernel takes no such path", m.SubPathExpr, tooLongError{maxSubPath})
@@ -55,10 +56,10 @@ func SubPath(m *v1.VolumeMount, env []Var) (string, error) {
 		sub, shown = expanded, instead
 	}
 	if path.IsAbs(sub) {
-		return "", fmt.Errorf("subPath %q must not be an absolute path", cmp.Or(shown, sub))
+		return "", fmt.Errorf("error SubPath `%s` must not be an absolute path", cmp.Or(shown, sub))
 	}
 	if slices.Contains(strings.Split(sub, "/"), "..") {
-		return "", fmt.Errorf("subPath %q must not contain .. as an element", cmp.Or(shown, sub))
+		return "", fmt.Errorf("unable to provision SubPath `%s`: must not contain '..'", cmp.Or(shown, sub))
 	}
 	return sub, nil
 }
@@ -71,9 +72,9 @@ func mounts(c *v1.Container, node Node, in *ContainerInput) ([]*runtimeapi.Mount
 	out := slices.Clone(in.ExtraMounts)
 	hosts := in.HostsFile != ""
 	for i := range c.VolumeMounts {
-		m, err := mount(&c.VolumeMounts[i], i, node, in)
+		m, err := mount(c, i, node, in)
 		if err != nil {
-			return nil, containerError(c, fmt.Sprintf("volumeMounts[%d]", i), err)
+			return nil, MountError(c, i, err)
 		}
 		hosts = hosts && m.ContainerPath != HostsPath
 		out = append(out, m)
@@ -107,10 +108,21 @@ func TerminationMount(terminationMessagePath string) string {
 	return path.Clean("/" + terminationMessagePath)
 }
 
-func mount(m *v1.VolumeMount, i int, node Node, in *ContainerInput) (*runtimeapi.Mount, error) {
+// MountError returns the error of a container's volume mount; the status of the container and the Event have its text alone, as upstream's.
+func MountError(c *v1.Container, i int, err error) *Error {
+	return &Error{Reason: ReasonContainerConfig, Container: c.Name, Field: fmt.Sprintf("volumeMounts[%d]", i), Err: err, Says: err.Error()}
+}
+
+// NotMountedError returns the error of a mount whose volume is not mounted on the node, in upstream's words.
+func NotMountedError(container, volume string) error {
+	return fmt.Errorf("cannot find volume %q to mount into container %q", volume, container)
+}
+
+func mount(c *v1.Container, i int, node Node, in *ContainerInput) (*runtimeapi.Mount, error) {
+	m := &c.VolumeMounts[i]
 	vol, ok := in.Volumes[m.Name]
 	if !ok {
-		return nil, fmt.Errorf("cannot find volume %q to mount: it is not mounted on the node", m.Name)
+		return nil, NotMountedError(c.Name, m.Name)
 	}
 	propagation, err := propagation(m.MountPropagation)
 	if err != nil {
@@ -158,7 +170,7 @@ func propagation(mode *v1.MountPropagationMode) (runtimeapi.MountPropagation, er
 	case v1.MountPropagationBidirectional:
 		return runtimeapi.MountPropagation_PROPAGATION_BIDIRECTIONAL, nil
 	}
-	return 0, fmt.Errorf("mountPropagation %q: want None, HostToContainer or Bidirectional", *mode)
+	return 0, fmt.Errorf("invalid MountPropagation mode: %q", *mode)
 }
 
 // recursiveReadOnly reports whether a mount is read-only with all that is mounted below it. An error has upstream's words, which tests match.
@@ -168,18 +180,19 @@ func recursiveReadOnly(m *v1.VolumeMount, supported bool) (bool, error) {
 	if m.RecursiveReadOnly == nil || *m.RecursiveReadOnly == v1.RecursiveReadOnlyDisabled {
 		return false, nil
 	}
+	const failed = "failed to resolve recursive read-only mode: "
 	refuse := func(why string) (bool, error) {
-		return false, fmt.Errorf("failed to resolve recursive read-only mode: volume %q requested recursive read-only mode, but it is %s", m.Name, why)
+		return false, fmt.Errorf(failed+"volume %q requested recursive read-only mode, but it is %s", m.Name, why)
 	}
 	switch {
 	case !m.ReadOnly:
-		return refuse("not read-only: want readOnly: true")
+		return refuse("not read-only")
 	case m.MountPropagation != nil && *m.MountPropagation != v1.MountPropagationNone:
-		return refuse(fmt.Sprintf("not compatible with propagation %q: want None", *m.MountPropagation))
+		return refuse(fmt.Sprintf("not compatible with propagation %q", *m.MountPropagation))
 	case *m.RecursiveReadOnly == v1.RecursiveReadOnlyIfPossible:
 		return supported, nil
 	case *m.RecursiveReadOnly != v1.RecursiveReadOnlyEnabled:
-		return false, fmt.Errorf("recursiveReadOnly %q: want Disabled, IfPossible or Enabled", *m.RecursiveReadOnly)
+		return false, fmt.Errorf(failed+"unknown recursive read-only mode %q", *m.RecursiveReadOnly)
 	case !supported:
 		return refuse("not supported by the runtime")
 	}

@@ -69,10 +69,7 @@ func (r *run) subPaths(ctx context.Context, c *v1.Container, env []criconfig.Var
 		}
 		path, err := r.subPath(ctx, c.Name, i, m, env)
 		if err != nil {
-			return nil, &criconfig.Error{
-				Reason: criconfig.ReasonContainerConfig, Container: c.Name,
-				Field: fmt.Sprintf("volumeMounts[%d]", i), Err: err,
-			}
+			return nil, criconfig.MountError(c, i, err)
 		}
 		if out == nil {
 			out = map[int]string{}
@@ -89,7 +86,7 @@ func (r *run) subPath(ctx context.Context, container string, i int, m *v1.Volume
 	}
 	vol, ok := r.mounted()[m.Name]
 	if !ok {
-		return "", fmt.Errorf("volume %q is not mounted", m.Name)
+		return "", criconfig.NotMountedError(container, m.Name)
 	}
 	if vol.Image != nil || sub == "" {
 		return "", nil // the runtime creates it
