@@ -135,12 +135,9 @@ func TestExemplars(t *testing.T) {
 	}
 }
 
-// TestCardinality counts series, exactly: by the values of labels, and by what the page says is the most.
+// TestCardinality counts series, exactly, by the values of labels.
 func TestCardinality(t *testing.T) {
 	o := watched(t)
-	series := func(counted, outcomes, phases, waits, causes, results float64) (classic, native float64) {
-		return counted + 10*outcomes + 10*phases + 10*waits + 11*causes + results + 1, counted + outcomes + phases + waits + 2*causes + results + 1
-	}
 	const all = `__name__=~"kubeloupe_(pod_start|export).*"`
 	for _, job := range []string{"kubeloupe", "kubeloupe-attach"} {
 		n := func(metric, label string) float64 {
@@ -165,17 +162,45 @@ func TestCardinality(t *testing.T) {
 			}
 		}
 	}
+}
+
+// series are how many there are with classic and with native histograms, by the values of labels.
+func series(counted, outcomes, phases, waits, causes, results float64) (classic, native float64) {
+	return counted + 10*outcomes + 10*phases + 10*waits + 11*causes + results + 1, counted + outcomes + phases + waits + 2*causes + results + 1
+}
+
+// TestMostSeries compares what the page says is the most with the values of labels that there are.
+func TestMostSeries(t *testing.T) {
+	page := read(t, fleetPage)
+	phases, waits := values(t, "Verb"), values(t, "WaitKind")
+	for _, want := range []string{"`start`: " + strconv.Itoa(phases) + " |", "`queue`: " + strconv.Itoa(waits) + " |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s has no line with %s", fleetPage, want)
+		}
+	}
 	causes, err := filepath.Glob("../../docs/causes/KL*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	classic, native := series(4, 4, 18, 18, float64(len(causes)), 3)
-	if want := "| all values of all labels | " + strconv.Itoa(int(classic)) + " series | " + strconv.Itoa(int(native)) + " series |"; !strings.Contains(read(t, fleetPage), want) {
+	classic, native := series(4, 4, float64(phases), float64(waits), float64(len(causes)), 3)
+	if want := "| all values of all labels | " + strconv.Itoa(int(classic)) + " series | " + strconv.Itoa(int(native)) + " series |"; !strings.Contains(page, want) {
 		t.Errorf("%s has no line\n%s", fleetPage, want)
 	}
-	if want := filepath.Base(causes[len(causes)-1]); !strings.Contains(read(t, fleetPage), "`KL01` to `"+strings.TrimSuffix(want, ".md")+"`") {
+	if want := filepath.Base(causes[len(causes)-1]); !strings.Contains(page, "`KL01` to `"+strings.TrimSuffix(want, ".md")+"`") {
 		t.Errorf("%s: the last cause is %s", fleetPage, want)
 	}
+}
+
+// values is the number of values of a type, by the page of events, which is generated from the types.
+func values(t *testing.T, name string) int {
+	t.Helper()
+	_, section, found := strings.Cut(read(t, "../../docs/events.md"), "\n### "+name+"\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	n := strings.Count(section, "\n| `")
+	if !found || n == 0 {
+		t.Fatalf("docs/events.md has no values of %s", name)
+	}
+	return n
 }
 
 // TestLabels checks that no label tells a pod, a namespace or an image, and that node and cluster come from the scrape configuration.
