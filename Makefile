@@ -134,7 +134,7 @@ attach-cost: ## measure what attach and the proxy cost, in PAIRS=100 with and wi
 LEVELS ?= 2,4
 
 .PHONY: attach-causes
-attach-causes: ## bring about causes on upstream's kubelet, and name them from its log (LEVELS=2,4; ONLY=KL05)
+attach-causes: ## reproduce causes on upstream's kubelet, and name them from its log (LEVELS=2,4; ONLY=KL05)
 	KUBELOUPE_UPSTREAM=$(LEVELS) KUBELOUPE_UPSTREAM_ONLY=$(ONLY) go test ./test/causes -run TestUpstream -count=1 -v -timeout 1h
 
 .PHONY: fault-corpus
