@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -70,11 +71,18 @@ func take(s state.NUMANodeMap, nodes []int, name v1.ResourceName, bytes uint64) 
 	for _, id := range nodes {
 		s[id].NumberOfAssignments++
 		s[id].Cells = slices.Clone(nodes)
-		if t := table(s, id, name); t != nil {
-			n := min(t.Free, bytes)
-			t.Free, t.Reserved, bytes = t.Free-n, t.Reserved+n, bytes-n
-		}
+		bytes -= draw(table(s, id, name), bytes)
 	}
+}
+
+// draw takes up to an amount from one node, and returns how much.
+func draw(t *state.MemoryTable, bytes uint64) uint64 {
+	if t == nil {
+		return 0
+	}
+	n := min(t.Free, bytes)
+	t.Free, t.Reserved = t.Free-n, t.Reserved+n
+	return n
 }
 
 // giveBack releases a block. A node without any belongs to no others.
@@ -111,6 +119,51 @@ func regroup(c state.Content) {
 			n.Cells = slices.Max(of).Nodes()
 		}
 	}
+}
+
+// settle shares out again what nodes gave, if that no longer fits the blocks: a release gives back to the first nodes of its block, which
+// may have given less. Blocks of few nodes come first. If it fits in no way, nothing is changed.
+//
+// Upstream leaves it as it is, and then refuses its own state when it starts.
+func settle(c state.Content) {
+	start := emptied(c.MachineState)
+	if check(c, start) == nil {
+		return
+	}
+	again := c
+	again.MachineState = emptied(c.MachineState)
+	var blocks []state.Block
+	for _, b := range taken(c) {
+		blocks = append(blocks, b)
+	}
+	slices.SortFunc(blocks, func(a, b state.Block) int {
+		return cmp.Or(cmp.Compare(len(a.NUMAAffinity), len(b.NUMAAffinity)), slices.Compare(a.NUMAAffinity, b.NUMAAffinity), cmp.Compare(a.Size, b.Size))
+	})
+	for _, b := range blocks {
+		bytes := b.Size
+		for _, id := range b.NUMAAffinity {
+			bytes -= draw(table(again.MachineState, id, b.Type), bytes)
+		}
+	}
+	if check(again, start) == nil {
+		maps.Copy(c.MachineState, again.MachineState)
+	}
+}
+
+// emptied returns a copy in which no container has memory, with the assignments as they are.
+func emptied(s state.NUMANodeMap) state.NUMANodeMap {
+	out := make(state.NUMANodeMap, len(s))
+	for id, n := range s {
+		with := *n
+		with.MemoryMap = make(map[v1.ResourceName]*state.MemoryTable, len(n.MemoryMap))
+		for name, t := range n.MemoryMap {
+			all := *t
+			all.Free, all.Reserved = t.Allocatable, 0
+			with.MemoryMap[name] = &all
+		}
+		out[id] = &with
+	}
+	return out
 }
 
 // owner is the container that has a block; without a name, it is the pod.

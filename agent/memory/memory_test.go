@@ -317,6 +317,29 @@ func TestRestartTogetherAgain(t *testing.T) {
 	}
 }
 
+// A release gives back to the nodes that gave, if another order left it with others: the amounts fit the blocks that are left.
+func TestRestartReleasedInAnotherOrder(t *testing.T) {
+	f := newFixture(t)
+	before := f.left()
+	f.admit(t, pod("q", "a=4Gi"), true, 0, 1)
+	f.admit(t, pod("r", "a=1Gi"), true, 0, 1)
+	f.Release("q")
+	if got := f.admit(t, pod("p", "a=2Gi"), true, 0); got != "a 0" {
+		t.Fatal(got)
+	}
+	f.Release("r")
+	if got := f.left(); got != "1280 3328" {
+		t.Errorf("left %s", got)
+	}
+	if _, err := New(f.cfg); err != nil {
+		t.Error(err)
+	}
+	f.Release("p")
+	if f.left() != before {
+		t.Errorf("left %s, at first %s", f.left(), before)
+	}
+}
+
 func show(hints []topology.Hint) string {
 	var out []string
 	for _, h := range hints {

@@ -97,6 +97,7 @@ func (m *Manager) release(uid string, why trace.AllocationWhy, keeps func(contai
 	}
 	if freed {
 		regroup(m.content)
+		settle(m.content)
 		m.save()
 	}
 }
