@@ -246,6 +246,36 @@ func (n lostNode) RemoveContainer(ctx context.Context, r *runtimeapi.RemoveConta
 	return n.node.RemoveContainer(ctx, r, o...)
 }
 
+// unlinkingNode has a link that is removed with its pod, after the links were listed.
+type unlinkingNode struct {
+	*node
+	link string
+}
+
+func (n unlinkingNode) ListContainers(ctx context.Context, r *runtimeapi.ListContainersRequest, o ...grpc.CallOption) (*runtimeapi.ListContainersResponse, error) {
+	all, err := n.node.ListContainers(ctx, r, o...)
+	if n.lists == 2 {
+		err = errors.Join(err, os.Remove(n.link))
+	}
+	return all, err
+}
+
+// A link that somebody else removes meanwhile counts as removed.
+func TestLinkRemovedMeanwhile(t *testing.T) {
+	n, links := newNode(), t.TempDir()
+	link := filepath.Join(links, "pod_ns_web-olderolder.log")
+	if err := os.Symlink("/none/0.log", link); err != nil {
+		t.Fatal(err)
+	}
+	c, rec := newCollector(t, n, func(c *Config) { c.ContainerLogDir, c.Runtime = links, unlinkingNode{n, link} })
+	if _, err := c.CollectContainers(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"remove log link pod_ns_web-olderolder.log"}, decided(rec)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestNothingIsGoneBeforeTheSourcesAreReady(t *testing.T) {
 	n := newStartingNode()
 	n.gone["gone"] = true

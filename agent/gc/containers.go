@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -182,7 +183,11 @@ func (c *Collector) remove(ctx context.Context, v *Verdict) error {
 	case KindLogDir:
 		return os.RemoveAll(filepath.Join(c.cfg.PodLogDir, v.ID))
 	case KindLogLink:
-		return os.Remove(filepath.Join(c.cfg.ContainerLogDir, v.ID))
+		err := os.Remove(filepath.Join(c.cfg.ContainerLogDir, v.ID))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
 	case KindImage:
 		_, err := c.cfg.Images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: v.ID, RuntimeHandler: v.handler}})
 		return unlessGone(err)
