@@ -105,7 +105,7 @@ func Listen(path string) (net.Listener, error) {
 			_ = conn.Close()
 			return nil, fmt.Errorf("listen on %s: another server is listening there", path)
 		}
-		if err := os.Remove(path); err != nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // its server may have ended just now
 			return nil, fmt.Errorf("remove stale socket: %w", err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):

@@ -510,3 +510,21 @@ func TestBrokenNetwork(t *testing.T) {
 		t.Errorf("condition = %v", c)
 	}
 }
+
+// A server that begins while the one before it ends finds its socket gone or in use.
+func TestListenWhileAnotherEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	old, err := sim.Listen(path)
+	for round := 0; round < 300 && err == nil; round++ {
+		var ending sync.WaitGroup
+		ends := old
+		ending.Go(func() { _ = ends.Close() })
+		for old, err = sim.Listen(path); err != nil && strings.Contains(err.Error(), "another server"); old, err = sim.Listen(path) {
+		}
+		ending.Wait()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = old.Close()
+}
