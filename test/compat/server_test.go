@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -41,6 +40,7 @@ import (
 	"github.com/kubeloupe/kubeloupe/agent/auth"
 	"github.com/kubeloupe/kubeloupe/agent/podstate"
 	"github.com/kubeloupe/kubeloupe/agent/server"
+	"github.com/kubeloupe/kubeloupe/test/freeport"
 )
 
 // TestAsUpstream sends all requests to the server alone and compares with what upstream's kubelet answered: see make compat.
@@ -180,12 +180,11 @@ func serve(t *testing.T) target {
 
 func freePort(t *testing.T) int32 {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := freeport.TCP(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }() // it was to find a port
-	return int32(l.Addr().(*net.TCPAddr).Port)
+	return int32(port)
 }
 
 // authority makes one that signs clients' certificates, and writes its own.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/kubeloupe/kubeloupe/test/freeport"
 )
 
 // exec runs a command in a pod's container and returns its output.
@@ -32,12 +34,11 @@ func (n *node) exec(pod, container string, command ...string) string {
 // freePort is a TCP port that nobody has.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.TCP(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 func get(t *testing.T, url string) (code int, body string) {
