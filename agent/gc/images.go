@@ -66,7 +66,7 @@ func (c *Collector) collectImages(ctx context.Context, cause trace.GCCause, all 
 // removeOld removes the images that have been unused for too long, and returns the verdicts on them. The file system is measured afterwards: it
 // may have enough space then. An image that could not be removed stays in the inputs.
 //
-// Upstream: pkg/kubelet/images/image_gc_manager.go, freeOldImages.
+// Upstream: pkg/kubelet/images/image_gc_manager.go, freeOldImages. Upstream's pass ends if one could not be removed.
 func (c *Collector) removeOld(ctx context.Context, in *ImageInputs) ([]Verdict, error) {
 	if in.Policy.MaxAge <= 0 {
 		return nil, nil

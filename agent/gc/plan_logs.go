@@ -10,9 +10,9 @@ import (
 	"github.com/kubeloupe/kubeloupe/trace"
 )
 
-// planLogDirs decides about the log directories of deleted pods.
+// planLogDirs decides about the log directories of deleted pods. One is kept while a container of its pod runs, and so is what has another name.
 //
-// Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictPodLogsDirectories.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_gc.go, evictPodLogsDirectories. Upstream removes both.
 func planLogDirs(in *ContainerInputs) []Verdict {
 	running := make(map[string]bool)
 	for _, c := range in.Containers {
