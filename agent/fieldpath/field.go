@@ -25,17 +25,10 @@ type UnsupportedError struct {
 	Path string
 	// Why describes the error and what would be right.
 	Why string
-	// Says is upstream's text, in the place of all others, for an error that the API server does not find.
-	Says string
 }
 
 // Error implements error.
-func (e *UnsupportedError) Error() string {
-	if e.Says != "" {
-		return e.Says
-	}
-	return fmt.Sprintf("downward API %q: %s", e.Path, e.Why)
-}
+func (e *UnsupportedError) Error() string { return fmt.Sprintf("downward API %q: %s", e.Path, e.Why) }
 
 // FieldValue returns the value of a downward API field path of the pod, as text. An annotation
 // or label that the pod does not have reads as "".
@@ -70,7 +63,7 @@ func FieldValue(pod *v1.Pod, path string, in Inputs) (string, error) {
 		return hostIPs(path, in.HostIPs)
 	}
 	return "", &UnsupportedError{
-		Path: path, Why: "want metadata.{name,namespace,uid,labels,annotations,labels['KEY'],annotations['KEY']}, " +
+		path, "want metadata.{name,namespace,uid,labels,annotations,labels['KEY'],annotations['KEY']}, " +
 			"spec.{nodeName,serviceAccountName} or status.{podIP,podIPs,hostIP,hostIPs}",
 	}
 }
@@ -94,10 +87,10 @@ func mapEntry(pod *v1.Pod, path, field, key string) (string, error) {
 		// Annotation keys may have capitals, unlike qualified names.
 		name, values = strings.ToLower(key), pod.Annotations
 	default:
-		return "", &UnsupportedError{Path: path, Why: "only metadata.labels and metadata.annotations take a ['KEY']"}
+		return "", &UnsupportedError{path, "only metadata.labels and metadata.annotations take a ['KEY']"}
 	}
 	if errs := validation.IsQualifiedName(name); len(errs) > 0 {
-		return "", &UnsupportedError{Path: path, Why: "invalid key: " + strings.Join(errs, "; ")}
+		return "", &UnsupportedError{path, "invalid key: " + strings.Join(errs, "; ")}
 	}
 	return values[key], nil
 }
@@ -114,7 +107,7 @@ func subscript(path string) (field, key string, ok bool) {
 
 func hostIPs(path string, ips []string) (string, error) {
 	if len(ips) == 0 {
-		return "", &UnsupportedError{Path: path, Why: "the node's address is not known yet"}
+		return "", &UnsupportedError{path, "the node's address is not known yet"}
 	}
 	return strings.Join(ips, ","), nil
 }

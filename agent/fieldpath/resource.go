@@ -35,7 +35,7 @@ func ResourceValue(pod *v1.Pod, self *v1.Container, sel *v1.ResourceFieldSelecto
 		q = c.Resources.Requests[res]
 	default:
 		return "", &UnsupportedError{
-			Path: sel.Resource, Why: "want requests. or limits. followed by cpu, memory, ephemeral-storage or hugepages-SIZE",
+			sel.Resource, "want requests. or limits. followed by cpu, memory, ephemeral-storage or hugepages-SIZE",
 		}
 	}
 	return divide(q, sel.Divisor, res == v1.ResourceCPU), nil
@@ -44,7 +44,7 @@ func ResourceValue(pod *v1.Pod, self *v1.Container, sel *v1.ResourceFieldSelecto
 func container(pod *v1.Pod, self *v1.Container, sel *v1.ResourceFieldSelector) (*v1.Container, error) {
 	if sel.ContainerName == "" {
 		if self == nil {
-			return nil, &UnsupportedError{Path: sel.Resource, Why: "containerName is required in a volume"}
+			return nil, &UnsupportedError{sel.Resource, "containerName is required in a volume"}
 		}
 		return self, nil
 	}
@@ -58,7 +58,7 @@ func container(pod *v1.Pod, self *v1.Container, sel *v1.ResourceFieldSelector) (
 			return &pod.Spec.InitContainers[i], nil
 		}
 	}
-	return nil, &UnsupportedError{Path: sel.Resource, Says: fmt.Sprintf("container %s not found", sel.ContainerName)}
+	return nil, &UnsupportedError{sel.Resource, fmt.Sprintf("the pod has no container %q", sel.ContainerName)}
 }
 
 func limit(pod *v1.Pod, c *v1.Container, res v1.ResourceName, allocatable v1.ResourceList) resource.Quantity {

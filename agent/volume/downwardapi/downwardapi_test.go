@@ -148,19 +148,3 @@ func TestVersionFollowsThePod(t *testing.T) {
 		t.Error("did not change with a label")
 	}
 }
-
-// Events have the text, which is upstream's. The API server does not check that the container exists.
-func TestMessages(t *testing.T) {
-	of := func(path, container string) v1.DownwardAPIVolumeFile {
-		return v1.DownwardAPIVolumeFile{Path: path, ResourceFieldRef: &v1.ResourceFieldSelector{ContainerName: container, Resource: "limits.cpu"}}
-	}
-	for want, items := range map[string][]v1.DownwardAPIVolumeFile{
-		"container no not found":                              {of("a", "no"), of("b", "c"), of("d", "no")},
-		"[container no not found, container other not found]": {of("a", "no"), of("b", "other")},
-	} {
-		_, err := config(t).Files(spec(t, v1.VolumeSource{}).Pod, items, nil, nil)
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-}

@@ -2,9 +2,9 @@ package downwardapi
 
 import (
 	"errors"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/kubeloupe/kubeloupe/agent/fieldpath"
 	"github.com/kubeloupe/kubeloupe/agent/volume/atomicdir"
@@ -21,12 +21,12 @@ func (c Config) Files(pod *v1.Pod, items []v1.DownwardAPIVolumeFile, defaultMode
 		it := &items[i]
 		value, err := c.value(pod, it)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("file %q: %w", it.Path, err))
 			continue
 		}
 		out[it.Path] = atomicdir.File{Data: []byte(value), Mode: files.Mode(it.Mode, defaultMode), User: c.Users.Of(it.User, defaultUser)}
 	}
-	return out, utilerrors.NewAggregate(errs)
+	return out, errors.Join(errs...)
 }
 
 func (c Config) value(pod *v1.Pod, it *v1.DownwardAPIVolumeFile) (string, error) {
