@@ -80,9 +80,9 @@ func pageSize(pod *v1.Pod, name v1.StorageMedium) (int64, error) {
 	}
 	switch len(sizes) {
 	case 0:
-		return 0, fmt.Errorf("medium %s: hugePages storage requested, but there is no resource request for huge pages", name)
+		return 0, fmt.Errorf("emptyDir.medium %q: no container requests huge pages of that size", name)
 	case 1:
 		return sizes[0], nil
 	}
-	return 0, fmt.Errorf("medium: %s can't be used if container requests multiple huge page sizes", name)
+	return 0, fmt.Errorf("emptyDir.medium %q: containers request huge pages of several sizes: want HugePages-SIZE", name)
 }
